@@ -61,7 +61,10 @@ async function calledFiles(baseUrl) {
   const at = (failpoint) => {
     if (failpoint === 'after-merged-before-next') take();
   };
-  await enrich(config, { onRun: take, at });
+  const onProgress = ({ type }) => {
+    if (type === 'run') take();
+  };
+  await enrich(config, { onProgress, at });
   const { result } = await coverages[1];
   session.disconnect();
   const prefix = pathToFileURL(`${dist}/`).href;

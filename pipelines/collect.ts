@@ -4,6 +4,7 @@ import {
   type Config,
   checkAllMerged,
   downloadParts,
+  type Job,
   mergeResults,
   openChunks,
   type RunOptions,
@@ -11,10 +12,11 @@ import {
   refetchParts,
   runStages,
   StillProcessingError,
-  summarizeRun,
+  startJob,
   trackFolios,
 } from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
+import { endOfRun } from './end-of-run.js';
 import { fetchFinished } from './fetch-finished.js';
 import { loadDone } from './load.js';
 import { mergeAndPublish } from './merge-and-publish.js';
@@ -33,16 +35,18 @@ export interface CollectOptions extends RunOptions {
  *   is not completely sent. With `wait: false` also StillProcessingError; OutageError when the service could not be
  *   asked about a folio; TroubleError `FOLIO_NOT_FOUND` when the service did not know a folio.
  */
-export async function collect(config: Config, options: CollectOptions = {}): Promise<RunSummary> {
+export function collect(config: Config, options: CollectOptions = {}): Job<RunSummary> {
   const { wait = true, ...rest } = options;
-  return publishPartlyAtDeadline(config, rest, (linked) => collectAll(config, linked, wait));
+  return startJob(rest, (given) =>
+    publishPartlyAtDeadline(config, given, (linked) => collectAll(config, linked, wait)),
+  );
 }
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
   return withLostRechecked(config, { ...options, existing: true }, async (run) => {
     if (run.found === 'done') {
       const notes = await publishAgain(run);
-      return summarizeRun(run, run.id, run.found, { ...notes, load: await loadDone(run) });
+      return endOfRun(run, { ...notes, load: await loadDone(run) });
     }
     const deferred = await fetchFinished(run);
     if (!wait) {
@@ -71,6 +75,6 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
     await checkAllMerged(run);
     await closeBegunRounds(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
-    return summarizeRun(run, run.id, run.found, { load: await loadDone(run) });
+    return endOfRun(run, { load: await loadDone(run) });
   });
 }

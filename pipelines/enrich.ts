@@ -2,13 +2,15 @@
 import {
   appendMerged,
   type Config,
+  type Job,
   type RunOptions,
   type RunSummary,
   refetchParts,
-  summarizeRun,
+  startJob,
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
 import { answerSource } from './answer-source.js';
+import { endOfRun } from './end-of-run.js';
 import { loadDone } from './load.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
@@ -18,13 +20,15 @@ import { withLostRechecked } from './with-ready-run.js';
 /**
  * Starts a run of `config`, or continues an interrupted one. A run that is done already costs nothing; if its output is
  * not in place, it is published again from the stored results.
- * @returns the summary of the run. `exitCode` is 0; or 3 if more records failed than are tolerated, or some are
+ * @returns a job: its result is the summary of the run. `exitCode` is 0; or 3 if more records failed than are tolerated, or some are
  *   UNPROCESSED; or 9 if the output is withheld for that (`failures.onExceeded`); or 8 after a deadline with
  *   `publishPartial`.
  * @throws a subclass of FoliopipeError, with `exitCode`, `code`, `facts` and `hint`.
  */
-export async function enrich(config: Config, options: RunOptions = {}): Promise<RunSummary> {
-  return publishPartlyAtDeadline(config, options, (linked) => enrichWhole(config, linked));
+export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary> {
+  return startJob(options, (given) =>
+    publishPartlyAtDeadline(config, given, (linked) => enrichWhole(config, linked)),
+  );
 }
 
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
@@ -35,6 +39,6 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
     const notes = run.found === 'done' ? await publishAgain(run) : {};
-    return summarizeRun(run, run.id, run.found, { ...notes, load: await loadDone(run) });
+    return endOfRun(run, { ...notes, load: await loadDone(run) });
   });
 }

@@ -12,6 +12,7 @@ export {
 } from './enriched.js';
 export { type LoadedRun, load } from './load.js';
 export { type OpenRun, openRun, withRun } from './open-run.js';
+export { type PlanJobOptions, plan } from './plan.js';
 export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
 export { type RetryOptions, retry } from './retry.js';

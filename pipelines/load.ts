@@ -5,6 +5,7 @@ import {
   checkKnown,
   checkLoadable,
   createOutputStore,
+  type Job,
   type LoadReport,
   loadAfterPublishing,
   loadPublication,
@@ -13,6 +14,7 @@ import {
   openLoadTarget,
   publicationOf,
   type RunOptions,
+  startJob,
   withState,
 } from '../src/index.js';
 
@@ -28,7 +30,15 @@ export interface LoadedRun extends LoadReport {
  * @throws ConfigError `LOAD_MISSING` without `load.into`; `RUN_UNKNOWN`, `RUN_UNFINISHED`; `LOAD_NOT_LOADABLE` for a
  *   rehearsal, and for a partial publication without `load.partial`; the errors of `loadPublication`.
  */
-export async function load(config: Config, id: string, options: RunOptions = {}): Promise<LoadedRun> {
+export function load(config: Config, id: string, options: RunOptions = {}): Job<LoadedRun> {
+  return startJob(options, (given) => loadRun(config, id, given));
+}
+
+async function loadRun(
+  config: Config,
+  id: string,
+  options: RunOptions & Required<Pick<RunOptions, 'onProgress'>>,
+): Promise<LoadedRun> {
   if (config.load === null || config.load.into === null) throw nothingToLoadInto();
   return withState(config, options, async ({ checkpoint, signal, clock, logger }) => {
     const row = await namedRun(checkpoint, config.pipeline, id);
@@ -37,8 +47,9 @@ export async function load(config: Config, id: string, options: RunOptions = {})
     checkLoadable(row, publication, config.load!);
     const { output = createOutputStore(config, { signal }), at = () => undefined } = options;
     const loadTarget = openLoadTarget(config, options);
+    const progress = { tell: options.onProgress };
     const report = await loadPublication(
-      { config, checkpoint, output, loadTarget, signal, clock, at, logger },
+      { config, checkpoint, output, loadTarget, signal, clock, at, logger, progress },
       row,
       publication,
     );

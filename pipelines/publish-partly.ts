@@ -3,15 +3,16 @@ import {
   type Config,
   ConfigError,
   DeadlineError,
+  type JobEvent,
   loadAfterPublishing,
   mergePartly,
   publishPartly,
   type RunOptions,
   type RunSummary,
   runStages,
-  summarizeRun,
   withHandedRecords,
 } from '../src/index.js';
+import { endOfRun } from './end-of-run.js';
 import { loadDone } from './load.js';
 import { publishAgain } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
@@ -33,12 +34,14 @@ export async function publishPartlyAtDeadline(
   checkMayPublishPartly(config, options);
   const handed = withHandedRecords(options);
   let id: string | undefined;
-  const onRun = (run: string) => {
-    id = run;
-    options.onRun?.(run);
+  const { onProgress } = options;
+  const tell = (event: JobEvent) => {
+    if (event.type === 'run') id = event.run;
+    onProgress?.(event);
   };
+  const isHeard = () => onProgress !== undefined && onProgress.isHeard?.() !== false;
   try {
-    return await work({ ...handed, onRun });
+    return await work({ ...handed, onProgress: Object.assign(tell, { isHeard }) });
   } catch (error) {
     if (!(error instanceof DeadlineError) || !options.publishPartial || id === undefined) throw error;
     const { deadline: _, ...rest } = handed;
@@ -47,7 +50,7 @@ export async function publishPartlyAtDeadline(
       const { state } = (await run.checkpoint.run(run.id))!;
       if (state === 'done' || state === 'withheld') {
         const notes = await publishAgain(run);
-        return summarizeRun(run, run.id, 'done', { ...notes, load: await loadDone(run) });
+        return endOfRun(run, { ...notes, load: await loadDone(run) });
       }
       run.logger.warn(
         { run: run.id },
@@ -56,7 +59,7 @@ export async function publishPartlyAtDeadline(
       const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
       const row = (await run.checkpoint.run(run.id))!;
       const load = await loadAfterPublishing(run, row, publication);
-      return summarizeRun(run, run.id, run.found, { partial: publication, load });
+      return endOfRun(run, { partial: publication, load });
     });
   }
 }

@@ -2,12 +2,14 @@
 import {
   type Config,
   checkAllCollected,
+  type Job,
   type RunOptions,
   type RunSummary,
   refetchParts,
-  summarizeRun,
+  startJob,
 } from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
+import { endOfRun } from './end-of-run.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { unmergeAll } from './publish-again.js';
@@ -19,8 +21,12 @@ import { withReadyRun } from './with-ready-run.js';
  * @throws ConfigError when there is no such run; GuardError `RUN_PRUNED` when its results are removed; TroubleError
  *   when it is not complete yet; OutageError when a part must be fetched again and the service is out.
  */
-export async function publish(config: Config, id: string, options?: RunOptions): Promise<RunSummary> {
-  return withReadyRun(config, { ...options, existing: id }, async (run) => {
+export function publish(config: Config, id: string, options: RunOptions = {}): Job<RunSummary> {
+  return startJob({ ...options, existing: id }, (given) => publishRun(config, given));
+}
+
+async function publishRun(config: Config, options: RunOptions): Promise<RunSummary> {
+  return withReadyRun(config, options, async (run) => {
     const { state } = (await run.checkpoint.run(run.id))!;
     if (state === 'done' || state === 'withheld') {
       const deferred = await fetchFinished(run);
@@ -31,6 +37,6 @@ export async function publish(config: Config, id: string, options?: RunOptions):
     await unmergeAll(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk), true);
     const released = state === 'withheld' ? 'foliopipe publish asked for it' : null;
-    return summarizeRun(run, run.id, run.found, { released });
+    return endOfRun(run, { released });
   });
 }

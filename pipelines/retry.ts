@@ -7,6 +7,7 @@ import {
   isAllMerged,
   isRoundCut,
   isSourceAnswered,
+  type Job,
   mayRescue,
   type OpenRun,
   type RunOptions,
@@ -16,9 +17,10 @@ import {
   removeWithheldFiles,
   rescueFailed,
   rescueProblems,
-  summarizeRun,
+  startJob,
 } from '../src/index.js';
 import { finishBegunRounds, sendRound } from './answer-failed.js';
+import { endOfRun } from './end-of-run.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
@@ -37,11 +39,19 @@ export interface RetryOptions extends RunOptions {
  * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`, `RESTORED_UNCONFIRMED`.
  */
-export async function retry(config: Config, id: string, options: RetryOptions = {}): Promise<RunSummary> {
+export function retry(config: Config, id: string, options: RetryOptions = {}): Job<RunSummary> {
   const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
+  return startJob({ ...rest, existing: id }, (given) => retryRun(config, by, given));
+}
+
+async function retryRun(
+  config: Config,
+  by: NonNullable<RetryOptions['by']>,
+  options: RunOptions,
+): Promise<RunSummary> {
   if (by === 'search') checkRescue(config);
   await refuseUnconfirmed(config, {});
-  return withLostRechecked(config, { ...rest, existing: id }, async (run, reopened) => {
+  return withLostRechecked(config, options, async (run, reopened) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     let isReopened = reopened;
@@ -62,7 +72,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
           { run: run.id, by, reused: failed },
           `run ${run.id} has no failed record of its own to ask for again: nothing is sent${reused}`,
         );
-        return summarizeRun(run, run.id, run.found, await publishAgain(run));
+        return endOfRun(run, await publishAgain(run));
       }
       await run.checkpoint.recordReopened(run.id);
       run.at('after-reopened-before-retry');
@@ -76,7 +86,7 @@ export async function retry(config: Config, id: string, options: RetryOptions = 
     if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
     if (by === 'search') await rescueFailed(run, refetch);
     await mergeAndPublish(run, refetch);
-    return summarizeRun(run, run.id, run.found);
+    return endOfRun(run);
   });
 }
 

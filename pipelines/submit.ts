@@ -6,14 +6,16 @@ import {
   checkLoadOfRest,
   chunkRecords,
   drain,
+  type Job,
   type RunOptions,
   type RunSummary,
   refetchParts,
   runStages,
+  startJob,
   submitChunks,
-  summarizeRun,
   trackFolios,
 } from '../src/index.js';
+import { endOfRun } from './end-of-run.js';
 import { fetchFinished } from './fetch-finished.js';
 import { tryCanary } from './try-canary.js';
 import { withReadyRun } from './with-ready-run.js';
@@ -22,7 +24,11 @@ import { withReadyRun } from './with-ready-run.js';
  * Uploads every chunk that has no folio yet. Polls folios only while chunks wait for a permit. `collect`, in this
  * process or another one, does the rest.
  */
-export async function submit(config: Config, options?: RunOptions): Promise<RunSummary> {
+export function submit(config: Config, options: RunOptions = {}): Job<RunSummary> {
+  return startJob(options, (given) => submitAll(config, given));
+}
+
+async function submitAll(config: Config, options: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, options, async (run) => {
     if (run.found === 'continued') {
       await fetchFinished(run);
@@ -45,6 +51,6 @@ export async function submit(config: Config, options?: RunOptions): Promise<RunS
       );
     }
     await checkAllSubmitted(run);
-    return summarizeRun(run, run.id, run.found);
+    return endOfRun(run);
   });
 }

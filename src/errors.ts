@@ -93,17 +93,33 @@ export class GuardError extends FoliopipeError {
 /** The signals that stop a command; a closed terminal sends SIGHUP. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** A signal stopped the command; everything bought is kept, and the same command continues. Exit 130 or 143. */
+/**
+ * A signal stopped the command, or the `AbortSignal` of its caller the job; everything bought is kept, and the same
+ * command or call continues. Exit 130 for SIGINT, else 143.
+ */
 export class InterruptedError extends FoliopipeError {
   override readonly exitCode: 130 | 143;
 
-  constructor(signalName: StopSignal = 'SIGINT') {
-    super('INTERRUPTED', `interrupted by ${signalName}`, {
+  /** @param by the signal, or what stopped the job: then `cause` is the reason of the caller's `AbortSignal`. */
+  constructor(by: StopSignal | { readonly cause: unknown } = 'SIGINT') {
+    const isSignal = typeof by === 'string';
+    super('INTERRUPTED', isSignal ? `interrupted by ${by}` : stopText(by.cause), {
       hint: 'run the same command again: it goes on where this one stopped',
-      facts: { signal: signalName },
+      ...(isSignal ? { facts: { signal: by } } : { cause: by.cause }),
     });
-    this.exitCode = signalName === 'SIGINT' ? 130 : 143;
+    this.exitCode = by === 'SIGINT' ? 130 : 143;
   }
+}
+
+function stopText(reason: unknown): string {
+  if (!(reason instanceof Error)) return `stopped by its caller: ${String(reason)}`;
+  if (reason.name === 'TimeoutError') return 'stopped by a time-out of its caller';
+  return reason.name === 'AbortError' ? 'stopped by its caller' : `stopped by its caller: ${reason.message}`;
+}
+
+/** What a job throws after its signal has aborted: the reason, if it is a FoliopipeError, else an InterruptedError. */
+export function stopError(reason: unknown): FoliopipeError {
+  return reason instanceof FoliopipeError ? reason : new InterruptedError({ cause: reason });
 }
 
 /** Another process holds the lock of the pipeline. Exit 11. */

@@ -76,6 +76,21 @@ export {
   type RunEnd,
 } from './notify/run-end.js';
 export { type TellOptions, tellEnd } from './notify/tell-end.js';
+export type {
+  CopyEvent,
+  FoundEvent,
+  JobEvent,
+  LoadEvent,
+  OnProgress,
+  OpenFolio,
+  ProgressEvent,
+  ProgressSnapshot,
+  PublishedEvent,
+  ScanEvent,
+  Wait,
+  WaitingEvent,
+} from './progress/events.js';
+export { type Job, type JobOptions, startJob } from './progress/start-job.js';
 export {
   type Adoptable,
   abandonCommand,
@@ -148,9 +163,10 @@ export {
   withCheckpoint,
   withState,
 } from './run/open-state.js';
-export { type Plan, planRun } from './run/plan-run.js';
+export { type Plan, type PlanOptions, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';
+export { createProgressReader, type ProgressSources } from './run/read-progress.js';
 export { loadStatus, type MissingLoad, missingLoad } from './run/recorded-load.js';
 export {
   type Recovered,

@@ -10,6 +10,7 @@ import type { RunFiles } from './files/run-files.js';
 import type { KnownWork } from './files/work-file.js';
 import type { LoadTarget } from './load/load-target.js';
 import type { Logger } from './logger.js';
+import type { JobEvent } from './progress/events.js';
 import type { AnswerStore, ChosenAnswers } from './reuse/answer-store.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
@@ -77,6 +78,12 @@ export interface RunContext {
   readonly given: { rows: { readonly counts: RowCounts; readonly columns: readonly string[] } | undefined };
   /** The hash of the work file; known only if this process has written all of it. */
   readonly work: KnownWork;
+  /** What is told while the run works, to those who listen. Decides nothing. */
+  readonly progress: {
+    tell(event: JobEvent): void;
+    /** The percentage of open folios that the service has told last, by chunk. */
+    readonly percentages: Map<number, number>;
+  };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly at: AtFailpoint;

@@ -18,7 +18,7 @@ const base = [
   'output-format',
   'failure-reasons',
 ];
-const middle = ['reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
+const middle = ['progress', 'reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
 /**
  * Who may import whom besides itself: a folder of `src`, a file of `src` without its ending, or `pipelines`.
@@ -103,6 +103,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   source: ['csv', 'streams', 'quantities', 'text', 'disk-error', 'types', 'errors'],
   csv: ['streams', 'kernel', 'text', 'types', 'errors'],
+  progress: ['type checkpoint', 'streams', 'logger', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
   config: ['output-format', 'text', 'nearest-name', 'quantities', 'types', 'errors'],
   'sqlite-driver': ['errors'],

@@ -11,7 +11,7 @@ import { RateLimiter, type RequestLimiter } from './rate-limiter.js';
 import { readJson, readPart } from './read-reply.js';
 import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
 import { createRequests } from './requests.js';
-import { type ApiLogger, RetryLoop, type RetryTimes } from './retry-loop.js';
+import { type ApiLogger, type ApiWatcher, RetryLoop, type RetryTimes } from './retry-loop.js';
 import type { HttpReply, HttpRequest } from './send-request.js';
 import { createServiceText, type TokenSecret } from './service-text.js';
 import { type AwakeClock, openAwakeClock, Timeout } from './timeout.js';
@@ -44,6 +44,8 @@ export interface ApiOptions {
   readonly lostAfter: Milliseconds;
   readonly proxies?: Proxies | undefined;
   readonly logger: ApiLogger;
+  /** Is told what the client waits for. */
+  readonly watcher?: ApiWatcher;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface ApiOptions {
  * @throws ConfigError when an address is not valid, or is http:// to another machine.
  */
 export function openPredictionApi(options: ApiOptions): PredictionApi {
-  const { timeouts, retry, lostAfter, logger } = options;
+  const { timeouts, retry, lostAfter, logger, watcher } = options;
   const show = createServiceText(options.token);
   const requests = createRequests(options);
   const { limiter = new RateLimiter(options.requestsPerSecond) } = options;
@@ -62,7 +64,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       `this process did not run for ${time}; no time-out counts this time`,
     );
   });
-  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, show, clock });
+  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, watcher, show, clock });
   const client = openHttpClient({
     connectTimeout: timeouts.connect,
     idleTimeout: timeouts.idle,

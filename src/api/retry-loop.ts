@@ -18,6 +18,16 @@ import type { AwakeClock } from './timeout.js';
 /** The part of a logger that the client uses. */
 export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 
+/** Is told what the client waits for. */
+export interface ApiWatcher {
+  /** The service has asked for time: no request starts before it has passed. */
+  throttled(time: Milliseconds, why: string): void;
+  /** An operation has been failing for `lasting`, and is tried on for `left`. */
+  failing(operation: Operation, lasting: Milliseconds, left: Milliseconds, why: string): void;
+  /** It has succeeded. */
+  works(operation: Operation): void;
+}
+
 export interface RetryTimes {
   /** Back-off before the second attempt. It doubles with each attempt and is randomized. */
   readonly first: Milliseconds;
@@ -32,6 +42,7 @@ export interface RetryLoopOptions {
   /** How long the service must keep saying that something does not exist before it counts as lost. */
   readonly lostAfter: Milliseconds;
   readonly logger: ApiLogger;
+  readonly watcher?: ApiWatcher | undefined;
   readonly show: ServiceText;
   /** Measures outages and missing folios: while this process does not run, the service fails nobody. */
   readonly clock: AwakeClock;
@@ -73,6 +84,7 @@ export class RetryLoop {
         await limiter.wait(signal);
         outcome = { value: await attempt() };
         this.#outage(call.operation).recordSuccess(clock.now());
+        this.#options.watcher?.works(call.operation);
       } catch (error) {
         const failure = failureOf(error, show);
         const isLast = until?.aborted === true;
@@ -108,7 +120,7 @@ export class RetryLoop {
     signal: AbortSignal,
     isLast: boolean,
   ): { readonly error: unknown } | undefined {
-    const { limiter, retry, lostAfter, logger, clock } = this.#options;
+    const { limiter, retry, lostAfter, logger, clock, watcher } = this.#options;
     const { operation } = call;
     const now = clock.now();
     const missing = countMissing(state, failure, now);
@@ -135,10 +147,15 @@ export class RetryLoop {
     // A service that answers like this is watched as long as it takes to be sure of it.
     const isBreach = failure.kind === 'malformed' && failure.breach !== null;
     const giveUpAfter = isBreach ? Math.max(retry.giveUpAfter, lostAfter) : retry.giveUpAfter;
-    if (now - Math.min(since, state.failingSince) >= giveUpAfter) {
-      return { error: finalError('gave-up', failure, call) };
+    const lasting = now - Math.min(since, state.failingSince);
+    if (lasting >= giveUpAfter) return { error: finalError('gave-up', failure, call) };
+    if (decision.after === null) {
+      watcher?.failing(operation, lasting, giveUpAfter - lasting, `${operation} fails: ${message}`);
+    } else {
+      const pause = Math.min(decision.after, retry.giveUpAfter);
+      limiter.pause(pause);
+      watcher?.throttled(pause, message);
     }
-    if (decision.after !== null) limiter.pause(Math.min(decision.after, retry.giveUpAfter));
     state.skipsBackOff = decision.after !== null && decision.after >= retry.first;
     return undefined;
   }

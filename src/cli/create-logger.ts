@@ -19,12 +19,14 @@ export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile
 export function createLogger(
   options: LogOptions,
   secrets: readonly string[],
-  terminal: Pick<Terminal, 'write'> = createTerminal(),
+  terminal: Pick<Terminal, 'write' | 'hasBlock'> = createTerminal(),
 ): pino.Logger {
   const { logLevel: level, logFormat, logFile } = options;
+  const { NO_COLOR, TERM } = process.env;
   const asText = prettyFactory({
-    colorize: stderr.isTTY,
-    translateTime: 'SYS:HH:MM:ss',
+    colorize: stderr.isTTY && !NO_COLOR && TERM !== 'dumb',
+    // Who watches knows the day; a file is read later.
+    translateTime: stderr.isTTY ? 'SYS:HH:MM:ss' : 'SYS:yyyy-mm-dd HH:MM:ss',
     ignore: 'pid,hostname',
     hideObject: true,
   });
@@ -38,7 +40,9 @@ export function createLogger(
       leftOut += 1;
       return;
     }
-    terminal.write(logFormat === 'json' ? line : asText(withSafeMessage(line)));
+    const record = logFormat === 'json' ? undefined : withSafeMessage(line);
+    if (record !== undefined && isShownOtherwise(record, terminal)) return;
+    terminal.write(record === undefined ? line : asText(record));
     if (leftOut === 0) return;
     const count = leftOut;
     leftOut = 0;
@@ -90,9 +94,20 @@ export function warnLost(logger: Logger, target: string, code: string): void {
   );
 }
 
+interface LogRecord {
+  readonly msg?: unknown;
+  readonly type?: unknown;
+}
+
+/** Whether a record is for the log file alone: what was typed, what the block shows, and what the summary says. */
+function isShownOtherwise({ type }: LogRecord, { hasBlock }: Pick<Terminal, 'hasBlock'>): boolean {
+  if (type === 'progress') return hasBlock;
+  return type === 'start' || type === 'end' || type === 'summary';
+}
+
 /** A line of the log, to be shown as text: the JSON escapes what could act on a terminal, and is read for that. */
-function withSafeMessage(line: string): object {
-  const record = JSON.parse(line) as { readonly msg?: unknown };
+function withSafeMessage(line: string): LogRecord {
+  const record = JSON.parse(line) as LogRecord;
   return typeof record.msg === 'string' ? { ...record, msg: safeLines(record.msg) } : record;
 }
 

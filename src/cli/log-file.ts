@@ -1,7 +1,7 @@
 /** Appends lines to the log file. A full disk or a lost reader ends the log, never the work. */
 import { constants, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ConfigError } from '../../pipelines/index.js';
+import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 
 export interface LogFile {

@@ -13,26 +13,64 @@ export interface ConfigFlag {
 
 interface Typed {
   readonly argv: readonly string[];
+  /** Of the program; empty while the command line is not parsed. */
+  readonly version: string;
   readonly flags: readonly ConfigFlag[];
-  /** Whether the command works on a run already, so that `--new` would begin another one. */
-  hasRun: boolean;
+  /** The run that the command works on; undefined while it is not known. */
+  run: string | undefined;
+  stand: RememberedStand | undefined;
 }
 
-let typed: Typed = { argv: [], flags: [], hasRun: false };
+/** How the run of a failed command stands: as fields, and as a text. */
+export interface RememberedStand {
+  readonly fields: object;
+  readonly text: string;
+}
+
+let typed: Typed = { argv: [], version: '', flags: [], run: undefined, stand: undefined };
 
 /** @param command the parsed command; undefined while it is not parsed. */
 export function rememberCommand(argv: readonly string[], command?: Command): void {
-  typed = { argv, flags: command === undefined ? [] : configFlags(command), hasRun: false };
+  typed = {
+    argv,
+    version: command === undefined ? '' : versionOf(command),
+    flags: command === undefined ? [] : configFlags(command),
+    run: undefined,
+    stand: undefined,
+  };
+}
+
+/** What was typed, and the version of the program. */
+export function typedCommand(): Pick<Typed, 'argv' | 'version'> {
+  return typed;
+}
+
+function versionOf(command: Command): string {
+  return command.parent === null ? (command.version() ?? '') : versionOf(command.parent);
 }
 
 /** From now on `--new` would begin another run. */
-export function rememberRun(): void {
-  typed.hasRun = true;
+export function rememberRun(run: string): void {
+  typed.run = run;
+}
+
+/** For the report of a failure. */
+export function rememberStand(stand: RememberedStand): void {
+  typed.stand = stand;
+}
+
+export function rememberedStand(): RememberedStand | undefined {
+  return typed.stand;
+}
+
+/** The run that the command works on; undefined before it is known. */
+export function rememberedRun(): string | undefined {
+  return typed.run;
 }
 
 /** Whether the command that was typed has begun a run with `--new`, and would begin another one if typed again. */
 export function wouldBeginAnother(): boolean {
-  return typed.hasRun && typed.argv.includes('--new');
+  return typed.run !== undefined && typed.argv.includes('--new');
 }
 
 /** Makes a text that names next steps right for the command that was typed. Twice does no more than once. */

@@ -9,12 +9,14 @@ import { safeJson, safeLines } from '../text.js';
 
 /** stdout or stderr, or a substitute in a test. */
 export type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
-  Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'writableLength' | 'writableNeedDrain'>>;
+  Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'rows' | 'writableLength' | 'writableNeedDrain'>>;
 
 export interface Sink {
   readonly isTTY: boolean;
   /** Characters in a line of the terminal. */
   readonly columns: number;
+  /** Lines of the terminal. */
+  readonly rows: number;
   /** Whether too much text waits in memory for the reader: then less important text should be left out. */
   readonly isBehind: boolean;
   /** The system's code of the error that ended the output, such as `EPIPE` or `ENOSPC`; undefined without an error. */
@@ -59,6 +61,9 @@ export function createSink(stream: OutputStream): Sink {
     },
     get columns() {
       return stream.columns || 80;
+    },
+    get rows() {
+      return stream.rows || 24;
     },
     get isBehind() {
       return (stream.writableLength ?? 0) > maxBacklog;

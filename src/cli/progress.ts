@@ -1,163 +1,131 @@
 /**
- * Shows the progress of a run. Reads it from the checkpoint, so that the run needs no code for it. On a terminal,
- * rewrites one line; elsewhere, logs a line when something changed, and at least once a minute.
+ * Shows the events of a job. On a terminal, rewrites a block of lines; in the log, writes a line when something changed,
+ * and at least once a minute.
  */
-import {
-  type CheckpointReader,
-  type Logger,
-  type Run,
-  recordsToSend,
-  type Tally,
-} from '../../pipelines/index.js';
-import { countOf, formatBytes, formatCount, formatDuration } from '../quantities.js';
+import type { JobEvent, Logger, OnProgress, ProgressSnapshot } from '../../pipelines/index.js';
+import { countOf, formatCount, formatDuration } from '../quantities.js';
 import { writeJson } from './output.js';
+import {
+  eventText,
+  isOfNote,
+  paceTexts,
+  progressBlock,
+  recordsToAnswer,
+  type Shown,
+  waitText,
+} from './progress-block.js';
 import type { Terminal } from './terminal.js';
 
 export interface ProgressOptions {
   readonly json: boolean;
   readonly logger: Logger;
-  readonly terminal: Terminal;
-  readonly open: () => Promise<(CheckpointReader & { close(): Promise<void> }) | undefined>;
+  readonly terminal: Pick<Terminal, 'width' | 'show'>;
   readonly pace?: ProgressPace;
 }
 
 /** Times in milliseconds. */
 export interface ProgressPace {
-  /** Time between two reads of the checkpoint. */
-  readonly readEvery: number;
-  /** Least time between two lines, if something changed. */
+  /** Time between two looks at what to show. */
+  readonly lookEvery: number;
+  /** Least time between two lines of the log, if something changed. It grows to a tenth of the time so far. */
   readonly changeEvery: number;
   /** Most time between two lines. */
   readonly repeatEvery: number;
 }
 
 export interface Progress {
-  readonly onScan: (progress: { readonly bytes: number; readonly records: number }) => void;
-  readonly onCopy: (progress: { readonly bytes: number }) => void;
-  readonly onRun: (run: string) => void;
-  close(): Promise<void>;
+  readonly onProgress: OnProgress;
+  /** How the run stood last; undefined before it is known. */
+  last(): ProgressSnapshot | undefined;
+  /** Removes the block. */
+  close(): void;
 }
 
-const usualPace: ProgressPace = { readEvery: 500, changeEvery: 2_000, repeatEvery: 60_000 };
+const usualPace: ProgressPace = { lookEvery: 1_000, changeEvery: 2_000, repeatEvery: 60_000 };
 
-export function openProgress(options: ProgressOptions): Progress {
-  const { readEvery, changeEvery, repeatEvery } = options.pace ?? usualPace;
-  const { terminal } = options;
-  let rate = createRate();
-  let reader: (CheckpointReader & { close(): Promise<void> }) | undefined;
-  let run: string | undefined;
-  let lastState = '';
-  let lastShownAt = performance.now();
-  let pending = Promise.resolve();
+export function openProgress({ json, logger, terminal, pace = usualPace }: ProgressOptions): Progress {
+  const { lookEvery, changeEvery, repeatEvery } = pace;
+  const beganAt = performance.now();
+  let shown: Shown | undefined;
+  let last: ProgressSnapshot | undefined;
+  let loggedState = '';
+  let loggedAt = beganAt;
 
-  const show = (state: string, text: string, fields: object) => {
-    terminal.status(text);
+  const look = () => {
+    if (shown === undefined) return;
+    terminal.show(progressBlock(shown, Date.now(), terminal.width));
     const now = performance.now();
-    const changed = state !== lastState && now - lastShownAt >= changeEvery;
-    if (!changed && now - lastShownAt < repeatEvery) return;
-    lastState = state;
-    lastShownAt = now;
-    if (options.json && run !== undefined) writeJson('progress', { run, ...fields });
-    if (!terminal.hasStatus) options.logger.info({ type: 'progress', run, ...fields }, text);
+    const state = stateOf(shown);
+    const wait = Math.min(Math.max((now - beganAt) / 10, changeEvery), repeatEvery);
+    if (now - loggedAt < (state === loggedState ? repeatEvery : wait)) return;
+    loggedState = state;
+    loggedAt = now;
+    // The state of a run alone is for programs; what comes before it is not.
+    if (json && shown.type === 'progress') writeJson('progress', shown);
+    logger.info({ ...shown, type: 'progress' }, logText(shown, Date.now()));
   };
-  const update = async () => {
-    if (run === undefined) return;
-    reader ??= await options.open();
-    const row = await reader?.run(run);
-    if (reader === undefined || row === undefined) return;
-    const tally = await reader.tally(run);
-    const text = progressText(row, tally, rate(recordsDone(tally), performance.now()));
-    show(JSON.stringify(tally), text, progressFields(row, tally));
-  };
-  const timer = setInterval(() => {
-    // A failed read only skips a line, because the run gets the same error and reports it.
-    pending = pending.then(update).catch(() => undefined);
-  }, readEvery);
+  const timer = setInterval(look, lookEvery);
   timer.unref();
 
   return {
-    onScan: ({ bytes, records }) => terminal.status(scanText(bytes, records)),
-    onCopy: ({ bytes }) => show('copying', `copying the source: ${formatBytes(bytes)}`, { bytes }),
-    onRun: (id) => {
-      if (id !== run) rate = createRate();
-      run = id;
+    onProgress: (event) => {
+      if (event.type === 'progress') last = event;
+      shown = nextShown(shown, event);
     },
-    close: async () => {
+    last: () => last,
+    close: () => {
       clearInterval(timer);
-      await pending;
-      terminal.status('');
-      await reader?.close();
-      reader = undefined;
-      run = undefined;
+      shown = undefined;
+      terminal.show([]);
     },
   };
 }
 
-/** The status line while the source is checked. */
-export function scanText(bytes: number, records: number): string {
-  return `checking the source: ${countOf(records, 'record')}, ${formatBytes(bytes)}`;
+/** A snapshot names the waits of its time itself, and a load is the last thing that a job does. */
+function nextShown(before: Shown | undefined, event: JobEvent): Shown | undefined {
+  if (event.type === 'run' || event.type === 'published') return before;
+  if (event.type === 'waiting' && before?.type === 'progress') return before;
+  if (event.type === 'progress' && before?.type === 'load' && before.state === 'begun') return before;
+  return event;
 }
 
-/** A run's state in one line. @param rate records a second; null leaves out rate and time left. */
-export function progressText(run: Run, tally: Tally, rate: number | null): string {
-  const cut = Object.values(tally.records).reduce((sum, count) => sum + count, 0) - tally.records.split;
-  // When failed records are sent again, more records are cut than are sent first.
-  const all = Math.max(cut, recordsToSend(run));
-  const rows = run.choice === null ? '' : `; ${rowsText(run, tally)}`;
-  if (all === 0 && run.choice !== null) return `nothing to send${rows}`;
-  const done = recordsDone(tally);
-  const { chunks } = tally;
+/** Changes when there is something new to log. */
+export function stateOf(shown: Shown): string {
+  if (shown.type !== 'progress') return shown.type;
+  const { run, state, byState, merged, waits } = shown;
+  return JSON.stringify([run, state, byState, merged, waits.map(({ on }) => on)]);
+}
+
+function logText(shown: Shown, now: number): string {
+  if (shown.type === 'load') return `${shown.pipeline} ${shown.run}: ${eventText(shown, now)}`;
+  if (shown.type !== 'progress') return eventText(shown, now);
+  const waits = shown.waits.filter((wait) => isOfNote(wait, now)).map((wait) => `; ${waitText(wait, now)}`);
+  return `${shown.pipeline} ${shown.run}: ${progressText(shown, now)}${waits.join('')}`;
+}
+
+/** A run's state in one line. */
+export function progressText(shown: ProgressSnapshot, now: number): string {
+  const { records, toSend, sentAgain, answered, chunks, byState, merged, failed } = shown;
+  const all = recordsToAnswer(shown);
+  const isWhole = toSend === records;
+  const rows = isWhole ? '' : `; ${formatCount(merged.records)} of ${formatCount(records)} rows written`;
+  if (all === 0) return `nothing to send${rows}`;
+  const oldest = shown.folios.oldest[0];
+  const age = oldest === undefined ? '' : ` (oldest ${formatDuration(oldest.ageMs + now - shown.at)})`;
   const states = [
-    ...(chunks.cut > 0 ? [`${chunks.cut} cut`] : []),
-    ...(chunks.uploading > 0 ? [`${chunks.uploading} uploading`] : []),
-    ...(chunks.ambiguous > 0 ? [`${chunks.ambiguous} ambiguous`] : []),
-    countOf(chunks.submitted, 'open folio'),
-    ...(chunks.finished > 0 ? [`${chunks.finished} finished`] : []),
-    `${chunks.downloaded} downloaded`,
-    ...(chunks.unprocessed > 0 ? [`${chunks.unprocessed} unprocessed`] : []),
-    ...(chunks.refused > 0 ? [`${chunks.refused} refused`] : []),
-    `${tally.merged.chunks} merged`,
+    ...(byState.cut > 0 ? [`${byState.cut} cut`] : []),
+    ...(byState.uploading > 0 ? [`${byState.uploading} uploading`] : []),
+    ...(byState.ambiguous > 0 ? [`${byState.ambiguous} ambiguous`] : []),
+    `${countOf(byState.submitted, 'open folio')}${age}`,
+    ...(byState.finished > 0 ? [`${byState.finished} finished`] : []),
+    `${byState.downloaded} downloaded`,
+    ...(byState.unprocessed > 0 ? [`${byState.unprocessed} unprocessed`] : []),
+    ...(byState.refused > 0 ? [`${byState.refused} refused`] : []),
+    `${merged.chunks} merged`,
   ];
-  const eta =
-    rate === null
-      ? ''
-      : `, ${formatCount(Math.round(rate))}/s, ${formatDuration((1000 * (all - done)) / rate)} left`;
-  const total = run.chunks === null ? '' : ` of ${run.chunks}`;
-  const isWhole = recordsToSend(run) === run.source.records - run.source.rejected;
-  const again = cut - recordsToSend(run);
-  const what = `${isWhole ? 'records' : 'records to send'}${again > 0 ? ` (${formatCount(again)} sent again)` : ''}`;
-  return `${formatCount(done)} of ${formatCount(all)} ${what}${eta}; chunks${total}: ${states.join(', ')}${rows}`;
-}
-
-/** Rows that take known answers are written without a chunk. */
-function rowsText({ source }: Run, { merged }: Tally): string {
-  return `${formatCount(merged.records)} of ${formatCount(source.records - source.rejected)} rows written`;
-}
-
-/** Records a second, as an average since the first call; null until a record is done. */
-export type Rate = (records: number, at: number) => number | null;
-
-/** Measures from the first call on, so that work of an earlier process does not count. */
-export function createRate(): Rate {
-  let first: { records: number; at: number } | undefined;
-  return (records, at) => {
-    // Fewer are done when a lost folio is found again.
-    if (first === undefined || records < first.records) first = { records, at };
-    const seconds = (at - first.at) / 1000;
-    return seconds < 1 || records === first.records ? null : (records - first.records) / seconds;
-  };
-}
-
-function recordsDone(tally: Tally): number {
-  return tally.records.downloaded + tally.records.unprocessed + tally.records.refused;
-}
-
-function progressFields(run: Run, tally: Tally): object {
-  return {
-    records: run.source.records - run.source.rejected,
-    toSend: recordsToSend(run),
-    chunks: run.chunks,
-    byState: tally.chunks,
-    merged: tally.merged,
-  };
+  const pace = paceTexts(shown, now).map((text) => `, ${text}`);
+  const total = chunks === null ? '' : ` of ${chunks}`;
+  const what = `${isWhole ? 'records' : 'records to send'}${sentAgain > 0 ? ` (${formatCount(sentAgain)} sent again)` : ''}`;
+  const lost = failed.records === 0 ? '' : `; ${formatCount(failed.records)} failed`;
+  return `${formatCount(answered)} of ${formatCount(all)} ${what}${pace.join('')}; chunks${total}: ${states.join(', ')}${lost}${rows}`;
 }

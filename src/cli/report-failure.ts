@@ -12,7 +12,14 @@ import {
 } from '../errors.js';
 import { hintOf } from '../hints.js';
 import { safeJson } from '../text.js';
-import { nextSteps, wouldBeginAnother } from './next-steps.js';
+import { openLogFile } from './log-file.js';
+import {
+  nextSteps,
+  type RememberedStand,
+  rememberedRun,
+  rememberedStand,
+  wouldBeginAnother,
+} from './next-steps.js';
 import { stderr, writeJson } from './output.js';
 import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
@@ -24,9 +31,18 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   const failure = describeFailure(thrown, argv);
   const { error, known, exitCode, told } = failure;
   const { code, message, hint, resume, facts } = told;
-  if (argv.includes('--json')) writeJson('summary', { exitCode, error: told });
-  const text = known === undefined ? bugText(error, message) : failureText(known, hint, resume);
-  stderr.write(isJsonLog(argv) ? jsonRecord({ code, exitCode, hint, resume, facts }, text) : text);
+  const stand = rememberedStand();
+  const run = rememberedRun() ?? null;
+  if (argv.includes('--json')) {
+    writeJson('summary', { exitCode, run, stand: stand?.fields ?? null, error: told });
+  }
+  const text = known === undefined ? bugText(error, message) : failureText(known, stand, hint, resume);
+  const record = jsonRecord(
+    { type: 'failure', code, exitCode, run, stand: stand?.fields ?? null, hint, resume, facts },
+    text,
+  );
+  stderr.write(flagValue(argv, '--log-format') === 'json' ? record : text);
+  writeToLogFile(flagValue(argv, '--log-file'), record);
   return exitCode;
 }
 
@@ -66,10 +82,16 @@ function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
 /** After these errors a person must correct something. Then the same command continues. */
 const needsPerson = [RefusedError, UntrustedError];
 
-function failureText(error: FoliopipeError, hint: string | null, resume: string | null): string {
+function failureText(
+  error: FoliopipeError,
+  stand: RememberedStand | undefined,
+  hint: string | null,
+  resume: string | null,
+): string {
+  const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;
   const next = hint === null ? '' : `\n  next: ${hint}`;
   const command = resume === null ? '' : `\n  go on with: ${resume}`;
-  return `foliopipe: ${error.message} [${error.code}]${next}${command}\n`;
+  return `foliopipe: ${error.message} [${error.code}]${next}${left}${command}\n`;
 }
 
 function bugText(error: unknown, message: string): string {
@@ -77,9 +99,22 @@ function bugText(error: unknown, message: string): string {
   return `foliopipe: unexpected error, a bug: please report it\n${stack}\n`;
 }
 
-function isJsonLog(argv: readonly string[]): boolean {
-  const index = argv.indexOf('--log-format');
-  return argv.includes('--log-format=json') || (index >= 0 && argv[index + 1] === 'json');
+/** The value of a flag, of a command line that may be impossible to parse. */
+function flagValue(argv: readonly string[], flag: string): string | undefined {
+  const joined = argv.find((word) => word.startsWith(`${flag}=`));
+  if (joined !== undefined) return joined.slice(flag.length + 1);
+  const index = argv.indexOf(flag);
+  return index < 0 ? undefined : argv[index + 1];
+}
+
+/** The command's own logger may not exist yet. A log that cannot be written hides no failure. */
+function writeToLogFile(path: string | undefined, record: string): void {
+  if (path === undefined) return;
+  try {
+    openLogFile(path, () => undefined).write(record);
+  } catch {
+    // The failure is on stderr; that the log cannot be opened is usually the failure itself.
+  }
 }
 
 /** A record in the logger's form, with level error. The logger itself may not exist yet. */

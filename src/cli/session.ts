@@ -13,12 +13,13 @@ import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, secretsOf, warnLost } from './create-logger.js';
 import { createEndTeller } from './end-teller.js';
-import { nextSteps, rememberRun } from './next-steps.js';
+import { standOf, standText } from './how-it-stands.js';
+import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-steps.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
-import { openProgress, type Progress } from './progress.js';
+import { openProgress } from './progress.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
-import { createTerminal } from './terminal.js';
+import { createCommandTerminal } from './terminal.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
 import {
   type EmbeddedBehaviour,
@@ -88,34 +89,39 @@ export async function runSession<T extends object>(
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file, needs);
-  const terminal = createTerminal();
+  const terminal = createCommandTerminal(options);
   const logger = createLogger(options, secretsOf(given), terminal);
+  logStart(logger, given);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
-  const stop = listenForStop((name) => logger.warn(stopText(name)));
+  const stop = listenForStop(
+    (name) => logger.warn(stopText(name)),
+    ({ code, exitCode, message }) => {
+      terminal.show([]);
+      logger.error({ type: 'failure', code, exitCode }, `${message} again: this process ends at once`);
+    },
+  );
+  process.on('SIGCONT', terminal.forget);
   const proxies = environmentProxies(process.env);
   const teller =
     summaryOf && createEndTeller(given, { logger, proxies, signal: stop.signal, argv: process.argv });
+  const progress = openProgress({ json: options.json === true, logger, terminal });
   let service: EmbeddedService | undefined;
-  let progress: Progress | undefined;
   try {
     const times = readTimeOptions(options, logger);
     const runOptions = { ...times, signal: stop.signal, logger, holder: lockHolder() };
     const prepared = await prepare?.(given, runOptions);
     const config = prepared?.config ?? given;
     if (needs !== 'nothing') service = await openEmbeddedService(config, prepared?.service);
-    const open = () => openCheckpointReader(config.stateDir);
-    const shownProgress = openProgress({ json: options.json === true, logger, terminal, open });
-    progress = shownProgress;
     const result = await work(config, {
       ...runOptions,
       proxies,
       stdin: standardInput,
-      onScan: progress.onScan,
-      onCopy: progress.onCopy,
-      onRun: (run) => {
-        rememberRun();
-        teller?.onRun(run);
-        shownProgress.onRun(run);
+      onProgress: (event) => {
+        if (event.type === 'run') {
+          rememberRun(event.run);
+          teller?.onRun(event.run);
+        }
+        progress.onProgress(event);
       },
       ...(service && { endpoint: service.endpoint }),
       ...(teller && { measure: teller.measure }),
@@ -124,25 +130,37 @@ export async function runSession<T extends object>(
         prepared?.at?.(point);
       },
     });
-    await progress.close();
+    progress.close();
     const code = exitCode(result);
     await teller?.ended(summaryOf!(result), code);
     const shown = nextSteps(text(result, config));
+    const fields: object = { type: 'summary', ...result, exitCode: code };
+    logger.info(fields, shown.trimEnd());
     if (options.json) writeJson('summary', { ...result, exitCode: code });
-    else if (options.logFormat === 'json') {
-      const fields: object = { type: 'summary', ...result };
-      logger.info(fields, shown.trimEnd());
-    } else stderr.write(shown);
+    else if (options.logFormat !== 'json') stderr.write(shown);
     return code;
   } catch (error) {
-    await progress?.close();
+    const stand = standOf(progress.last());
+    if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
+    progress.close();
     await teller?.failed(error);
     throw error;
   } finally {
-    await progress?.close();
+    progress.close();
+    process.off('SIGCONT', terminal.forget);
     await service?.close();
     stop.close();
   }
+}
+
+/** The first record of a log: what was typed, by which version, and the config, in which secrets print as `[secret]`. */
+function logStart(logger: Logger, config: Config): void {
+  const { argv, version } = typedCommand();
+  const command = argv.slice(2).join(' ');
+  logger.info(
+    { type: 'start', version, node: process.version, pid: process.pid, command, config },
+    `foliopipe ${version}: ${command}`,
+  );
 }
 
 /** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when nothing has been run yet. */

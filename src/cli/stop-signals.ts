@@ -12,8 +12,14 @@ export interface StopSignals {
 
 const names: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** @param onStop called at the first signal, to say what happens now. */
-export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
+/**
+ * @param onStop called at the first signal, to say what happens now.
+ * @param onEnd called at the second one, just before the process ends.
+ */
+export function listenForStop(
+  onStop: (name: StopSignal) => void,
+  onEnd: (end: InterruptedError) => void = () => undefined,
+): StopSignals {
   const controller = new AbortController();
   const ignoresHangup = isUnderNohup();
   const stop = (name: StopSignal) => {
@@ -21,7 +27,11 @@ export function listenForStop(onStop: (name: StopSignal) => void): StopSignals {
     // Both the system and the shell send SIGHUP for a closed terminal, and systemd sends it after SIGTERM. So a second
     // SIGHUP does not mean that the user wants to end at once.
     if (name === 'SIGHUP' && (ignoresHangup || isStopped)) return;
-    if (isStopped) process.exit(new InterruptedError(name).exitCode);
+    if (isStopped) {
+      const end = new InterruptedError(name);
+      onEnd(end);
+      process.exit(end.exitCode);
+    }
     onStop(name);
     controller.abort(new InterruptedError(name));
   };

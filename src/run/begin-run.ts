@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.js';
 import type { DeltaStore } from '../delta/delta-store.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
+import { countOf } from '../quantities.js';
 import { recordsToSend } from '../report/origins.js';
 import { checkReportColumns } from '../results/column-types.js';
 import type { AnswerLookup } from '../reuse/answer-store.js';
@@ -77,7 +78,13 @@ export async function beginRun(
     choice,
     createdAt,
   });
-  return (await checkpoint.run(id))!;
+  const run = (await checkpoint.run(id))!;
+  const records = recordsToSend(run);
+  context.logger.info(
+    { run: id, pipeline: run.pipeline, service, records, label: run.label },
+    `run ${id} of pipeline ${run.pipeline} begins: ${countOf(records, 'record')} to send to ${service}`,
+  );
+  return run;
 }
 
 function logGivenUp(logger: Logger, { id }: Run, givenUp: GivenUpRun | undefined): void {

@@ -56,12 +56,24 @@ export interface Disk extends Room {
   readonly id: string;
 }
 
+/** What a disk must have free, and has. */
+export interface DiskNeed {
+  /** A folder on it. */
+  readonly folder: string;
+  /** What is written there, such as `its output`. */
+  readonly what: string;
+  readonly needed: Room;
+  /** Null if the system does not say. Files: null if they are not limited. */
+  readonly free: { readonly bytes: Bytes; readonly files: number | null } | null;
+}
+
 type DiskConfig = Pick<Config, 'stateDir' | 'upload' | 'output' | 'chunks' | 'concurrency'>;
 
 /**
  * The estimate is rough; a disk that fills up all the same ends the run, which goes on when there is room.
  * @param options.yes only warns.
  * @param diskOf asks the system; undefined if it does not know.
+ * @returns what each disk must have free.
  * @throws TroubleError `DISK_TOO_SMALL` with the figures.
  */
 export async function checkDisk(
@@ -69,7 +81,7 @@ export async function checkDisk(
   write: StillToWrite,
   options: { readonly yes?: boolean; readonly logger: Logger },
   diskOf: (folder: string) => Promise<Disk | undefined> = diskOfFolder,
-): Promise<void> {
+): Promise<readonly DiskNeed[]> {
   const { stateDir, output } = config;
   const folder = workFolderOf(output.path, stateDir);
   const { state, published } = roomNeeded(config, write);
@@ -88,6 +100,15 @@ export async function checkDisk(
     if (!options.yes) throw error;
     options.logger.warn(error.facts, `${error.message}; the run goes on all the same, because of --yes`);
   }
+  return checked.map(({ folder: on, what, needed, disk }) => ({
+    folder: on,
+    what,
+    needed,
+    free:
+      disk === undefined
+        ? null
+        : { bytes: disk.bytes, files: Number.isFinite(disk.files) ? disk.files : null },
+  }));
 }
 
 /** An estimate of what a run writes into its state folder, and beside its output. */

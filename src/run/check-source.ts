@@ -12,8 +12,9 @@ import { ConfigError, reworded, SourceError } from '../errors.js';
 import { checkCompression } from '../files/encoded-file.js';
 import type { OutputStore } from '../files/output-store.js';
 import { createLoadTable } from '../load/configured-load.js';
-import { silentLogger } from '../logger.js';
+import { type Logger, silentLogger } from '../logger.js';
 import { outputFormat } from '../output-format.js';
+import { countOf, formatBytes, formatCount } from '../quantities.js';
 import { checkParquetNames, checkTypes } from '../results/column-types.js';
 import {
   createOutputLayout,
@@ -37,7 +38,7 @@ import type { RunOptions } from './run-options.js';
 /** What `checkSource` may be told. */
 export type CheckSourceOptions = Pick<
   RunOptions,
-  'onScan' | 'onCopy' | 'stdin' | 'records' | 'at' | 'logger' | 'clock' | 'limit'
+  'onProgress' | 'stdin' | 'records' | 'at' | 'logger' | 'clock' | 'limit'
 > &
   Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
   Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
@@ -65,7 +66,15 @@ export async function checkSource(
   const named = await namedFiles(config.source);
   await checkOutputPlace(config, output, named);
   const { logger = silentLogger, clock = systemClock } = options;
-  const opened = await openSource(config, named, { ...options, logger, now: clock.now(), signal });
+  const tell = options.onProgress;
+  const onCopy = tell && ((copied: { readonly bytes: number }) => tell({ type: 'copy', ...copied }));
+  const opened = await openSource(config, named, {
+    ...options,
+    ...(onCopy && { onCopy }),
+    logger,
+    now: clock.now(),
+    signal,
+  });
   const { paths } = opened;
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
@@ -82,6 +91,7 @@ export async function checkSource(
         },
       );
   if (opened.names !== null) await checkCopies(source);
+  logChecked(logger, source, isKnown);
   if (isKnown) checkColumns(source, config);
   return withNames(source, opened);
 }
@@ -90,6 +100,18 @@ export async function checkSource(
 function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
   if (!isOurs) return config;
   return { ...config, source: { ...config.source, ...OWN_DIALECT, quote: 'auto', skipLines: 0, isOurs } };
+}
+
+function logChecked(logger: Logger, { files, columns, records, rejected }: Source, isKnown: boolean): void {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const what = `${countOf(records, 'record')} in ${countOf(files.length, 'file')}, ${formatBytes(bytes)}`;
+  const bad = rejected === 0 ? '' : `, ${formatCount(rejected)} of them rejected`;
+  logger.info(
+    { files: files.map(({ path }) => path), records, rejected, columns: columns.length, bytes },
+    isKnown
+      ? `the source is as it was checked before: ${what}${bad}`
+      : `the source is checked: ${what}${bad}, ${countOf(columns.length, 'column')}`,
+  );
 }
 
 /** Names in an error what was copied, beside the copy, in which a person can look. */
@@ -177,6 +199,7 @@ async function scan(
   maxRejected: RejectLimit,
 ): Promise<Source> {
   const { key } = config.source;
+  const tell = options.onProgress;
   return scanSource({
     ...config.source,
     paths,
@@ -190,7 +213,7 @@ async function scan(
     onHeader: (header) => checkColumns(header, config),
     ...(options.watch && { watch: options.watch }),
     ...(options.onExcess && { onExcess: options.onExcess }),
-    ...(options.onScan && { onProgress: options.onScan }),
+    ...(tell && { onProgress: (progress) => tell({ type: 'scan', ...progress }) }),
   });
 }
 

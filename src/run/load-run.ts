@@ -9,6 +9,8 @@ import { contentOf, readContent } from '../files/encoded-file.js';
 import { createLoadTable, createLoadTarget } from '../load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '../load/load-target.js';
 import { outputFormat } from '../output-format.js';
+import type { LoadEvent } from '../progress/events.js';
+import { countOf } from '../quantities.js';
 import { deltaPath } from '../report/manifest.js';
 import { createOutputLayout, type LayoutSource } from '../results/output-layout.js';
 import type { RunContext } from '../run-context.js';
@@ -108,6 +110,7 @@ type LoadNeeds = Pick<
   RunContext,
   'config' | 'output' | 'loadTarget' | 'signal' | 'clock' | 'at' | 'logger'
 > & {
+  readonly progress: Pick<RunContext['progress'], 'tell'>;
   readonly checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad' | 'publications'>;
 };
 
@@ -128,6 +131,7 @@ export async function loadPublication(
   try {
     const ended = { ...attempt, ...(await loadIt(run, row, publication)), code: null, at: run.clock.now() };
     await recordLoad(run.checkpoint, row.id, ended, run.logger);
+    tellLoad(run, row, publication, ended);
     return ended;
   } catch (error) {
     const failed = failedLoad({ ...attempt, at: run.clock.now() }, error);
@@ -167,7 +171,19 @@ function onlyLoadMissing(error: unknown, { id, state }: Run, { number, partial }
   });
 }
 
-type Ended = Pick<RecordedLoad, 'state' | 'why' | 'base' | 'written' | 'removed' | 'added'>;
+function tellLoad(
+  { progress, config }: Pick<LoadNeeds, 'progress' | 'config'>,
+  { id, pipeline }: Run,
+  { number }: Publication,
+  { state, written }: Pick<LoadEvent, 'state' | 'written'>,
+): void {
+  const { table } = config.load!;
+  progress.tell({ type: 'load', run: id, pipeline, publication: number, table, state, written });
+}
+
+type Ended = Pick<RecordedLoad, 'why' | 'base' | 'written' | 'removed' | 'added'> & {
+  readonly state: Exclude<RecordedLoad['state'], 'failed'>;
+};
 
 async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promise<Ended> {
   const { table, into } = run.config.load!;
@@ -178,9 +194,12 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
     return { state: 'left', why: why ?? null, base: null, written: 0, removed: 0, added: [] };
   }
   run.logger.info(facts, `loading publication ${publication.number} into ${table} of ${into}`);
+  tellLoad(run, row, publication, { state: 'begun', written: null });
   await checkLoadFile(run, row, publication);
   const request = requestOf(run, row, publication);
   const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
+  const what = already ? 'was loaded before' : `is loaded: ${countOf(loaded.written, 'row')} written`;
+  run.logger.info({ ...facts, written: loaded.written }, `publication ${publication.number} ${what}`);
   return { ...loaded, state: already ? 'already' : 'loaded', why: null };
 }
 

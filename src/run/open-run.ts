@@ -12,6 +12,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
+import { createWaits } from '../progress/waits.js';
 import { createRunMeasure, type RunMeasure } from '../report/measure-run.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
@@ -34,6 +35,7 @@ import {
   waitForLock,
 } from './open-state.js';
 import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
+import { watchRun } from './read-progress.js';
 import { writeOwnReport } from './report-run.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity, withAddressOf } from './service.js';
@@ -113,7 +115,8 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     const { files = createLocalFiles(given.stateDir) } = options;
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
-    const api = measure.watch(options.api ?? openApi(given, options));
+    const waits = createWaits(options.onProgress, () => Date.now());
+    const api = measure.watch(options.api ?? openApi(given, options, waits));
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
@@ -139,11 +142,17 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     const config = withOutputPath(given, run);
     measure.begin();
-    options.onRun?.(run.id);
+    const tell = options.onProgress ?? silent;
+    tell({ type: 'run', run: run.id, pipeline: run.pipeline, found });
     if (found === 'new') at('after-run-before-chunk');
     // A pruned run keeps its figures only.
     const chosen = await openChosen(answers, run);
     if (chosen !== null) releasers.add(chosen);
+    const percentages = new Map<number, number>();
+    if (options.onProgress !== undefined) {
+      const sources = { checkpoint, clock, percentages, waits };
+      releasers.add(watchRun(run.id, sources, options.onProgress));
+    }
     return {
       id: run.id,
       found,
@@ -171,6 +180,7 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
       join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
       given: { rows: undefined },
       work: { written: undefined },
+      progress: { tell, percentages },
       clock,
       logger,
       at,
@@ -181,6 +191,9 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     throw error;
   }
 }
+
+/** Without a listener. */
+const silent = () => undefined;
 
 /**
  * What a run has chosen; null if it sends every record, or keeps its figures only. The choice of a run that has ended is
@@ -219,7 +232,8 @@ function createPreparer(
     };
     const wait = options.waitLock ?? 0;
     const holder = holderOf(options, context.clock);
-    releasers.add(await waitForLock(lock, { pipeline, holder, wait }, context));
+    const { onProgress } = options;
+    releasers.add(await waitForLock(lock, { pipeline, holder, wait, onProgress }, context));
   };
   const expectOurs = async () => {
     for (const one of prepared.values()) await one.expectOurs();

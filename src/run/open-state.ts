@@ -9,13 +9,15 @@ import { LockedError } from '../errors.js';
 import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { type Logger, silentLogger } from '../logger.js';
+import type { OnProgress } from '../progress/events.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import { createLocalAnswerStore } from '../reuse/local-answer-store.js';
+import { withStopErrors } from '../streams/abortable.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
 import type { RunOptions, RunPorts } from './run-options.js';
 
-type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | keyof RunPorts>;
+type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | 'onProgress' | keyof RunPorts>;
 
 export interface StateContext {
   readonly clock: Clock;
@@ -29,13 +31,13 @@ export interface StateContext {
  */
 export async function openState(
   { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
-  options: Pick<StateOptions, 'holder' | 'waitLock' | 'lock' | 'checkpoint'>,
+  options: Pick<StateOptions, 'holder' | 'waitLock' | 'lock' | 'checkpoint' | 'onProgress'>,
   context: StateContext,
   releasers: Releasers,
 ): Promise<Checkpoint> {
   const holder = holderOf(options, context.clock);
-  const { lock = createFileLock(stateDir), waitLock = 0 } = options;
-  releasers.add(await waitForLock(lock, { pipeline, holder, wait: waitLock }, context));
+  const { lock = createFileLock(stateDir), waitLock = 0, onProgress } = options;
+  releasers.add(await waitForLock(lock, { pipeline, holder, wait: waitLock, onProgress }, context));
   if (options.checkpoint !== undefined) return options.checkpoint;
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
@@ -59,17 +61,21 @@ export async function withState<T>(
     },
   ) => Promise<T>,
 ): Promise<T> {
-  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
-  const context = { clock, logger, signal };
-  const releasers = createReleasers();
-  try {
-    const checkpoint = await openState(config, options, context, releasers);
-    const { files = createLocalFiles(config.stateDir), answers = openAnswers(config) } = options;
-    return await body({ ...context, checkpoint, files, answers });
-  } finally {
-    await releasers.close();
-  }
+  const { clock = systemClock, logger = silentLogger } = options;
+  return withStopErrors(options.signal, async (signal = neverAborted()) => {
+    const context = { clock, logger, signal };
+    const releasers = createReleasers();
+    try {
+      const checkpoint = await openState(config, options, context, releasers);
+      const { files = createLocalFiles(config.stateDir), answers = openAnswers(config) } = options;
+      return await body({ ...context, checkpoint, files, answers });
+    } finally {
+      await releasers.close();
+    }
+  });
 }
+
+const neverAborted = () => new AbortController().signal;
 
 export interface AnswersState {
   readonly clock: Clock;
@@ -87,13 +93,15 @@ export async function withCheckpoint<T>(
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
   body: (state: StateContext & { readonly checkpoint: Checkpoint }) => Promise<T>,
 ): Promise<T> {
-  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
-  const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
-  try {
-    return await body({ clock, logger, signal, checkpoint });
-  } finally {
-    if (options.checkpoint === undefined) await checkpoint.close();
-  }
+  const { clock = systemClock, logger = silentLogger } = options;
+  return withStopErrors(options.signal, async (signal = neverAborted()) => {
+    const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
+    try {
+      return await body({ clock, logger, signal, checkpoint });
+    } finally {
+      if (options.checkpoint === undefined) await checkpoint.close();
+    }
+  });
 }
 
 /**
@@ -119,6 +127,7 @@ export interface LockRequest {
   readonly holder: LockHolder;
   /** How long to wait for the lock; 0 does not wait, Infinity waits for ever. */
   readonly wait: Milliseconds;
+  readonly onProgress?: OnProgress | undefined;
 }
 
 /**
@@ -127,7 +136,7 @@ export interface LockRequest {
  */
 export async function waitForLock(
   lock: PipelineLock,
-  { pipeline, holder, wait }: LockRequest,
+  { pipeline, holder, wait, onProgress }: LockRequest,
   { clock, signal, logger }: StateContext,
 ): Promise<Closeable> {
   const until = clock.now() + wait;
@@ -137,7 +146,12 @@ export async function waitForLock(
     } catch (error) {
       const left = until - clock.now();
       if (!(error instanceof LockedError) || left <= 0) throw error;
-      if (!isLogged) logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
+      if (!isLogged) {
+        const since = clock.now();
+        const until = Number.isFinite(wait) ? since + wait : null;
+        onProgress?.({ type: 'waiting', on: 'lock', since, until, why: error.message });
+        logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
+      }
       await clock.sleep(Math.min(retryEveryMs, left), signal);
     }
   }

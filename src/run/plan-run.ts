@@ -21,7 +21,7 @@ import { isSpooled } from '../spool/open-source.js';
 import { withPlanFolder } from '../spool/spool-folder.js';
 import { checkPublished } from '../stages/publish/check-published.js';
 import type { RejectLimit, Source } from '../types.js';
-import { checkDisk } from './check-disk.js';
+import { checkDisk, type DiskNeed } from './check-disk.js';
 import { checkOutput } from './check-output.js';
 import { checkSource } from './check-source.js';
 import { asBegun, pickDoneRun, prunedError } from './done-run.js';
@@ -55,6 +55,8 @@ export interface Plan {
   readonly cost: { readonly amount: number; readonly currency: string } | null;
   /** The configured caps of the budget, and how many records are left for this run. */
   readonly budget: readonly BudgetLeft[];
+  /** About how much room the run needs on its disks; empty if it would write nothing. */
+  readonly disks: readonly DiskNeed[];
 }
 
 export interface PlannedStep {
@@ -83,17 +85,7 @@ export async function planRun(whole: Config, given: PlanOptions): Promise<Plan> 
 export interface PlanOptions
   extends Pick<
     RunOptions,
-    | 'onScan'
-    | 'onCopy'
-    | 'fresh'
-    | 'output'
-    | 'deltas'
-    | 'answers'
-    | 'reuse'
-    | 'yes'
-    | 'stdin'
-    | 'records'
-    | 'limit'
+    'onProgress' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin' | 'records' | 'limit'
   > {
   readonly signal: AbortSignal;
 }
@@ -158,6 +150,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       ...(released !== undefined && { released }),
       givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
     };
+    let disks: readonly DiskNeed[] = [];
     if (sends) {
       const left = begun && {
         workFile: workPathOf(config.output.path, begun.id, config.stateDir),
@@ -170,7 +163,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
         ...left,
       };
       if (kind === 'begin' || next.records > 0)
-        await checkDisk(config, write, { ...options, logger: silentLogger });
+        disks = await checkDisk(config, write, { ...options, logger: silentLogger });
     }
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
@@ -190,6 +183,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       next,
       cost,
       budget,
+      disks,
     };
   } finally {
     await reader?.close();

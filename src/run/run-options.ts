@@ -9,6 +9,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import type { LoadTarget } from '../load/load-target.js';
 import type { Logger } from '../logger.js';
+import type { OnProgress } from '../progress/events.js';
 import type { RunMeasure } from '../report/measure-run.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import type { InputStream } from '../spool/copy-stdin.js';
@@ -56,7 +57,11 @@ export interface RunPorts {
 }
 
 export interface RunOptions extends RunPorts {
-  /** Aborting it stops the run: no more uploads start, uploads in flight are waited for, and everything is kept. */
+  /**
+   * Aborting it stops the run: no more uploads start, uploads in flight are waited for, and everything is kept. The run
+   * then throws the signal's reason, if that is a FoliopipeError; else an `InterruptedError` with the reason as its
+   * `cause`, such as the `TimeoutError` of `AbortSignal.timeout()`.
+   */
   readonly signal?: AbortSignal;
   /** Begin a new run even if one is unfinished or done; its records are paid for again. */
   readonly fresh?: boolean;
@@ -93,14 +98,8 @@ export interface RunOptions extends RunPorts {
   readonly proxies?: { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string };
   /** Shown to another process that finds the pipeline locked. */
   readonly holder?: { readonly pid: number; readonly command: string };
-  /** Called while the source is checked, with the bytes and records read so far. */
-  readonly onScan?: (progress: { readonly bytes: number; readonly records: number }) => void;
-  /** Called while standard input, or what Postgres answers, is copied, with the bytes so far. */
-  readonly onCopy?: (progress: { readonly bytes: number }) => void;
-  /**
-   * Called with the run's id as soon as it is known. First called for an interrupted publishing that must be finished.
-   */
-  readonly onRun?: (run: string) => void;
+  /** Called with each event of the work: what is copied and checked, which run it is, and how the run stands. */
+  readonly onProgress?: OnProgress;
   /** Measures the work of this process; the summary has its figures. Default: a new one. */
   readonly measure?: RunMeasure;
   readonly at?: AtFailpoint;

@@ -1,6 +1,7 @@
 /** The service that a config names: its identity and its client. */
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
+import type { ApiWatcher } from '../api/retry-loop.js';
 import type { Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
@@ -64,10 +65,14 @@ function refusingApi(missing: readonly string[]): PredictionApi {
   return { upload: refuse, track: refuse, download: refuse, search: refuse, close: async () => undefined };
 }
 
-/** The client of the configured service, or of the embedded one at its endpoint. */
+/**
+ * The client of the configured service, or of the embedded one at its endpoint.
+ * @param watcher is told what it waits for.
+ */
 export function openApi(
   config: Config,
   options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits'>,
+  watcher?: ApiWatcher,
 ): PredictionApi {
   const { service, timeouts, retry, poll } = config;
   const missing = missingOfService(config);
@@ -80,6 +85,7 @@ export function openApi(
     retry,
     lostAfter: poll.lostAfter,
     logger: options.logger ?? silentLogger,
+    ...(watcher && { watcher }),
     ...(options.proxies && { proxies: options.proxies }),
     ...(options.limits?.requests && { limiter: options.limits.requests }),
   });

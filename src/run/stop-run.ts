@@ -1,6 +1,6 @@
 /** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
 import { setMaxListeners } from 'node:events';
-import { DeadlineError, InterruptedError } from '../errors.js';
+import { DeadlineError, InterruptedError, stopError } from '../errors.js';
 import type { Clock } from '../streams/clock.js';
 import type { Closeable, Releasers } from './open-state.js';
 
@@ -13,13 +13,13 @@ export async function endUploads(
   while (inFlight.size > 0) await Promise.allSettled(inFlight);
 }
 
-/** A controller for the run, which aborts when the caller's signal does. */
+/** A controller for the run, which aborts when the caller's signal does, with a FoliopipeError. */
 export function linkedController(signal: AbortSignal | undefined, releasers: Releasers): AbortController {
   const controller = new AbortController();
   // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
   setMaxListeners(0, controller.signal);
   if (signal === undefined) return controller;
-  const follow = () => controller.abort(signal.reason);
+  const follow = () => controller.abort(stopError(signal.reason));
   if (signal.aborted) follow();
   signal.addEventListener('abort', follow, { once: true });
   releasers.add({ close: async () => signal.removeEventListener('abort', follow) });

@@ -1,4 +1,5 @@
 /** Async iterables that end at once when they are aborted, or when their consumer returns early. */
+import { FoliopipeError, stopError } from '../errors.js';
 
 /**
  * Gives the same items until the signal aborts, then throws the signal's reason and stops reading. Without it, the call
@@ -79,4 +80,34 @@ export function abortOnEarlyReturn<T>(
     [Symbol.asyncIterator]: () => generator,
   };
   return generator;
+}
+
+/**
+ * Does the work under a signal that aborts when the caller's does, and whose reason is a FoliopipeError: the caller's
+ * reason, if it is one, else an `InterruptedError` with that as its cause. The work ends with it wherever it notices the
+ * abort, also where a part of Node throws an error of its own.
+ * @param signal left out: nothing stops the work.
+ * @param work need not listen to its signal.
+ */
+export async function withStopErrors<T>(
+  signal: AbortSignal | undefined,
+  work: (signal?: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (signal === undefined) return work();
+  const controller = new AbortController();
+  const follow = () => controller.abort(stopError(signal.reason));
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  try {
+    return await work(controller.signal);
+  } catch (error) {
+    const isStop = controller.signal.aborted && !(error instanceof FoliopipeError);
+    throw isStop && (error === signal.reason || isAbortError(error)) ? controller.signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', follow);
+  }
+}
+
+function isAbortError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
 import { RateLimiter } from '../../src/api/rate-limiter.js';
-import { Outage, RetryLoop } from '../../src/api/retry-loop.js';
+import { type ApiWatcher, Outage, RetryLoop } from '../../src/api/retry-loop.js';
 import { BrokenReplyError, FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
 import { errorOf, noSignal } from '../helpers/api/test-client.js';
@@ -16,7 +16,12 @@ const status = (code: number, retryAfter: number | null = null, fromService = tr
   message: 'no',
 });
 
-function createLoop(giveUpAfter = 60_000, lostAfter = 0, now = () => performance.now()) {
+function createLoop(
+  giveUpAfter = 60_000,
+  lostAfter = 0,
+  now = () => performance.now(),
+  watcher?: ApiWatcher,
+) {
   const log: string[] = [];
   const loop = new RetryLoop({
     limiter: new RateLimiter(10_000),
@@ -29,6 +34,7 @@ function createLoop(giveUpAfter = 60_000, lostAfter = 0, now = () => performance
     },
     show: (text) => text,
     clock: { now },
+    ...(watcher && { watcher }),
   });
   const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal, until?: AbortSignal) =>
     loop.run(
@@ -64,6 +70,23 @@ test('an outage is logged when it begins and when it is over, its attempts only 
   expect(log.filter((line) => line !== 'debug')).toEqual([
     'warn track fails and is tried again: reset (ECONNRESET)',
     'info track works again after 0 s',
+  ]);
+});
+
+test('a watcher is told of throttles and outages, and when the operation works again', async () => {
+  const told: string[] = [];
+  const watcher = {
+    throttled: (time: number, why: string) => void told.push(`throttled ${time}: ${why}`),
+    failing: (operation: string, lasting: number, left: number, why: string) =>
+      void told.push(`${operation} ${lasting + left}: ${why}`),
+    works: (operation: string) => void told.push(`${operation} works`),
+  };
+  const { run } = createLoop(60_000, 0, () => 0, watcher);
+  await run('track', failing(CUT, status(429, 5)).attempt);
+  expect(told).toEqual([
+    'track 60000: track fails: reset (ECONNRESET)',
+    'throttled 5: HTTP 429: no',
+    'track works',
   ]);
 });
 

@@ -1,5 +1,5 @@
 /** Usage and config errors: one message with the next command, as text and as JSON; nothing is written to disk. */
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../helpers/folders/folders.js';
@@ -73,13 +73,18 @@ describe('with --json and a JSON log', () => {
   ])('%s gives a summary, and the log holds the error', async (_, args, exitCode, code) => {
     const job = await createJob(await folder(), { pipeline: 'errors' });
     const named = args.map((word) => (word === 'JOB' ? job.config : word));
-    const end = await callMain([...named, '--json', '--log-format', 'json'], {
+    const log = join(job.folder, 'run.log');
+    await rm(log, { force: true });
+    const end = await callMain([...named, '--json', '--log-format', 'json', '--log-file', log], {
       env: job.env,
       cwd: job.folder,
     });
     expect(end.code, end.stderr).toBe(exitCode);
     const error = { code, message: expect.any(String), hint: expect.any(String), facts: expect.any(Object) };
-    expect(jsonLines(end.stdout)).toEqual([{ type: 'summary', exitCode, error: { ...error, resume: null } }]);
-    expect(jsonLines(end.stderr)).toMatchObject([{ level: 50, code, exitCode }]);
+    expect(jsonLines(end.stdout)).toEqual([
+      { type: 'summary', exitCode, run: null, stand: null, error: { ...error, resume: null } },
+    ]);
+    expect(jsonLines(end.stderr)).toMatchObject([{ level: 50, type: 'failure', code, exitCode, run: null }]);
+    expect(jsonLines(await readFile(log, 'utf8'))).toEqual(jsonLines(end.stderr));
   });
 });

@@ -83,11 +83,11 @@ it('the same command with --new goes on only without it, once its run has begun'
   const hint = 'run the same command again to wait; The same command goes on; the same command with more';
   await type('run', 'a.yaml', '--new', '--yes');
   expect(nextSteps(hint)).toBe(hint);
-  rememberRun();
+  rememberRun('r1');
   expect(nextSteps(hint)).toBe(
     'run the same command without --new to wait; The same command without --new goes on; the same command without --new with more',
   );
   await type('run', 'a.yaml');
-  rememberRun();
+  rememberRun('r1');
   expect(nextSteps(hint)).toBe(hint);
 });

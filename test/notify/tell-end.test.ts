@@ -63,7 +63,7 @@ const tell = (
 ) => {
   const { textfile = null, webhook } = report;
   const address = webhook === undefined ? null : new WebhookAddress(webhook);
-  return tellEnd({ report: { textfile, webhook: address } }, end, {
+  return tellEnd({ report: { html: null, textfile, webhook: address } }, end, {
     reader: null,
     logger,
     times: quick,

@@ -28,8 +28,7 @@ export function addAdopt(command: Command, finish: Finish): void {
       const { run, chunk } = options;
       finish(
         await runSession(options, file, {
-          // Without progress: adopting one folio does not advance the run.
-          work: (config, { onRun: _, ...rest }) => adopt(config, { run, chunk, folio }, rest),
+          work: (config, rest) => adopt(config, { run, chunk, folio }, rest),
           text: adoptedText,
           exitCode: () => 0,
         }),

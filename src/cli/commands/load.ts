@@ -41,8 +41,7 @@ export function addLoad(command: Command, finish: Finish): void {
       }
       finish(
         await runSession(options, file, {
-          // Without progress: a load is no work on records.
-          work: (config, { onRun: _, ...rest }) => load(config, run, rest),
+          work: (config, rest) => load(config, run, rest),
           text: loadedText,
           exitCode: () => 0,
           needs: 'nothing',

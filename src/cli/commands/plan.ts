@@ -1,6 +1,13 @@
 /** `foliopipe plan`: shows what a run would do, without using the network. */
 import type { Command } from 'commander';
-import { givenUpText, limitText, type Plan, planRun, unconfirmedText } from '../../../pipelines/index.js';
+import {
+  type Config,
+  givenUpText,
+  limitText,
+  type Plan,
+  plan,
+  unconfirmedText,
+} from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import {
@@ -13,11 +20,14 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { createLogger } from '../create-logger.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson, standardInput, stdout } from '../output.js';
 import { previewLines } from '../preview-text.js';
+import { openProgress } from '../progress.js';
 import { reuseText } from '../reuse-text.js';
 import { untilStopped } from '../stop-signals.js';
+import { createCommandTerminal } from '../terminal.js';
 
 interface Options extends CommonOptions, BeginOptions {}
 
@@ -32,21 +42,52 @@ export function addPlan(command: Command, finish: Finish): void {
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'given');
-  const plan = await untilStopped((signal) =>
-    planRun(config, { signal, stdin: standardInput, ...beginOptions(options) }),
-  );
-  const exitCode = plan.next.kind === 'changed' ? 4 : 0;
-  if (options.json) await printJson('summary', { ...plan, exitCode });
+  const made = await makePlan(config, options);
+  const exitCode = made.next.kind === 'changed' ? 4 : 0;
+  if (options.json) await printJson('summary', { ...made, exitCode });
   else {
     const doubt = unconfirmedText(config);
-    await print(`${planText(plan, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
+    await print(`${planText(made, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
   }
   return exitCode;
 }
 
+/** Shows how far the check of the source is. */
+async function makePlan(config: Config, options: Options): Promise<Plan> {
+  const terminal = createCommandTerminal(options);
+  const logger = createLogger(options, [], terminal);
+  const progress = openProgress({ json: false, logger, terminal });
+  try {
+    return await untilStopped((signal) =>
+      plan(config, {
+        signal,
+        stdin: standardInput,
+        onProgress: progress.onProgress,
+        ...beginOptions(options),
+      }),
+    );
+  } finally {
+    progress.close();
+  }
+}
+
 /** @param isNew whether the plan is for `--new`. */
 function planText(
-  { pipeline, service, source, asked, output, maxRejected, chunks, preview, reuse, next, cost, budget }: Plan,
+  {
+    pipeline,
+    service,
+    source,
+    asked,
+    output,
+    maxRejected,
+    chunks,
+    preview,
+    reuse,
+    next,
+    cost,
+    budget,
+    disks,
+  }: Plan,
   isNew: boolean,
 ): string {
   const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
@@ -87,6 +128,7 @@ function planText(
       : []),
     `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
+    ...(disks.length > 0 ? ['disk', ...disks.map((disk) => `  ${diskText(disk)}`)] : []),
     `next\n  ${nextText(next, isNew)}`,
     ...givesUpLines(next, isNew),
   ];
@@ -98,6 +140,11 @@ function chunksText({ count, records, bytes }: Plan['chunks'], { chunks }: Plan[
   const all = `${countOf(count, 'chunk')} with ${countOf(records, 'record')}, ${formatBytes(bytes)}`;
   if (chunks === 0) return `${all} in all, nothing to upload`;
   return chunks === count ? `${all} to upload` : `${all} in all, ${countOf(chunks, 'chunk')} to upload`;
+}
+
+function diskText({ folder, what, needed, free }: Plan['disks'][number]): string {
+  const has = free === null ? '' : `, ${formatBytes(free.bytes)} free`;
+  return `${escapeUnprintable(folder)}: about ${formatBytes(needed.bytes)} for ${what}${has}`;
 }
 
 function costText(cost: Plan['cost'], { kind }: Plan['next']): string {

@@ -6,8 +6,10 @@ import {
   adoptHint,
   type CheckpointReader,
   type ChunkRow,
+  type Config,
   ConfigError,
   createOutputStore,
+  createProgressReader,
   findHolder,
   findRestamped,
   type LockHolder,
@@ -18,6 +20,7 @@ import {
   type Run,
   type RunSummary,
   summarizeRun,
+  systemClock,
   unconfirmedText,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
@@ -35,21 +38,27 @@ import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
 import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
+import { untilStopped } from '../stop-signals.js';
 import { summaryText } from '../summary-text.js';
+import { watchRun } from '../watch-run.js';
 
 interface Options extends CommonOptions {
   readonly run?: string;
+  readonly watch?: boolean;
 }
 
 export function addStatus(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last');
+    .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last')
+    .option('--watch', 'show how the run goes on, until no process works on it any more');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
     try {
-      const run = await chooseRun(state, config.pipeline, options.run);
+      const chosen = await chooseRun(state, config.pipeline, options.run);
+      if (options.watch && (await isWatchStopped(state, config, chosen, options))) return finish(130);
+      const run = (await state.run(chosen.id))!;
       const summary = await summarizeRun(
         { checkpoint: state, output: createOutputStore(config, { attempts: 1 }), config },
         run.id,
@@ -75,6 +84,19 @@ export function addStatus(command: Command, finish: Finish): void {
     } finally {
       await state.close();
     }
+  });
+}
+
+/** @returns whether a signal has ended the watch. The run goes on. */
+async function isWatchStopped(
+  state: CheckpointReader,
+  config: Config,
+  run: Run,
+  options: Options,
+): Promise<boolean> {
+  return untilStopped(async (signal) => {
+    await watchRun(state, config, run, options, signal);
+    return signal.aborted;
   });
 }
 
@@ -139,7 +161,7 @@ async function openText(
   patience: number,
 ): Promise<string> {
   const { abandoned, adoptable, lost } = summary;
-  const tally = await state.tally(run.id);
+  const snapshot = (await createProgressReader(run.id, { checkpoint: state, clock: systemClock })())!;
   const shown = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
   // Those have a line of their own, with what to do.
   const doubtful = new Set(adoptable.map(({ chunk }) => chunk));
@@ -149,7 +171,7 @@ async function openText(
     run.state === 'open' && state === 'submitted' && Date.now() - submittedAt! > patience;
   const lines = [
     `${run.source.limit === undefined ? 'run' : `sample (--limit ${run.source.limit})`} ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
-    `  ${progressText(run, tally, null)}`,
+    `  ${progressText(snapshot, Date.now())}`,
     ...runReuseLines(summary),
     ...folios.map(
       (c) =>

@@ -12,6 +12,7 @@ import { isFolder, publicationPlace } from '../../config/output-folder.js';
 import { TroubleError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
+import { countOf, formatBytes } from '../../quantities.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
 import { markerPaths, outputNames, writeManifest, writeMarker } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
@@ -27,7 +28,7 @@ import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
 import { putRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = KeepAnswersNeeds &
-  Pick<RunContext, 'output' | 'deltas' | 'clock' | 'signal'> & {
+  Pick<RunContext, 'output' | 'deltas' | 'clock' | 'signal' | 'progress'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       | 'run'
@@ -134,6 +135,20 @@ export async function putInPlace(
   await recordBase(run, publication);
   await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, segment);
   if (!publication.partial) await removeKeptChunks(run);
+  await tellPublished(run, publication);
+}
+
+async function tellPublished(
+  { id, checkpoint, logger, progress, config }: PutInPlaceNeeds,
+  { number, records, bytes, exitCode }: Publication,
+): Promise<void> {
+  const { pipeline } = (await checkpoint.run(id))!;
+  const { path } = config.output;
+  logger.info(
+    { run: id, pipeline, publication: number, path, records, bytes, exitCode },
+    `publication ${number} of run ${id} is in place: ${path}, ${countOf(records, 'row')}, ${formatBytes(bytes)}`,
+  );
+  progress.tell({ type: 'published', run: id, pipeline, publication: number, path, records, bytes });
 }
 
 /** The config with the output settings of a publication, and with its place as their path. */

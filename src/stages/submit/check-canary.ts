@@ -7,6 +7,7 @@ import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import {
   adoptCommand,
   adoptHint,
@@ -68,7 +69,11 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
     await answers.close();
   }
   const { tolerate } = run.config.failures;
-  if (isTolerated(sum.failed, sum.records, tolerate)) return;
+  if (isTolerated(sum.failed, sum.records, tolerate)) {
+    const text = `the canary has passed: ${sum.failed} of ${countOf(sum.records, 'record')} failed`;
+    run.logger.info({ run: run.id, ...sum }, text);
+    return;
+  }
   throw new GuardError(
     'CANARY_FAILED',
     `run ${run.id}: of the canary, ${failureText(sum.failed, sum.records, tolerate)}; ${firstReasons(reasons)}`,

@@ -25,7 +25,17 @@ import {
 
 export type TrackFoliosNeeds = Pick<
   RunContext,
-  'id' | 'config' | 'api' | 'folioPermits' | 'controller' | 'deferred' | 'signal' | 'clock' | 'logger' | 'at'
+  | 'id'
+  | 'config'
+  | 'api'
+  | 'folioPermits'
+  | 'controller'
+  | 'deferred'
+  | 'signal'
+  | 'progress'
+  | 'clock'
+  | 'logger'
+  | 'at'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
@@ -58,6 +68,7 @@ export function trackFolios(
     try {
       const report = await pollUntilComplete(run, chunk, state, until).finally(() => {
         state.open -= 1;
+        run.progress.percentages.delete(chunk.number);
       });
       return report && (await finish(run, chunk, report));
     } catch (error) {
@@ -116,6 +127,7 @@ async function pollUntilComplete(
     const askedAt = run.clock.now();
     const report = await pollOnce(run, chunk, folio, until);
     if (report === undefined) return undefined;
+    if (report.percentage !== null) run.progress.percentages.set(chunk.number, report.percentage);
     const now = run.clock.now();
     if (isComplete(report)) {
       // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not

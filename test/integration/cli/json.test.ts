@@ -48,7 +48,15 @@ describe('--json', () => {
       output: { path: job.output, records: 60, bytes: (await stat(job.output)).size },
     });
     expect(jsonLines(end.stderr).length).toBeGreaterThan(6);
-    expect(jsonLines(await readFile(log, 'utf8'))).toEqual(jsonLines(end.stderr));
+    const logged = jsonLines(await readFile(log, 'utf8'));
+    expect(logged).toEqual(jsonLines(end.stderr));
+    expect(logged[0]).toMatchObject({
+      type: 'start',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      command: args.join(' '),
+      config: { pipeline: 'told', service: { token: '[secret]' } },
+    });
+    expect(logged.at(-1)).toMatchObject({ type: 'summary', exitCode: 0, output: { records: 60 } });
     expect((await stat(log)).mode & 0o777).toBe(0o600);
     await expectNoToken(job, end);
   });
@@ -73,6 +81,8 @@ describe('--json', () => {
     expect(jsonLines(end.stdout).at(-1)).toMatchObject({
       type: 'summary',
       exitCode: 130,
+      run: expect.stringMatching(/^2\d{7}T\d{6}-/),
+      stand: { pipeline: 'stopped', records: 60, paid: 0, fetched: 0, open: { folios: 0 } },
       error: { code: 'INTERRUPTED', resume: `foliopipe run ${job.config} --json` },
     });
     await expectNoToken(job, end);

@@ -27,8 +27,16 @@ it('names the process that works on an unfinished run, and after a kill the comm
   expect(working.stdout).not.toContain('go on with');
   expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: { pid: running.pid } });
 
+  const watching = spawnCli(['status', job.config, '--watch', '--json'], { env });
+  await watching.waitFor('stdout', /"type":"progress"/);
   running.kill('SIGKILL');
   await running.ended;
+  const watched = await watching.ended;
+  expect(watched.code, watched.stderr).toBe(0);
+  const told = jsonLines(watched.stdout);
+  expect(told[0]).toMatchObject({ type: 'progress', state: 'open', toSend: 60, rate: null, waits: [] });
+  expect(told[0]).toMatchObject({ folios: { oldest: expect.arrayContaining([expect.anything()]) } });
+  expect(told.at(-1)).toMatchObject({ type: 'summary', state: 'open', working: null });
   // The file with its name is still there; only the lock proves anything.
   expect(await readdir(join(job.stateDir, 'locks'))).toContain('nightly.holder.json');
   const killed = await status();

@@ -17,7 +17,9 @@ it('stops at the deadline with exit 8, and the same command goes on without payi
   const stopped = await runCli(['run', job.config, '--max-duration', '2s', '--new'], { env: job.env });
   expect(stopped.code, stopped.stderr).toBe(8);
   expect(stopped.stderr).toMatch(/deadline \S+Z, in 2s/);
-  expect(stopped.stderr).toMatch(/\[DEADLINE_REACHED\]\n {2}next: .*\n {2}go on with: foliopipe run/);
+  expect(stopped.stderr).toMatch(
+    /\[DEADLINE_REACHED\]\n {2}next: .*\n {2}so far: .*\n {2}go on with: foliopipe run/,
+  );
   expect(stopped.stderr).not.toMatch(/go on with: .*--new/);
   await serve.stop();
 

@@ -150,6 +150,17 @@ describe('the smallest config', () => {
       { BusinessName: 'Red Rock Daycare', prediction_status: 'SUCCESSFUL' },
     ]);
 
+    const watched = block('ts', 'for await (const event of job)').replace(
+      "'foliopipe'",
+      JSON.stringify(library),
+    );
+    await writeFile(join(cwd, 'watched.mjs'), watched);
+    const other = { ...env, FOLIOPIPE_PIPELINE: 'watched', FOLIOPIPE_OUTPUT__PATH: 'watched.csv' };
+    const { stdout } = await run(process.execPath, ['watched.mjs'], { cwd, env: other });
+    expect(stdout).toMatch(
+      /^(2 records checked\n)+(\d of 2 records answered\n)*published at \S*watched\.csv\n2 of 2 records answered\nexit code 0\n$/,
+    );
+
     await writeFile(join(cwd, 'data/businesses.csv'), 'BusinessName,Address,State\n"never closed,1,MT\n');
     const badly = await run(process.execPath, ['program.mjs'], { cwd, env });
     expect(badly.stderr).toMatch(/^SOURCE_\w+ 4 \S/);

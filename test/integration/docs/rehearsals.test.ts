@@ -209,7 +209,7 @@ describe('what the pages show of the terminal', () => {
   /** Ids, durations, counts, positions and the number of the failing call differ from run to run. */
   const plainly = (line: string) =>
     line
-      .replace(/^\[[\d:]+\] /, '')
+      .replace(/^\[[\d: -]+\] /, '')
       .replaceAll(/\/\S*\/(?=\.foliopipe|out\/)/g, '')
       .replaceAll(/\b[0-9a-f]{32}\b/g, 'FOLIO')
       .replaceAll(/\d{8}T\d{6}-[0-9a-f]{6}/g, 'RUN')

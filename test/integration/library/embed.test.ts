@@ -148,7 +148,7 @@ answer({ caught, isRefused: refused instanceof RefusedError });`,
           },
           { known: true, name: 'SourceError', code: 'SOURCE_MISSING', exitCode: 4, hint: true },
           { known: true, name: 'LockedError', code: 'PIPELINE_LOCKED', exitCode: 11, hint: false },
-          { known: false, name: 'Error', hint: false },
+          { known: true, name: 'InterruptedError', code: 'INTERRUPTED', exitCode: 143, hint: true },
           { known: true, name: 'ConfigError', code: 'SERVICE_NOT_STARTED', exitCode: 2, hint: true },
         ],
       });
@@ -167,7 +167,10 @@ const message = await enrich(config, { signal: controller.signal }).catch((error
 answer({ message });`,
       );
       expect(ended).toMatchObject({ code: 0, signal: null, output: '' });
-      expect(ended.answer).toEqual({ message: 'the program has had enough', read: [] });
+      expect(ended.answer).toEqual({
+        message: 'stopped by its caller: the program has had enough',
+        read: [],
+      });
     });
   });
 });

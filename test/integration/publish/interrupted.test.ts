@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import {
   collect,
   type Failpoint,
+  type JobEvent,
   openCheckpointReader,
   publish,
   type Run,
@@ -118,7 +119,10 @@ describe('a publishing that was interrupted', () => {
     await withJob({ behaviour }, async (job) => {
       await expect(job.enrich({}, killedAt('after-rename-before-manifest'))).rejects.toThrow('killed');
       const reported: string[] = [];
-      const summary = await job.enrich({}, { fresh, onRun: (run) => void reported.push(run) });
+      const onProgress = (event: JobEvent) => {
+        if (event.type === 'run') reported.push(event.run);
+      };
+      const summary = await job.enrich({}, { fresh, onProgress });
       expect(reported.at(-1)).toBe(summary.run);
     });
   });

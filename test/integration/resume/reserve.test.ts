@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import type { JobEvent } from '../../../pipelines/index.js';
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour } from '../../helpers/jobs/interrupted-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
@@ -10,13 +11,13 @@ import { sourceText } from '../../helpers/jobs/sample-source.js';
 it.each(['superseded', 'done'])('of a run that is %s', async (state) => {
   await withJob({ behaviour }, async (job) => {
     let killed = '';
-    const onRun = (run: string) => {
-      killed = run;
+    const onProgress = (event: JobEvent) => {
+      if (event.type === 'run') killed = event.run;
     };
     const at = (point: string) => {
       if (point === 'after-last-merge-before-publishing') throw new Error('stopped');
     };
-    expect(await job.failure({}, { at, onRun })).toMatchObject({ message: 'stopped' });
+    expect(await job.failure({}, { at, onProgress })).toMatchObject({ message: 'stopped' });
     const reserve = path.join(job.folder, '.foliopipe/runs', killed, 'reserve');
     // As after a kill: a process that ends by itself removes it.
     expect(existsSync(reserve)).toBe(false);

@@ -2,7 +2,7 @@
 import { appendFile, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Failpoint, InterruptedError } from '../../../pipelines/index.js';
+import { type Failpoint, InterruptedError, type JobEvent } from '../../../pipelines/index.js';
 import { predictedAnswer, type SentRecord } from '../../fake-service/parts.js';
 import { expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, expectResumed, interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
@@ -34,8 +34,10 @@ describe('a run that was stopped', () => {
   it('while the source is checked starts again with nothing paid', async () => {
     await withJob({ behaviour }, async (job) => {
       const controller = new AbortController();
-      const onScan = () => controller.abort(new InterruptedError());
-      await interrupt(job, { signal: controller.signal, onScan });
+      const onProgress = ({ type }: JobEvent) => {
+        if (type === 'scan') controller.abort(new InterruptedError());
+      };
+      await interrupt(job, { signal: controller.signal, onProgress });
       expect(job.service.seen).toEqual([]);
       await expectResumed(job);
     });
@@ -82,10 +84,10 @@ describe('a run that was stopped', () => {
     });
   });
 
-  it('ends with the reason of the signal', async () => {
+  it('by any other reason ends with an InterruptedError that has it as its cause', async () => {
     await withJob({ behaviour }, async (job) => {
       const error = await job.failure({}, { signal: AbortSignal.abort() });
-      expect(error).toMatchObject({ name: 'AbortError' });
+      expect(error).toMatchObject({ code: 'INTERRUPTED', exitCode: 143, cause: { name: 'AbortError' } });
     });
   });
 });

@@ -1,0 +1,64 @@
+/** Watches a run on which another process works, as `foliopipe status --watch` does, until nobody works on it. */
+import {
+  type CheckpointReader,
+  type Config,
+  createProgressReader,
+  findHolder,
+  type LockHolder,
+  type ProgressSnapshot,
+  type Run,
+  systemClock,
+} from '../../pipelines/index.js';
+import type { CommonOptions } from './common-options.js';
+import { createLogger } from './create-logger.js';
+import { writeJson } from './output.js';
+import { openProgress, stateOf } from './progress.js';
+import { createCommandTerminal } from './terminal.js';
+
+/**
+ * Shows the run on the terminal, or logs it; with `--json`, prints an object for each change.
+ * @param signal ends the watch.
+ */
+export async function watchRun(
+  state: CheckpointReader,
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  { id }: Pick<Run, 'id'>,
+  options: CommonOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const terminal = createCommandTerminal(options);
+  const logger = createLogger(options, [], terminal);
+  const progress = openProgress({ json: false, logger, terminal });
+  const read = createProgressReader(id, { checkpoint: state, clock: systemClock });
+  let told = '';
+  try {
+    for (;;) {
+      const holder = await findHolder(stateDir, pipeline);
+      const snapshot = await read();
+      if (snapshot === undefined) return;
+      progress.onProgress({ type: 'progress', ...snapshot });
+      const now = stateOf({ type: 'progress', ...snapshot });
+      if (options.json && now !== told) writeJson('progress', snapshot);
+      told = now;
+      if (hasEnded(snapshot, await state.run(id), holder)) return;
+      await systemClock.sleep(readEvery, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    progress.close();
+  }
+}
+
+const readEvery = 500;
+
+/** A process that works on the pipeline may work on the next run already. */
+function hasEnded(
+  { state }: Pick<ProgressSnapshot, 'state'>,
+  run: Run | undefined,
+  holder: LockHolder | undefined,
+): boolean {
+  if (holder === undefined) return true;
+  if (state === 'open' || state === 'publishing') return false;
+  return holder.since > (run?.finishedAt ?? 0);
+}

@@ -1,0 +1,99 @@
+/**
+ * Makes a job of work: a promise of its result that is also an async iterable of its events. Invariant: an error reaches
+ * a consumer of either one, and is unhandled only if nobody consumes any.
+ */
+import { type Logger, silentLogger } from '../logger.js';
+import { withStopErrors } from '../streams/abortable.js';
+import type { JobEvent, OnProgress } from './events.js';
+
+/**
+ * A job that works already: `await` gives its result, `for await` its events.
+ *
+ * The iteration ends when the job has ended, and throws its error. Who is slower than the job misses events: of each type
+ * only the latest one is kept. Leaving the loop only stops listening; the job goes on, and can still be awaited.
+ */
+export type Job<Result> = Promise<Result> & AsyncIterable<JobEvent>;
+
+export interface JobOptions {
+  readonly signal?: AbortSignal;
+  readonly logger?: Logger;
+  readonly onProgress?: OnProgress;
+}
+
+/**
+ * Starts the work at once.
+ * @param work gets the options, with a signal whose reason is always a FoliopipeError, and with the place for its events.
+ */
+export function startJob<Options extends JobOptions, Result>(
+  options: Options,
+  work: (options: Options & { readonly onProgress: OnProgress }) => Promise<Result>,
+): Job<Result> {
+  const latest = new Map<JobEvent['type'], { readonly event: JobEvent; readonly number: number }>();
+  const listeners = new Set<() => void>();
+  const told = guarded(options.onProgress, options.logger);
+  let count = 0;
+  let isEnded = false;
+
+  const tell = (event: JobEvent) => {
+    count += 1;
+    latest.set(event.type, { event, number: count });
+    told?.(event);
+    for (const wake of listeners) wake();
+  };
+  const isHeard = () => listeners.size > 0 || (told !== undefined && told.isHeard?.() !== false);
+  const given = { ...options, onProgress: Object.assign(tell, { isHeard }) };
+  const job = withStopErrors(options.signal, (signal) =>
+    work({ ...given, ...(signal && { signal }) }),
+  ).finally(() => {
+    isEnded = true;
+    // The loops that are open now throw the error.
+    if (listeners.size > 0) job.catch(() => undefined);
+    for (const wake of listeners) wake();
+  });
+
+  async function* events(): AsyncGenerator<JobEvent, void, undefined> {
+    let seen = 0;
+    let wake: () => void = () => undefined;
+    const listener = () => wake();
+    listeners.add(listener);
+    try {
+      for (;;) {
+        const next = [...latest.values()]
+          .filter(({ number }) => number > seen)
+          .sort((a, b) => a.number - b.number)[0];
+        if (next !== undefined) {
+          seen = next.number;
+          yield next.event;
+        } else if (isEnded) {
+          await job;
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+    } finally {
+      listeners.delete(listener);
+    }
+  }
+  return Object.assign(job, { [Symbol.asyncIterator]: events });
+}
+
+/** The listener of the caller, which never throws; undefined without one. */
+function guarded(onProgress: OnProgress | undefined, logger: Logger = silentLogger): OnProgress | undefined {
+  if (onProgress === undefined) return undefined;
+  let hasFailed = false;
+  const tell = (event: JobEvent) => {
+    if (hasFailed) return;
+    try {
+      onProgress(event);
+    } catch (error) {
+      hasFailed = true;
+      const why = error instanceof Error ? error.message : String(error);
+      logger.warn({ error: why }, `onProgress has thrown and is called no more; the job goes on: ${why}`);
+    }
+  };
+  const isHeard = () => !hasFailed && onProgress.isHeard?.() !== false;
+  return Object.assign(tell, { isHeard });
+}

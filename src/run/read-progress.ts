@@ -1,0 +1,114 @@
+/** Reads how a run stands from its checkpoint, once or again and again, in the process that works or in another one. */
+import { performance } from 'node:perf_hooks';
+import type { CheckpointReader, Tally } from '../checkpoint/checkpoint.js';
+import type { OnProgress, ProgressSnapshot, Wait } from '../progress/events.js';
+import { createRate, recordsAnswered, takeSnapshot } from '../progress/snapshot.js';
+import { recordsToSend } from '../report/origins.js';
+import type { Clock } from '../streams/clock.js';
+import type { Milliseconds } from '../types.js';
+import type { Closeable } from './open-state.js';
+
+type Reasons = ProgressSnapshot['failed']['reasons'];
+
+export interface ProgressSources {
+  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn'> & {
+    failureReasons?(run: string): Promise<Reasons>;
+  };
+  readonly clock: Pick<Clock, 'now'>;
+  /** What only the process that works knows. Left out elsewhere. */
+  readonly percentages?: ReadonlyMap<number, number>;
+  readonly waits?: { list(): readonly Wait[] };
+}
+
+/**
+ * @param id the run's.
+ * @returns reads a snapshot; undefined if there is no such run. The rate counts from the first one on.
+ */
+export function createProgressReader(
+  id: string,
+  sources: ProgressSources,
+): () => Promise<ProgressSnapshot | undefined> {
+  const { checkpoint, clock, percentages = new Map(), waits } = sources;
+  const rate = createRate();
+  const reasonsOf = createReasonsReader(id, checkpoint);
+  return async () => {
+    const run = await checkpoint.run(id);
+    if (run === undefined) return undefined;
+    const tally = await checkpoint.tally(id);
+    const open = await checkpoint.chunksIn(id, ['submitted'], 0, openRead);
+    return takeSnapshot({
+      run,
+      tally,
+      toSend: recordsToSend(run),
+      open,
+      percentages,
+      reasons: await reasonsOf(tally),
+      waits: waits?.list() ?? [],
+      rate: rate(recordsAnswered(tally), performance.now()),
+      now: clock.now(),
+    });
+  };
+}
+
+/** Reads the reasons when rows were written since, and seldom enough that it takes two percent of the time at most. */
+function createReasonsReader(
+  id: string,
+  { failureReasons }: Pick<ProgressSources['checkpoint'], 'failureReasons'>,
+): (tally: Tally) => Promise<Reasons> {
+  let read = { rows: 0, reasons: [] as Reasons, until: 0 };
+  return async ({ merged: { records: rows } }) => {
+    const begin = performance.now();
+    if (failureReasons === undefined || rows === read.rows || begin < read.until) return read.reasons;
+    const reasons = await failureReasons(id);
+    const end = performance.now();
+    read = { rows, reasons, until: end + 50 * (end - begin) };
+    return reasons;
+  };
+}
+
+/** The oldest open folios have the lowest numbers, but for chunks that are sent again. */
+const openRead = 50;
+
+/**
+ * Tells snapshots of a run while somebody listens, until it is closed: then a last one.
+ * @param readEvery time between two reads, in ms.
+ */
+export function watchRun(
+  id: string,
+  sources: ProgressSources,
+  tell: OnProgress,
+  readEvery: Milliseconds = usualPace,
+): Closeable {
+  const read = createProgressReader(id, sources);
+  let pending = Promise.resolve();
+  const next = () => {
+    if (tell.isHeard?.() === false) return;
+    pending = pending.then(async () => {
+      // A read that fails only leaves out a snapshot: the run gets the same error and reports it.
+      const snapshot = await read().catch(() => undefined);
+      if (snapshot !== undefined) tell({ type: 'progress', ...snapshot });
+    });
+  };
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    timer = setTimeout(() => {
+      next();
+      void pending.then(() => {
+        if (!isClosed) wait();
+      });
+    }, readEvery).unref();
+  };
+  let isClosed = false;
+  next();
+  wait();
+  return {
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      next();
+      await pending;
+    },
+  };
+}
+
+const usualPace: Milliseconds = 500;
