@@ -3,11 +3,11 @@
 import type { FailureReason } from '../failure-reasons.js';
 import type { Doubt, Segment, StoredPart } from '../types.js';
 import type { Night } from './night.js';
+import type { PublishedFile } from './publication.js';
 import type { RecordedLoad } from './recorded-load.js';
 import type {
   ChunkRow,
   ChunkState,
-  PublishedFile,
   ReplyKinds,
   Run,
   Search,

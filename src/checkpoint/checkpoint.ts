@@ -16,26 +16,24 @@ import type {
   UnprocessedCause,
 } from '../types.js';
 import type { CheckpointReader } from './checkpoint-reader.js';
+import type { Confirmed, NewPublication, Publication, Withheld } from './publication.js';
 import type { RecordedLoad } from './recorded-load.js';
 import type {
   AcceptedReply,
   AttemptFileName,
   Budget,
   ChunkRow,
-  Confirmed,
   NewChunk,
-  NewPublication,
   NewRun,
   NewSingleSearch,
-  Publication,
   Stretch,
   Upload,
-  Withheld,
 } from './state.js';
 
 export type { FailureReason } from '../failure-reasons.js';
 export type { CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
 export type * from './night.js';
+export type * from './publication.js';
 export type { RecordedLoad } from './recorded-load.js';
 export type * from './state.js';
 

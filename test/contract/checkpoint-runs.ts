@@ -21,6 +21,7 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
           rehearsal: false,
           publication: null,
           withheld: null,
+          confirmed: null,
           finishedAt: null,
           prunedAt: null,
         });

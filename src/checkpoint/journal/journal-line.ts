@@ -1,7 +1,8 @@
 /** The lines of a run's journal. Each line is a JSON object; its last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
 import type { Choice, Chunk, Source, UnprocessedCause } from '../../types.js';
-import type { Confirmed, Publication, SingleSearch, Withheld } from '../state.js';
+import type { Confirmed, Publication, Withheld } from '../publication.js';
+import type { SingleSearch } from '../state.js';
 
 /** The version of the format. */
 export const journalVersion = 1;

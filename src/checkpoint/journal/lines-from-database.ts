@@ -1,8 +1,9 @@
 /** Makes the lines of a run's journal from the database, to replace a missing, incomplete or damaged journal. */
 import type { Choice, Source, UnprocessedCause } from '../../types.js';
 import { unpackNumbers } from '../packed-numbers.js';
+import type { Confirmed, Publication, Withheld } from '../publication.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
-import type { Confirmed, Publication, RunState, Withheld } from '../state.js';
+import type { RunState } from '../state.js';
 import { type JournalLine, journalVersion, type NumberedFile } from './journal-line.js';
 
 interface RunRow {

@@ -1,6 +1,6 @@
 /** Rebuilds a run from its journal, line by line. */
 import type { JournalLine, NumberedFile, RunLine } from '../journal/journal-line.js';
-import type { Publication } from '../state.js';
+import type { Publication } from '../publication.js';
 import {
   beginUpload,
   bindFolio,

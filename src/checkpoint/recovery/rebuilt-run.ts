@@ -1,7 +1,8 @@
 /** A run as read from its journal: its chunks, uploads, searches and publications. */
 import type { Chunk, UnprocessedCause } from '../../types.js';
 import type { NumberedFile, RunLine } from '../journal/journal-line.js';
-import type { Confirmed, Publication, RunState, Upload, Withheld } from '../state.js';
+import type { Confirmed, Publication, Withheld } from '../publication.js';
+import type { RunState, Upload } from '../state.js';
 
 export interface RebuiltChunk extends Chunk {
   readonly round: number;
