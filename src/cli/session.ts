@@ -101,7 +101,7 @@ export async function runSession<T extends object>(
         rememberRun();
         progress.onRun(run);
       },
-      ...(service && { endpoint: service.endpoint }),
+      ...(service && { endpoint: service }),
       at: (point) => {
         failpoint?.(point);
         prepared?.at?.(point);
