@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { enrich, parseConfig } from 'foliopipe';
+import { openService, parseFaults, type Service } from 'foliopipe/service';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { enrich, parseConfig } from '../../../pipelines/index.js';
-import { openService, parseFaults, type Service } from '../../../src/service.js';
 
 let folder: string;
 let service: Service;
