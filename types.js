@@ -2,13 +2,15 @@
  * Writes the declarations that the package publishes into `dist/types`: of the files that tsc has made, what the entries
  * reach, declaration by declaration. So they name no package that a program without foliopipe's own dependencies lacks,
  * except Node's types. Types that zod infers are written out.
+ * `node types.js --check` writes nothing, and fails if an entry exports something that has no comment.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 
-const ENTRIES = ['pipelines/index.d.ts', 'src/service.d.ts'];
+/** Their files, and the names by which programs import them. */
+const ENTRIES = { 'pipelines/index.d.ts': 'foliopipe', 'src/service.d.ts': 'foliopipe/service' };
 /** Exported types that zod infers, and the files that hold them. */
 const INFERRED = {
   Config: 'src/config/schema.d.ts',
@@ -19,36 +21,48 @@ const INFERRED = {
 
 const files = new Map();
 const kept = new Map();
+/** What the entries export. */
+const published = new Set();
 const written = writeOut();
-rmSync('dist/types', { recursive: true, force: true });
-for (const entry of ENTRIES) keepAll(entry);
-for (const [file, statements] of kept) write(file, statements);
+for (const entry of Object.keys(ENTRIES)) keepAll(entry);
+if (process.argv.includes('--check')) {
+  const documented = new Set([...published].filter(({ doc }) => doc !== '').map(({ name }) => name));
+  const names = new Set([...published].map(({ name }) => name));
+  const undocumented = [...names].filter((name) => !documented.has(name));
+  if (undocumented.length > 0) console.log(`without a comment: ${undocumented.join(', ')}`);
+  process.exitCode = undocumented.length > 0 ? 1 : 0;
+} else {
+  rmSync('dist/types', { recursive: true, force: true });
+  for (const [file, statements] of kept) write(file, statements);
+}
 
-/** Keeps whatever a file exports, and what that needs. */
+/** Keeps whatever an entry, or a file that it exports as a whole, exports, and what that needs. */
 function keepAll(file) {
   const { statements, reexports } = read(file);
   keptOf(file);
-  for (const statement of statements) if (/^export /.test(statement.text)) keepStatement(file, statement);
+  for (const statement of statements.filter(({ text }) => /^export /.test(text))) {
+    published.add(statement);
+    keepStatement(file, statement);
+  }
   for (const reexport of reexports) {
     const { from, names } = reexport;
     keptOf(file).add(reexport);
     if (names === undefined) keepAll(from);
-    else for (const { name } of names) keep(from, name);
+    else for (const { name } of names) for (const statement of keep(from, name)) published.add(statement);
   }
 }
 
-/** Keeps what a file exports, or holds, under a name. */
+/** Keeps what a file exports, or holds, under a name. @returns its declarations. */
 function keep(file, name) {
   const { statements, reexports } = read(file);
   const own = statements.filter((statement) => statement.name === name);
   for (const statement of own) keepStatement(file, statement);
-  if (own.length > 0) return;
+  if (own.length > 0) return own;
   for (const reexport of reexports) {
     const found = nameIn(reexport, name);
     if (found === undefined) continue;
     keptOf(file).add(reexport);
-    keep(reexport.from, found);
-    return;
+    return keep(reexport.from, found);
   }
   throw new Error(`${file} exports no ${name}`);
 }
@@ -93,7 +107,13 @@ function write(file, keptHere) {
   const used = new Set(shown.flatMap(({ text }) => [...wordsOf(text)]));
   const lines = [...imports].filter(([name]) => used.has(name)).map(([, { text }]) => text);
   const again = reexports.filter((one) => keptHere.has(one));
-  const body = [...lines, ...again.map(({ text }) => text), ...shown.map(({ doc, text }) => doc + text)];
+  const head = file in ENTRIES ? [`/** @module ${ENTRIES[file]} */`] : [];
+  const body = [
+    ...head,
+    ...lines,
+    ...again.map(({ text }) => text),
+    ...shown.map(({ doc, text }) => doc + text),
+  ];
   const path = join('dist/types', file);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${[...body, 'export {};'].join('\n')}\n`);

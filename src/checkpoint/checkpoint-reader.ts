@@ -15,6 +15,7 @@ import type {
   Upload,
 } from './state.js';
 
+/** The reading half of the checkpoint. */
 export interface CheckpointReader {
   /**
    * The newest run of a pipeline that is `open` or `publishing`.

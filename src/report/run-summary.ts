@@ -14,6 +14,7 @@ import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 
+/** What a run has done and what it has cost, as `--json` prints it. */
 export interface RunSummary {
   readonly run: string;
   readonly pipeline: string;
@@ -102,6 +103,7 @@ export interface RunSummary {
 const maxAdoptable = 50;
 const maxGivenUp = 10;
 
+/** What only the pipeline knows about a run. */
 export interface SummaryNotes {
   /** The partial publication of this process after a deadline. */
   readonly partial?: Publication;

@@ -17,6 +17,7 @@ import type { RunOptions, RunPorts } from './run-options.js';
 
 type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | keyof RunPorts>;
 
+/** What work on the state needs besides its config. */
 export interface StateContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;

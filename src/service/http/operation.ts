@@ -7,6 +7,7 @@ import type { Answer } from './answer.js';
 /** Their names, as fault rules use them. */
 export const OPERATIONS = ['upload', 'track', 'download', 'search'] as const;
 
+/** One of the four operations of the service. */
 export type Operation = (typeof OPERATIONS)[number];
 
 /** Carries out an operation. @throws HttpRefusal when it refuses the request. */

@@ -72,6 +72,11 @@ describe('the packed package', () => {
     expect(Object.keys(checked.entrypoints)).toContain('./service');
   });
 
+  it('has a comment for each name that it exports', () => {
+    const { stdout } = spawnSync(process.execPath, ['types.js', '--check'], { cwd: root, encoding: 'utf8' });
+    expect(stdout).toBe('');
+  });
+
   it('names a few dependencies, and no overrides: an installed package would get other versions', async () => {
     const { dependencies, overrides } = await packageJson();
     expect(Object.keys(dependencies)).toEqual(['pino']);
