@@ -1,6 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
+/** So that examples name the package as its users do. */
+const source = (path: string) => new URL(path, import.meta.url).pathname;
+
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^foliopipe$/, replacement: source('pipelines/index.ts') },
+      { find: /^foliopipe\/service$/, replacement: source('src/service.ts') },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,

@@ -16,6 +16,7 @@ import {
   withState,
 } from '../src/index.js';
 
+/** What `abandon` has given up. */
 export interface Abandonment {
   /** Names a run of the config's pipeline that is open (see `namedRun`). */
   readonly run: string;
@@ -38,6 +39,7 @@ export interface AbandonedChunk extends Abandonment {
   readonly already: boolean;
 }
 
+/** The options of `abandon`. */
 export type AbandonOptions = Pick<
   RunOptions,
   'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock'

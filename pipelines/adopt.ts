@@ -19,6 +19,7 @@ import {
 } from '../src/index.js';
 import { checkNoOtherOpen, withReadyRun } from './with-ready-run.js';
 
+/** What `adopt` has bound. */
 export interface Adoption {
   /** A run of the config's pipeline; its source must be unchanged. */
   readonly run: string;

@@ -24,6 +24,7 @@ import { publishAgain } from './publish-again.js';
 import { publishPartlyAtDeadline } from './publish-partly.js';
 import { withLostRechecked } from './with-ready-run.js';
 
+/** The options of `collect`. */
 export interface CollectOptions extends RunOptions {
   /** `false` asks for each folio once and throws `StillProcessingError` when one is not finished. Default: `true`. */
   readonly wait?: boolean;

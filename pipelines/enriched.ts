@@ -17,6 +17,7 @@ import {
 import { giveRows } from './give-rows.js';
 import type { ReadyRun } from './with-ready-run.js';
 
+/** The options of `enrichedBytes`. */
 export interface EnrichedBytesOptions {
   /** Whether the first piece is the header. Default: `true`. */
   readonly header?: boolean;
@@ -44,6 +45,7 @@ async function* piecesOf(run: ReadyRun, header: boolean): AsyncGenerator<Buffer>
   if (isFirst) yield outputHeader(layout, run.given.rows?.columns ?? []);
 }
 
+/** The options of `enrichedRecords`. */
 export interface EnrichedRecordsOptions<Output> {
   /** A schema of zod or of any other library with Standard Schema: each record is checked, changed and typed by it. */
   readonly schema: RowSchema<Output>;

@@ -63,7 +63,22 @@ export function withRun<T>(
 }
 
 function withConfirm(run: ReadyRun): OpenRun {
-  return { ...run, confirm: () => confirm(run), [Symbol.asyncDispose]: run.close };
+  let confirming: Promise<unknown> = Promise.resolve();
+  // `return run.confirm()` in a block with `await using` closes the run before the confirmation has ended.
+  const close = async () => {
+    await confirming;
+    await run.close();
+  };
+  return {
+    ...run,
+    confirm: () => {
+      const confirmed = confirm(run);
+      confirming = confirmed.catch(() => undefined);
+      return confirmed;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 async function confirm(run: ReadyRun): Promise<RunSummary> {

@@ -12,6 +12,7 @@ import {
   withState,
 } from '../src/index.js';
 
+/** Which runs `prune` looks at. */
 export interface PruneOptions
   extends Pick<
     RunOptions,
@@ -23,6 +24,7 @@ export interface PruneOptions
   readonly dryRun?: boolean;
 }
 
+/** What `prune` has removed. */
 export interface Pruned {
   readonly runs: readonly PrunedRun[];
   /** Folders that belong to no known run. They are reported, never removed. */

@@ -26,6 +26,7 @@ import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { checkNoOtherOpen, withLostRechecked } from './with-ready-run.js';
 
+/** The options of `retry`. */
 export interface RetryOptions extends RunOptions {
   /** One round of uploads, or single-record searches. Default: `search` if `failures.rescue` is, else `upload`. */
   readonly by?: 'upload' | 'search';

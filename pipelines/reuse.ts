@@ -16,6 +16,7 @@ import {
   withAnswers,
 } from '../src/index.js';
 
+/** The options that the functions for stored answers share. */
 export type ReuseOptions = Pick<RunOptions, 'signal' | 'logger' | 'clock' | 'checkpoint' | 'answers'>;
 
 /** Reports on all stored answers of the state folder. Changes nothing, takes no lock, and needs no service. */
@@ -37,11 +38,13 @@ export async function showReuse(
   }
 }
 
+/** Which answers `pruneReuse` removes. */
 export interface PruneReuseOptions extends ReuseOptions {
   /** Only report what would be removed. */
   readonly dryRun?: boolean;
 }
 
+/** What `pruneReuse` has removed. */
 export interface PrunedAnswers {
   /** Ids of the runs and imports whose answers were removed. */
   readonly runs: readonly string[];
@@ -67,6 +70,7 @@ export async function pruneReuse(config: Config, options: PruneReuseOptions = {}
   });
 }
 
+/** Which answers `forgetReuse` forgets, and how. */
 export type ForgetOptions = ReuseOptions & { readonly what: ForgetWhat };
 
 /** Gives up stored answers: their records are bought again when they are in a source. */

@@ -15,6 +15,7 @@ import {
   withCheckpoint,
 } from '../src/index.js';
 
+/** What `search` was answered. */
 export interface SearchedBusiness {
   /** The id of the search in the state. */
   readonly search: string;
@@ -28,6 +29,7 @@ export interface SearchedBusiness {
   readonly currency: string;
 }
 
+/** The options of `search`. */
 export type SearchOptions = Pick<
   RunOptions,
   'signal' | 'logger' | 'clock' | 'checkpoint' | 'api' | 'endpoint' | 'proxies' | 'limits' | 'at'

@@ -7,6 +7,7 @@ import type { Doubt } from './types.js';
 /** Facts of an error as fields: file, record, line, chunk, folio. They are shown to people and are never secret. */
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | null>>;
 
+/** What an error says besides its message. */
 export interface ErrorDetails {
   /** What the user types or changes next. */
   readonly hint?: string;

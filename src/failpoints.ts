@@ -50,6 +50,7 @@ export const failpoints = [
   'after-load-commit-before-end',
 ] as const;
 
+/** The name of a failpoint. */
 export type Failpoint = (typeof failpoints)[number];
 
 /** Called when a run passes a failpoint. Does nothing unless one is armed. */

@@ -16,6 +16,7 @@ import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
 import type { JoinMethod, Source } from './types.js';
 
+/** What all stages of a run share. */
 export interface RunContext {
   /** The run's id. */
   readonly id: string;

@@ -87,6 +87,11 @@ it('docs/index.md leads to every page', () => {
   expect(missing).toEqual([]);
 });
 
+it('docs/embedding.md shows a test that runs', () => {
+  const test = read('test/integration/library/against-service.test.ts');
+  expect(read('docs/embedding.md')).toContain(`\n${test}\`\`\``);
+});
+
 describe('docs/architecture.md', () => {
   it('has a heading for each rule, in order', () => {
     const headings = [...read('docs/architecture.md').matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);

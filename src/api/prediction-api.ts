@@ -1,11 +1,13 @@
 /** The port to the prediction service: its four operations, without anything about HTTP. */
 import type { Bytes, FileStatus, FolioCounts, UploadContent } from '../types.js';
 
+/** The file of an upload. */
 export interface UploadFile extends UploadContent {
   /** The name that is sent to the service. */
   readonly name: string;
 }
 
+/** What is to be uploaded. */
 export interface UploadRequest {
   readonly file: UploadFile;
   readonly description: string;
@@ -49,6 +51,7 @@ export interface PartReply {
   readonly rehearsal: boolean;
 }
 
+/** Which part is to be downloaded. */
 export interface DownloadRequest {
   readonly folio: string;
   readonly part: number;

@@ -40,6 +40,7 @@ export interface SpentOnDay {
   readonly records: number;
 }
 
+/** The reading half of the checkpoint. */
 export interface CheckpointReader {
   /**
    * The newest run of a pipeline that is `open` or `publishing`.

@@ -42,6 +42,7 @@ export interface NewRun {
   readonly createdAt: number;
 }
 
+/** A run as the checkpoint knows it. */
 export interface Run extends NewRun {
   readonly state: RunState;
   /** Number of chunks without split ones; null until the source is cut completely. */
@@ -82,6 +83,7 @@ export type ChunkState =
   | 'refused'
   | 'split';
 
+/** A chunk as the checkpoint knows it. */
 export interface ChunkRow extends Chunk {
   readonly state: ChunkState;
   /** 0: its records are the source's next ones to send; n: failed records that are sent again in the n-th round. */

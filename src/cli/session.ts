@@ -21,12 +21,7 @@ import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createCommandTerminal } from './terminal.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
-import {
-  type EmbeddedBehaviour,
-  type EmbeddedService,
-  environmentProxies,
-  openEmbeddedService,
-} from './with-api.js';
+import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-api.js';
 
 /** A pipeline, called with the options that the command line gives. */
 export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
@@ -105,7 +100,7 @@ export async function runSession<T extends object>(
   const teller =
     summaryOf && createEndTeller(given, { logger, proxies, signal: stop.signal, argv: process.argv });
   const progress = openProgress({ json: options.json === true, logger, terminal });
-  let service: EmbeddedService | undefined;
+  let service: Awaited<ReturnType<typeof openEmbeddedService>>;
   try {
     const times = readTimeOptions(options, logger);
     const runOptions = { ...times, signal: stop.signal, logger, holder: lockHolder() };
@@ -123,7 +118,7 @@ export async function runSession<T extends object>(
         }
         progress.onProgress(event);
       },
-      ...(service && { endpoint: service.endpoint }),
+      ...(service && { endpoint: service }),
       ...(teller && { measure: teller.measure }),
       at: (point) => {
         failpoint?.(point);

@@ -1,5 +1,4 @@
 /** Opens the API client for commands without a run, and the embedded local service. */
-import { randomBytes } from 'node:crypto';
 import {
   type Config,
   embeddedServiceFolder,
@@ -7,10 +6,8 @@ import {
   openApi,
   type PredictionApi,
   type RunOptions,
-  Secret,
-  type ServiceEndpoint,
 } from '../../pipelines/index.js';
-import type { ServiceOptions } from '../service/open-service.js';
+import type { Service, ServiceOptions } from '../service/open-service.js';
 import { untilStopped } from './stop-signals.js';
 
 /**
@@ -26,7 +23,7 @@ export async function withApi<T>(
     const service = await openEmbeddedService(config);
     try {
       const proxies = environmentProxies(process.env);
-      const api = openApi(config, { logger, proxies, ...(service && { endpoint: service.endpoint }) });
+      const api = openApi(config, { logger, proxies, ...(service && { endpoint: service }) });
       try {
         return await use(api, signal);
       } finally {
@@ -43,11 +40,6 @@ export type EmbeddedBehaviour = Partial<
   Pick<ServiceOptions, 'predictor' | 'recordsPerSecond' | 'timeScale' | 'faults' | 'dataDir'>
 >;
 
-export interface EmbeddedService {
-  readonly endpoint: ServiceEndpoint;
-  close(): Promise<void>;
-}
-
 /**
  * Starts the local service in this process on a free loopback port, with its folios under the state folder and a
  * random token.
@@ -56,24 +48,11 @@ export interface EmbeddedService {
 export async function openEmbeddedService(
   config: Config,
   behaviour: EmbeddedBehaviour = {},
-): Promise<EmbeddedService | undefined> {
+): Promise<Service | undefined> {
   if (!config.service.embedded) return undefined;
   // Loaded only if needed: a client of the real service uses neither fastify nor the predictors.
   const { openService } = await import('../service/open-service.js');
-  const token = randomBytes(16).toString('hex');
-  const service = await openService({
-    host: '127.0.0.1',
-    port: 0,
-    token,
-    dataDir: embeddedServiceFolder(config),
-    predictor: 'naics',
-    segmentRecords: 10_000,
-    recordsPerSecond: 0,
-    maxOpen: 1_000,
-    maxUploadBytes: 1024 ** 3,
-    ...behaviour,
-  });
-  return { endpoint: { baseUrl: service.url, token: new Secret(token) }, close: () => service.close() };
+  return openService({ dataDir: embeddedServiceFolder(config), ...behaviour });
 }
 
 /** The proxies of the environment. The variables may be in upper or lower case. */

@@ -16,6 +16,7 @@ export interface LastPublication {
   readonly digests: string | null;
 }
 
+/** The port to what is kept of the last publication of each pipeline. */
 export interface DeltaStore {
   /**
    * @returns undefined if nothing is kept for the pipeline.
@@ -40,6 +41,7 @@ export interface DeltaStore {
   openDigests(pipeline: string, name: string): Promise<StoredDigests | undefined>;
 }
 
+/** The digests of the rows of a publication. */
 export interface StoredDigests {
   /** Length in bytes. */
   readonly size: number;

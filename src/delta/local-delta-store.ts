@@ -11,6 +11,7 @@ import { type DeltaStore, type LastPublication, restartHint, type StoredDigests 
 
 const LAST = 'last.json';
 
+/** Keeps the digests in files of the state folder. */
 export function createLocalDeltaStore(stateDir: string): DeltaStore {
   const root = join(stateDir, 'deltas');
   // The ending keeps a pipeline called ".." within the folder.

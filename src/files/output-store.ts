@@ -40,6 +40,7 @@ export interface OutputNames {
   readonly lock: readonly string[];
 }
 
+/** The port to the place where publications are put. */
 export interface OutputStore {
   /**
    * Moves a complete, synced local file to a name, and replaces an old file there. Once the promise has resolved, the

@@ -7,6 +7,7 @@ export type ByteStream = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 /** The size and the hash of a written part. */
 export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 
+/** The files of one run: its chunks and parts. */
 export interface RunFiles {
   /**
    * Writes the file of a chunk, replacing an old file of the same number. The file need not survive a crash: it can be

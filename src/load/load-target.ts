@@ -9,6 +9,7 @@ import type { Bytes, Milliseconds } from '../types.js';
  */
 export type ColumnRole = 'key' | 'source' | 'status' | 'reason' | 'answer' | 'lineage';
 
+/** A column of the table, and what it is filled from. */
 export interface LoadColumn {
   /** As the header of the output has it. */
   readonly name: string;
@@ -53,6 +54,7 @@ export interface LoadRequest extends LoadTable {
   readonly delta: LoadDelta | null;
 }
 
+/** How a load is done. */
 export interface LoadOptions {
   /** Aborting it undoes the load. */
   readonly signal: AbortSignal;
@@ -81,6 +83,7 @@ export interface TargetOptions {
   readonly tempFolder: string;
 }
 
+/** The port to a database into which publications are loaded. */
 export interface LoadTarget {
   /**
    * Checks that a load would be accepted: connection, rights, table, columns, names. Changes nothing.

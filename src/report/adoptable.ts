@@ -61,6 +61,7 @@ export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
   return `if the service lists the file ${fileName}, bind it: ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
+/** The command that binds a folio to a chunk. */
 export function adoptCommand(run: string, chunk: number | string, folio: string): string {
   return `foliopipe adopt --run ${run} --chunk ${chunk} ${folio}`;
 }

@@ -11,6 +11,7 @@ import { dayOf, monthOf } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
 import { priceOf, publishedOrigins, type Saved, savedBy } from './origins.js';
 
+/** Which part of the ledger is read. */
 export interface LedgerOptions {
   /** `YYYY-MM` in the time zone. Default: all months. */
   readonly month?: string;
@@ -19,6 +20,7 @@ export interface LedgerOptions {
   readonly pricePerRecord: number | null;
 }
 
+/** A run, or a search of no run, in the ledger. */
 export interface LedgerEntry {
   readonly pipeline: string;
   /** Null for a search that belongs to no run. */
@@ -49,6 +51,7 @@ export interface LedgerEntry {
   readonly sample: boolean;
 }
 
+/** The sums of ledger entries. */
 export interface LedgerTotals {
   /** All uploads. */
   readonly uploads: number;
@@ -213,6 +216,7 @@ function searchState(state: Search['state']): LedgerEntry['state'] {
   return state === 'answered' ? 'accepted' : 'ambiguous';
 }
 
+/** Totals to which nothing has been added yet. */
 export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
   return {
     uploads: 0,

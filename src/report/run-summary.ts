@@ -18,6 +18,7 @@ import type { ProcessFigures, RunMeasure } from './measure-run.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 import { findUnusual, nightsBefore, type Unusual } from './unusual.js';
 
+/** What a run has done and what it has cost, as `--json` prints it. */
 export interface RunSummary extends CostFigures {
   readonly run: string;
   readonly pipeline: string;
@@ -112,6 +113,7 @@ export interface RunSummary extends CostFigures {
 const maxAdoptable = 50;
 const maxGivenUp = 10;
 
+/** What only the pipeline knows about a run. */
 export interface SummaryNotes {
   /** The partial publication of this process after a deadline. */
   readonly partial?: Publication;

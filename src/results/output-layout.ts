@@ -57,7 +57,10 @@ export function createOutputLayout(source: LayoutSource, output: OutputOptions):
   };
 }
 
-/** @param added the columns that the service adds. */
+/**
+ * The names of the output's columns, in order.
+ * @param added the columns that the service adds.
+ */
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
   const lineage = layout.lineage ? ['run', 'folio', 'part', 'record', 'answered_at'] : [];
   const taken = ['status', 'error_code', 'error', ...lineage];

@@ -29,10 +29,12 @@ import type { RunOptions } from './run-options.js';
 import { missingOfService, serviceEndpoint, serviceMissing } from './service.js';
 import { type SourceHeader, sourceHeaders } from './source-header.js';
 
+/** What was found about one of the things that `checkSetup` looks at. */
 export interface CheckedItem extends Verdict {
   readonly item: 'config' | 'state' | 'output' | 'disk' | 'source' | 'service' | 'token' | 'search' | 'load';
 }
 
+/** The options of `checkSetup`. */
 export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
 
 /**

@@ -10,6 +10,7 @@ import type { Source } from '../types.js';
 import { hasSentSame } from './missing-segments.js';
 import type { RunOptions } from './run-options.js';
 
+/** What is lost with a run that is given up. */
 export interface GivenUpRun {
   readonly run: string;
   /** Records that were, or may have been, paid for. */

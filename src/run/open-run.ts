@@ -41,6 +41,7 @@ import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity, withAddressOf } from './service.js';
 import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
 
+/** An open run, as the pipelines use it. */
 export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
   /** The files of all runs. */

@@ -19,6 +19,7 @@ import type { RunOptions, RunPorts } from './run-options.js';
 
 type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | 'onProgress' | keyof RunPorts>;
 
+/** What work on the state needs besides its config. */
 export interface StateContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;

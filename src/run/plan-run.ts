@@ -32,6 +32,7 @@ import { type Preview, planChunks } from './plan-chunks.js';
 import { type RunOptions, withHandedRecords } from './run-options.js';
 import { missingOfService, serviceIdentity, withAddressOf } from './service.js';
 
+/** What a run would send and cost, and where its output would be. */
 export interface Plan {
   readonly pipeline: string;
   /** Null if neither the config nor an earlier run has an address. */

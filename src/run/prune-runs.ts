@@ -29,6 +29,7 @@ export interface PruneLimits {
   readonly dryRun?: boolean;
 }
 
+/** A run whose results were removed. */
 export interface PrunedRun {
   readonly run: string;
   readonly state: Run['state'];

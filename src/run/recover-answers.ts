@@ -4,6 +4,7 @@ import type { RecoveredDatabase } from '../checkpoint/recovery/recovered-databas
 import type { Segment } from '../types.js';
 import { openAnswers } from './open-state.js';
 
+/** The stored answers that were found again. */
 export interface RecoveredAnswers {
   /** Segments that have a row again, and the answers in them. */
   readonly segments: number;

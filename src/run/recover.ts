@@ -26,11 +26,13 @@ import { waitForLock } from './open-state.js';
 import { NO_ANSWERS, type RecoveredAnswers, recoverAnswers } from './recover-answers.js';
 import type { RunOptions } from './run-options.js';
 
+/** How the checkpoint is rebuilt. */
 export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** Only report what would be rebuilt. */
   readonly dryRun?: boolean;
 }
 
+/** A number of uploads and their records. */
 export interface UploadSum {
   readonly uploads: number;
   readonly records: number;
@@ -64,6 +66,7 @@ export interface RecoveredRun {
   readonly undecided: UploadSum;
 }
 
+/** What `recover` has rebuilt. */
 export interface Recovered {
   /** The state in which the checkpoint was found. */
   readonly base: BaseState;

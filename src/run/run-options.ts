@@ -56,6 +56,7 @@ export interface RunPorts {
   readonly logger?: Logger;
 }
 
+/** How a run is done, besides its config. Everything has a default. */
 export interface RunOptions extends RunPorts {
   /**
    * Aborting it stops the run: no more uploads start, uploads in flight are waited for, and everything is kept. The run

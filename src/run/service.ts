@@ -94,17 +94,28 @@ export function openApi(
 /**
  * The addresses and the token of the configured service, or of the embedded one.
  * @param endpoint of the embedded service.
- * @throws ConfigError `SERVICE_NOT_STARTED` for an embedded service without an endpoint.
+ * @throws ConfigError `SERVICE_NOT_STARTED` for an embedded service without an endpoint; `SERVICE_NOT_EMBEDDED` for an
+ *   endpoint that would not be used, because then the configured service would be paid.
  */
 export function serviceEndpoint(
   { service }: Config,
   endpoint: ServiceEndpoint | undefined,
 ): ServiceEndpoint & { readonly legacyBaseUrl: string | null } {
-  if (!service.embedded) return service;
-  if (endpoint !== undefined) return { ...endpoint, legacyBaseUrl: endpoint.baseUrl };
+  if (!service.embedded) {
+    if (endpoint === undefined) return service;
+    throw new ConfigError(
+      'SERVICE_NOT_EMBEDDED',
+      'an endpoint was handed in, but the config names a service of its own',
+      { hint: 'set service to { embedded: true }, or hand in no endpoint' },
+    );
+  }
+  if (endpoint !== undefined) {
+    const { baseUrl, token } = endpoint;
+    return { baseUrl, token, legacyBaseUrl: baseUrl };
+  }
   throw new ConfigError(
     'SERVICE_NOT_STARTED',
     'service.embedded: the local service is started by the command line',
-    { hint: 'start one with `foliopipe serve` and set service.baseUrl, or hand in an endpoint' },
+    { hint: "hand in an endpoint: await openService() of 'foliopipe/service' gives one" },
   );
 }

@@ -3,10 +3,10 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { answerWithFaults } from './faults/answer-with-faults.js';
-import type { FaultPlan } from './faults/rule.js';
+import type { FaultSession } from './faults/fault-session.js';
 import { type Answer, sendAnswer } from './http/answer.js';
 import { HttpRefusal, refusalAnswer } from './http/http-refusal.js';
-import { answerWithoutFaults } from './http/operation.js';
+import type { CreateHandler, Operation } from './http/operation.js';
 import { parameters, requestToken } from './http/parameters.js';
 import type { Predictor } from './predictors/predictor.js';
 import { download } from './routes/download.js';
@@ -25,8 +25,10 @@ const MAX_REQUEST_MS = 15 * 60_000;
 export interface ServerContext extends UploadContext {
   readonly predictor: Predictor;
   readonly time: TimeScale;
-  /** Undefined: no faults. */
-  readonly faults: FaultPlan | undefined;
+  /** The faults at this moment; undefined: none. */
+  readonly faults: () => FaultSession | undefined;
+  /** Called with each call of an operation, when it arrives. */
+  readonly onCall: (operation: Operation) => void;
   readonly logger: ServiceLogger | undefined;
 }
 
@@ -48,11 +50,14 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
 
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
-  const { faults, store } = context;
-  const handler =
-    faults === undefined
-      ? answerWithoutFaults(store)
-      : answerWithFaults({ ...context, plan: faults, refuse, closing: closing.signal });
+  const answered = answerWithFaults({ ...context, refuse, closing: closing.signal });
+  const handler: CreateHandler = (operation, operate) => {
+    const answer = answered(operation, operate);
+    return (request, reply) => {
+      context.onCall(operation);
+      return answer(request, reply);
+    };
+  };
 
   app.post(
     BULK_PATH,

@@ -1,12 +1,16 @@
 /** The local prediction service: the four operations of the interface over real HTTP, with persistent folios. */
-import { chmod } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import type { Bytes } from '../types.js';
 import { createServer } from './create-server.js';
+import { FaultSession } from './faults/fault-session.js';
 import type { FaultPlan } from './faults/rule.js';
+import type { Operation } from './http/operation.js';
 import { createTokenCheck } from './http/parameters.js';
 import { createHashPredictor } from './predictors/hash-predictor.js';
 import type { Predictor } from './predictors/predictor.js';
@@ -14,25 +18,34 @@ import { openProcessor } from './processing/open-processor.js';
 import type { ServiceLogger } from './service-logger.js';
 import { openFolioStore } from './store/folio-store.js';
 import { TimeScale } from './time-scale.js';
+import { type AcceptedUpload, acceptedUploads } from './uploads/accepted-uploads.js';
 import { createFolioLimit } from './uploads/folio-limit.js';
 import { createUploadFolder } from './uploads/upload-folder.js';
 
+/** How the local service is opened. Each option has a default that suits a test. */
 export interface ServiceOptions {
-  readonly host: string;
-  /** 0 takes a free one. */
-  readonly port: number;
-  readonly token: string;
-  /** Folder of `service.db` and of the uploads in work. Only one service at a time can use it. */
-  readonly dataDir: string;
-  readonly predictor: PredictorName;
-  /** Successful records per part. */
-  readonly segmentRecords: number;
-  /** Speed, shared equally by the open folios; 0: no limit. */
-  readonly recordsPerSecond: number;
-  /** Most folios that are PROCESSING at the same time; further uploads are refused with 429. */
-  readonly maxOpen: number;
-  /** Larger files are refused with 413. */
-  readonly maxUploadBytes: Bytes;
+  /** The address on which it listens. Default: `127.0.0.1`, which only this machine reaches. */
+  readonly host?: string;
+  /** Default: 0, which takes a free one. */
+  readonly port?: number;
+  /** The token that clients must send. Default: a random one, see `Service.token`. */
+  readonly token?: string;
+  /**
+   * Folder of `service.db` and of the uploads in work. Only one service at a time can use it. Default: a temporary one,
+   * which `close` removes.
+   */
+  readonly dataDir?: string;
+  /** Default: `naics`. */
+  readonly predictor?: PredictorName;
+  /** Successful records per part. Default: 10,000. */
+  readonly segmentRecords?: number;
+  /** Speed, shared equally by the open folios. Default: 0, no limit. */
+  readonly recordsPerSecond?: number;
+  /** Most folios that are PROCESSING at the same time; further uploads are refused with 429. Default: 1,000. */
+  readonly maxOpen?: number;
+  /** Larger files are refused with 413. Default: 1 GiB. */
+  readonly maxUploadBytes?: Bytes;
+  /** Default: logs nothing. */
   readonly logger?: ServiceLogger;
   /** How the service misbehaves; see `parseFaults`. Default: no faults. */
   readonly faults?: FaultPlan;
@@ -40,55 +53,112 @@ export interface ServiceOptions {
   readonly timeScale?: number;
 }
 
-/** `naics` ranks industries by the words of the name. `hash` is fast, but its predictions mean nothing. */
+/**
+ * `naics` ranks industries by the words of the name, and knows no answer for about every fifth real one. `hash` is fast
+ * and fails about one name in fifty, but its predictions mean nothing. Both always answer the same name alike.
+ */
 export type PredictorName = 'naics' | 'hash';
 
+/** An open local service. It fits the option `endpoint` of the pipelines. */
 export interface Service {
   /** The address on which it listens, without a slash at the end. */
-  readonly url: string;
+  readonly baseUrl: string;
+  /** The token that clients must send. Printing it does not show it. */
+  readonly token: { reveal(): string };
+  /**
+   * Replaces the faults; undefined ends them. Rules count calls, folios and time from now on. Calls in work keep the
+   * faults that hit them.
+   */
+  setFaults(faults: FaultPlan | undefined): void;
+  /** What it has accepted, oldest first. */
+  uploads(): readonly AcceptedUpload[];
+  /** How many calls of each operation have arrived since it was opened, refused ones included. */
+  calls(): Readonly<Record<Operation, number>>;
   /** Stops at once. Folios that are PROCESSING continue when a service is opened on the same folder. */
   close(): Promise<void>;
+  /** Closes it at the end of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Opens the service and continues the folios that an earlier one left PROCESSING.
+ * Opens the local prediction service in this process: the one that `foliopipe serve` starts. It continues the folios that
+ * an earlier one has left PROCESSING in its folder.
+ * @returns the service, which must be closed: an open one keeps the process alive.
  * @throws LockedError when another service uses the data folder; ConfigError when the folder cannot be used or the
  * service cannot listen.
  */
-export async function openService(options: ServiceOptions): Promise<Service> {
-  await makeDataDir(options.dataDir);
-  const { logger } = options;
-  const predictor = await createPredictor(options.predictor);
-  const uploads = await createUploadFolder(path.join(options.dataDir, 'uploads'));
-  const store = openFolioStore(path.join(options.dataDir, 'service.db'));
-  const time = new TimeScale(options.timeScale ?? 1, performance.now());
-  const recordsPerSecond = time.ratePerSecond(options.recordsPerSecond);
+export async function openService(options: ServiceOptions = {}): Promise<Service> {
+  if (options.dataDir !== undefined) return openInFolder(options.dataDir, options, async () => undefined);
+  const folder = await mkdtemp(path.join(tmpdir(), 'foliopipe-service-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  return openInFolder(folder, options, remove).catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
+}
+
+/** @param released called once the folder is no longer used. */
+async function openInFolder(
+  dataDir: string,
+  options: ServiceOptions,
+  released: () => Promise<void>,
+): Promise<Service> {
+  const { logger, host = '127.0.0.1', port = 0, maxOpen = 1_000 } = options;
+  const { token = randomBytes(16).toString('hex') } = options;
+  await makeDataDir(dataDir);
+  const predictor = await createPredictor(options.predictor ?? 'naics');
+  const uploads = await createUploadFolder(path.join(dataDir, 'uploads'));
+  const store = openFolioStore(path.join(dataDir, 'service.db'));
+  const openedAt = () => new TimeScale(options.timeScale ?? 1, performance.now());
+  const time = openedAt();
+  const recordsPerSecond = time.ratePerSecond(options.recordsPerSecond ?? 0);
   const processor = openProcessor({ store, uploads, predictor }, recordsPerSecond, logger);
+  let faults = options.faults && new FaultSession(options.faults, time, 0);
+  const calls: Record<Operation, number> = { upload: 0, track: 0, download: 0, search: 0 };
   const app = await createServer({
-    checkToken: createTokenCheck(options.token),
-    folioLimit: createFolioLimit(processor, { maxOpen: options.maxOpen, recordsPerSecond }),
+    checkToken: createTokenCheck(token),
+    folioLimit: createFolioLimit(processor, { maxOpen, recordsPerSecond }),
     store,
     uploads,
     processor,
     predictor,
     time,
-    faults: options.faults,
-    maxUploadBytes: options.maxUploadBytes,
-    segmentRecords: options.segmentRecords,
+    faults: () => faults,
+    onCall: (operation) => {
+      calls[operation] += 1;
+    },
+    maxUploadBytes: options.maxUploadBytes ?? 1024 ** 3,
+    segmentRecords: options.segmentRecords ?? 10_000,
     logger,
   });
-  const close = async (): Promise<void> => {
+  let closing: Promise<void> | undefined;
+  const closeAll = async (): Promise<void> => {
     await app.close();
     await processor.close();
     store.close();
+    await released();
+  };
+  const close = (): Promise<void> => {
+    closing ??= closeAll();
+    return closing;
   };
   try {
     const unfinished = store.processing();
     await uploads.sweep(unfinished.map(({ folio }) => folio));
-    const url = await listen(app, options);
+    const baseUrl = await listen(app, host, port);
     for (const folio of unfinished) processor.add(folio);
-    logger?.info({ url, unfinished: unfinished.length }, 'service listens');
-    return { url, close };
+    logger?.info({ url: baseUrl, unfinished: unfinished.length }, 'service listens');
+    return {
+      baseUrl,
+      token: { reveal: () => token },
+      setFaults: (plan) => {
+        faults = plan && new FaultSession(plan, openedAt(), store.newestId());
+      },
+      uploads: () => acceptedUploads(store, uploads),
+      calls: () => ({ ...calls }),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -119,7 +189,7 @@ export async function createPredictor(name: PredictorName): Promise<Predictor> {
   return createNaicsPredictor();
 }
 
-async function listen(app: FastifyInstance, { host, port }: ServiceOptions): Promise<string> {
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {
     return await app.listen({ host, port });
   } catch (error) {

@@ -15,6 +15,7 @@ import { type InspectedFile, inspectFile, type SourceFormat } from './inspect-fi
 import { excessError, hopelessError, isStrict, isWithinLimit } from './reject-limit.js';
 import { type ScanFileOptions, scanFile, type Totals } from './scan-file.js';
 
+/** How a source is checked. */
 export interface ScanSourceOptions extends SourceFormat, Omit<ScanFileOptions, 'sentFields' | 'onHopeless'> {
   /** The source's files, in order. */
   readonly paths: readonly string[];

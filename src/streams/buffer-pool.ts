@@ -29,7 +29,10 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
   return new Int32Array(buffer as ArrayBuffer, byteOffset, length);
 }
 
-/** @param buffer must not be used after this call. A buffer that is not from the pool is ignored. */
+/**
+ * Gives a buffer back to the pool.
+ * @param buffer must not be used after this call. A buffer that is not from the pool is ignored.
+ */
 export function giveBack(buffer: Uint8Array | Int32Array): void {
   if (!taken.delete(buffer.buffer)) return;
   if (spare.length === MAX_SPARE) spare.shift();

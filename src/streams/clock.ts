@@ -9,6 +9,7 @@ export interface Clock {
   sleep(time: Milliseconds, signal: AbortSignal): Promise<void>;
 }
 
+/** The system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (time, signal) => {

@@ -6,6 +6,7 @@
  */
 import pLimit from 'p-limit';
 
+/** How many folios may be open at the service. */
 export interface Permits {
   /**
    * Waits for a permit and holds it under this name. A name that holds one already keeps it.

@@ -14,12 +14,13 @@ export type SinkStage<In, Result> = (items: AsyncIterable<In>) => Promise<Result
 type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promise<unknown>;
 
 /**
+ * At most nine stages; join more of them to one function.
  * @param controller aborted when a stage fails or returns early. The stages must listen to its signal and throw its
  *   reason.
  * @returns the result of the last stage.
  * @throws the error of the stage that failed first, not the errors that follow from the abort.
  */
-export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E>(
+export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E, G = F, H = G>(
   controller: AbortController,
   ...stages:
     | [SourceStage<A>, SinkStage<A, Result>]
@@ -28,6 +29,27 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E>(
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, SinkStage<D, Result>]
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, Stage<D, E>, SinkStage<E, Result>]
     | [SourceStage<A>, Stage<A, B>, Stage<B, C>, Stage<C, D>, Stage<D, E>, Stage<E, F>, SinkStage<F, Result>]
+    | [
+        SourceStage<A>,
+        Stage<A, B>,
+        Stage<B, C>,
+        Stage<C, D>,
+        Stage<D, E>,
+        Stage<E, F>,
+        Stage<F, G>,
+        SinkStage<G, Result>,
+      ]
+    | [
+        SourceStage<A>,
+        Stage<A, B>,
+        Stage<B, C>,
+        Stage<C, D>,
+        Stage<D, E>,
+        Stage<E, F>,
+        Stage<F, G>,
+        Stage<G, H>,
+        SinkStage<H, Result>,
+      ]
 ): Promise<Result> {
   const [first, ...rest] = stages as unknown as [SourceStage<never>, ...AnyStage[]];
   const failures: unknown[] = [];

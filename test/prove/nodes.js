@@ -74,7 +74,13 @@ async function proveNode(version) {
     const config = join(installed, 'config/default.yaml');
     refuseWarnings(await run(node, project, 'npm', 'exec', '--no', '--', 'foliopipe', 'run', config));
     refuseOther(join(installed, 'out'));
-    return 'the sample is enriched by the installed command';
+    cpSync(join(root, 'test/helpers/examples/packed-program.mjs'), join(project, 'program.mjs'));
+    const told = await run(node, project, 'node', 'program.mjs');
+    refuseWarnings(told);
+    const packages = JSON.parse(
+      readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8'),
+    ).packages;
+    return `the installed command enriches the sample; a program: ${told.trim()}; ${Object.keys(packages).length} packages`;
   });
 }
 

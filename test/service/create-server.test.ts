@@ -25,7 +25,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
 
 describe('createServer', () => {
   it('gives a folio for an upload', async () => {
-    await withService({}, async ({ url }) => {
+    await withService({}, async ({ baseUrl: url }) => {
       const { status, headers, body } = await upload(url, uploadCsv(3), {
         token: TOKEN,
         description: 'ours',
@@ -47,7 +47,7 @@ describe('createServer', () => {
 
   it('tracks a folio to its end and lists its parts', async () => {
     const { successful, failed } = expectedResults(250);
-    await withService({ segmentRecords: 100 }, async ({ url }) => {
+    await withService({ segmentRecords: 100 }, async ({ baseUrl: url }) => {
       const { body } = await upload(url, uploadCsv(250), { token: TOKEN, description: 'ours' });
       const { folio } = body.response;
       await trackFinished(url, folio);
@@ -82,7 +82,7 @@ describe('createServer', () => {
 
   it('gives back every record, unchanged, in exactly one part', async () => {
     const { successful, failed } = expectedResults(250);
-    await withService({ segmentRecords: 100 }, async ({ url }) => {
+    await withService({ segmentRecords: 100 }, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, uploadCsv(250));
       await trackFinished(url, folio);
       for (const part of [0, 1, 2]) {
@@ -94,7 +94,7 @@ describe('createServer', () => {
   });
 
   it('reads a BOM, CRLF and a last record without a line end', async () => {
-    await withService({}, async ({ url }) => {
+    await withService({}, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, '\u{feff}NAME\r\nAcme\r\n\r\nOther');
       await trackFinished(url, folio);
       const lines = (await partText(url, folio, 0)).split('\n');
@@ -104,7 +104,7 @@ describe('createServer', () => {
   });
 
   it('lists the failed part even when nothing failed', async () => {
-    await withService({}, async ({ url }) => {
+    await withService({}, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, 'name\nAcme\n');
       const { progressInfo, failedInfo } = await trackFinished(url, folio);
       expect(progressInfo.failedRecords).toBe(0);
@@ -114,7 +114,7 @@ describe('createServer', () => {
   });
 
   it('lists no successful part when everything failed', async () => {
-    await withService({}, async ({ url }) => {
+    await withService({}, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, 'id,name\n1,\n2,""\n');
       const { progressInfo, segmentation, failedInfo } = await trackFinished(url, folio);
       expect(progressInfo).toMatchObject({ successfulRecords: 0, failedRecords: 2 });
@@ -124,7 +124,7 @@ describe('createServer', () => {
   });
 
   it('shows honest progress and refuses parts while PROCESSING', async () => {
-    await withService({ recordsPerSecond: 2000, segmentRecords: 50 }, async ({ url }) => {
+    await withService({ recordsPerSecond: 2000, segmentRecords: 50 }, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, uploadCsv(2000));
       const response = await trackUntil(url, folio, ({ segmentation }) => segmentation.length > 0);
       const { progressInfo } = response;
@@ -139,7 +139,7 @@ describe('createServer', () => {
   });
 
   it('takes the token as a query parameter, as a header, or as a field', async () => {
-    await withService({}, async ({ url }) => {
+    await withService({}, async ({ baseUrl: url }) => {
       const path = `${url}/naics/naics/external/upload`;
       const post = { method: 'POST', body: uploadForm(uploadCsv(1), {}) };
       const byQuery = await send(`${path}?token=${TOKEN}`, post);
@@ -153,7 +153,7 @@ describe('createServer', () => {
   });
 
   it('answers a single search', async () => {
-    await withService({ predictor: 'naics' }, async ({ url }) => {
+    await withService({ predictor: 'naics' }, async ({ baseUrl: url }) => {
       const { status, headers, body } = await search(url, {
         token: TOKEN,
         name: 'Billings Veterinary Clinic',
@@ -172,7 +172,7 @@ describe('createServer', () => {
   });
 
   it('gives back a part of many megabytes whole', async () => {
-    await withService({ segmentRecords: 1_000_000 }, async ({ url }) => {
+    await withService({ segmentRecords: 1_000_000 }, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, uploadCsv(100_000));
       await trackFinished(url, folio);
       const expected = SUCCESSFUL_HEADER + expectedResults(100_000).successful.join('');

@@ -46,7 +46,7 @@ describe('a service on the folder of an earlier one', () => {
   async function expectFinishedAlike(options: ServiceOptions, folio: string): Promise<void> {
     const service = await openService(options);
     try {
-      const { progressInfo } = await trackFinished(service.url, folio);
+      const { progressInfo } = await trackFinished(service.baseUrl, folio);
       const { successful, failed } = expectedResults(RECORDS);
       expect(progressInfo).toMatchObject({
         successfulRecords: successful.length,
@@ -54,9 +54,9 @@ describe('a service on the folder of an earlier one', () => {
       });
       for (let part = 0; part * 3000 < successful.length; part++) {
         const expected = SUCCESSFUL_HEADER + successful.slice(part * 3000, (part + 1) * 3000).join('');
-        expect((await partText(service.url, folio, part)) === expected).toBe(true);
+        expect((await partText(service.baseUrl, folio, part)) === expected).toBe(true);
       }
-      const failedText = await partText(service.url, folio, 0, 'FAILED');
+      const failedText = await partText(service.baseUrl, folio, 0, 'FAILED');
       expect(failedText).toBe(FAILED_HEADER + failed.join(''));
     } finally {
       await service.close();
@@ -73,7 +73,7 @@ describe('a service on the folder of an earlier one', () => {
     await once(child, 'exit');
 
     const idle = await openService({ ...slow, recordsPerSecond: 1 });
-    const after = (await track(idle.url, folio)).body.response;
+    const after = (await track(idle.baseUrl, folio)).body.response;
     await idle.close();
     expect(after.progressInfo.processedRecords).toBeGreaterThanOrEqual(before.progressInfo.processedRecords);
     expect(after.createdAt).toBe(before.createdAt);
@@ -84,8 +84,8 @@ describe('a service on the folder of an earlier one', () => {
   it('continues from a copy of the folder made in the middle, with the part size that the folio began with', async () => {
     const slow = serviceOptions(dataDir, { recordsPerSecond: 20_000, segmentRecords: 3000 });
     const service = await openService(slow);
-    const folio = await acceptedFolio(service.url, uploadCsv(RECORDS));
-    await trackUntil(service.url, folio, ({ progressInfo }) => progressInfo.processedRecords > 5000);
+    const folio = await acceptedFolio(service.baseUrl, uploadCsv(RECORDS));
+    await trackUntil(service.baseUrl, folio, ({ progressInfo }) => progressInfo.processedRecords > 5000);
     await service.close();
     const image = await makeDataDir();
     await cp(dataDir, image, { recursive: true });
@@ -115,7 +115,7 @@ describe('a service on the folder of an earlier one', () => {
   it('refuses a port that is taken, and releases the folder', async () => {
     const service = await openService(serviceOptions(dataDir));
     const other = await makeDataDir();
-    const port = Number(new URL(service.url).port);
+    const port = Number(new URL(service.baseUrl).port);
     const taken = openService(serviceOptions(other, { port }));
     await expect(taken).rejects.toMatchObject({ code: 'SERVICE_CANNOT_LISTEN', exitCode: 2 });
     await (await openService(serviceOptions(other))).close();
@@ -126,7 +126,7 @@ describe('a service on the folder of an earlier one', () => {
 
 describe('openService', () => {
   it('keeps its folder private, and removes the upload of a finished folio', async () => {
-    await withService({}, async ({ url }, dataDir) => {
+    await withService({}, async ({ baseUrl: url }, dataDir) => {
       await trackFinished(url, await acceptedFolio(url, uploadCsv(10)));
       expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
       expect((await stat(path.join(dataDir, 'uploads'))).mode & 0o777).toBe(0o700);

@@ -1,7 +1,4 @@
 /** `foliopipe check`: checks, without paying, that everything that a run needs is ready. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type CheckedItem, type CheckOptions, type Config, checkSetup } from '../../../pipelines/index.js';
 import { hintOf } from '../../hints.js';
@@ -15,7 +12,7 @@ import {
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
-import { environmentProxies, openEmbeddedService } from '../with-api.js';
+import { environmentProxies } from '../with-api.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');
@@ -64,15 +61,11 @@ async function withEndpoint<T>(
   use: (options: Pick<CheckOptions, 'endpoint'>) => Promise<T>,
 ): Promise<T> {
   if (!config.service.embedded) return use({});
-  const dataDir = await mkdtemp(join(tmpdir(), 'foliopipe-check-'));
+  const { openService } = await import('../../service/open-service.js');
+  const service = await openService();
   try {
-    const service = await openEmbeddedService(config, { dataDir });
-    try {
-      return await use(service === undefined ? {} : { endpoint: service.endpoint });
-    } finally {
-      await service?.close();
-    }
+    return await use({ endpoint: service });
   } finally {
-    await rm(dataDir, { recursive: true, force: true });
+    await service.close();
   }
 }

@@ -72,7 +72,7 @@ async function serve(options: Options): Promise<number> {
     ...(faults !== undefined && { faults }),
     logger,
   });
-  stdout.write(`listening on ${service.url}\n`);
+  stdout.write(`listening on ${service.baseUrl}\n`);
   if (given === undefined) stdout.write(`token ${token}\n`);
   await new Promise<void>((stopped) => {
     const stop = listenForStop(() => stopped());

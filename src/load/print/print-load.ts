@@ -12,7 +12,9 @@ import { addColumns, createStaging, createTable, stagingTarget, writeStatements 
 import { allOf, dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
+/** The databases for which statements can be printed. */
 export const printDialects = ['postgres', 'duckdb', 'snowflake', 'bigquery', 'redshift'] as const;
+/** A database for which statements can be printed. */
 export type PrintDialect = (typeof printDialects)[number];
 
 /** @throws ConfigError `LOAD_NAMES` for names that Postgres could not hold apart; no other database is stricter. */

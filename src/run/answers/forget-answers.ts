@@ -20,6 +20,7 @@ export type ForgetWhat =
   /** Those of every pipeline in the state folder. */
   | { readonly all: true };
 
+/** What was forgotten. */
 export interface Forgotten {
   /** The segments that have lost answers, with what they have lost and what is left. */
   readonly segments: readonly DroppedAnswers[];

@@ -18,6 +18,7 @@ import { type ImportLayout, importLayout } from './import-layout.js';
 import { createImportedRows, NUMBER_COLUMN, type RowOutcomes } from './imported-rows.js';
 import { IMPORT } from './show-answers.js';
 
+/** How answers are imported. */
 export interface ImportOptions {
   readonly path: string;
   /** When the answers were paid for, where the rows do not say it; epoch milliseconds. */
@@ -29,6 +30,7 @@ export interface ImportOptions {
   readonly delimiter?: string;
 }
 
+/** What was imported. */
 export interface ImportedAnswers extends ImportFacts {
   /** The id of the import. */
   readonly run: string;

@@ -12,6 +12,7 @@ import { isUsable } from '../choose-records.js';
  */
 export type Unused = 'service' | 'columns' | 'epoch' | 'expired' | 'empty' | 'lost';
 
+/** The answers that one run, or one import, has stored. */
 export interface ShownSegment
   extends Pick<
     Segment,
@@ -35,6 +36,7 @@ export interface ShownSegment
   readonly expires: { readonly successful: number | null; readonly failed: number | null };
 }
 
+/** Sums of stored answers. */
 export interface AnswerTotals {
   readonly segments: number;
   readonly successful: number;
@@ -44,6 +46,7 @@ export interface AnswerTotals {
   readonly bytesPerRecord: number | null;
 }
 
+/** What is stored for a service. */
 export interface ShownAnswers {
   /** Newest answers first. */
   readonly segments: readonly ShownSegment[];
@@ -56,6 +59,7 @@ export interface ShownAnswers {
 export const IMPORT = 'import-';
 
 /**
+ * Shows which answers are stored. Changes nothing.
  * @param answers whose files are looked for, but not read.
  * @param now epoch milliseconds.
  */

@@ -28,6 +28,7 @@ import type { RunOptions } from '../run-options.js';
 import { copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
 import { type BackedUpFile, type BackupList, writeBackupList } from './backup-list.js';
 
+/** How a backup is made. */
 export interface BackupOptions extends Pick<RunOptions, 'signal' | 'clock'> {
   /** The folder to make. It must not exist, or be empty. */
   readonly folder: string;

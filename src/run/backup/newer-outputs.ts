@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import type { CopiedDatabase } from '../../checkpoint/sqlite/copy-database.js';
 import { ownerPath } from '../../report/output-owner.js';
 
+/** An output that is newer than the backup. */
 export interface NewerOutput {
   readonly path: string;
   readonly pipeline: string;

@@ -33,6 +33,7 @@ import { chooseJournal, type JournalChoice } from './merge-journals.js';
 import { type NewerOutput, newerOutputs } from './newer-outputs.js';
 import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 
+/** How a backup is restored. */
 export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** The folder of the backup. */
   readonly folder: string;
@@ -42,6 +43,7 @@ export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | '
   readonly dryRun?: boolean;
 }
 
+/** What was restored. */
 export interface Restored {
   readonly createdAt: number;
   readonly results: boolean;

@@ -1,48 +1,58 @@
-/** Handlers of a service with faults: they count and carry out each call, then stall, change, cut or send its reply. */
+/** Handlers for calls while faults are set: they count and carry out each call, then stall, change, cut or send its reply. */
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDownload, sendAnswer } from '../http/answer.js';
-import type { CreateHandler, Operation } from '../http/operation.js';
+import { acceptUpload, type CreateHandler, type Operation } from '../http/operation.js';
 import { parameters } from '../http/parameters.js';
 import { isFileStatus } from '../routes/download.js';
 import type { ServiceLogger } from '../service-logger.js';
 import type { FolioReader } from '../store/folio-store.js';
+import type { TimeScale } from '../time-scale.js';
 import { changeAnswer } from './change-answer.js';
 import { changeBytes } from './change-bytes.js';
 import type { Call } from './decide-faults.js';
-import { faultNames } from './fault.js';
-import { type CallFacts, FaultSession } from './fault-session.js';
+import { type Fault, faultNames } from './fault.js';
+import type { CallFacts, FaultSession } from './fault-session.js';
 import { type FaultyAnswer, type OperateContext, operateWithFaults } from './operate-with-faults.js';
+import type { FaultPlan } from './rule.js';
 
 export interface FaultContext extends OperateContext {
   /** Aborted when the service closes; ends stalls and slow replies. */
   readonly closing: AbortSignal;
   readonly logger: ServiceLogger | undefined;
+  /** The faults at this moment; undefined: none. */
+  readonly faults: () => FaultSession | undefined;
 }
 
-/** Answers a call that no rule matches in the normal way. */
+/** Answers a call without faults, or that no rule matches, in the normal way. */
 export function answerWithFaults(context: FaultContext): CreateHandler {
-  const session = new FaultSession(context.plan, context.time);
-  const decide = (call: Call) => {
-    const fault = session.decide(call);
-    const { operation, number, folio } = call;
-    const faults = faultNames(fault);
-    if (faults.length > 0) context.logger?.info({ operation, number, folio, faults }, 'faults hit a call');
-    return fault;
-  };
   return (operation, operate) => async (request, reply) => {
+    const session = context.faults();
+    if (session === undefined) {
+      return sendAnswer(reply, await operate(request, context.store, acceptUpload));
+    }
+    const { plan } = session;
     const call = session.count(operation, callFacts(request, operation, context.store));
+    const decide = (decided: Call) => decideAndLog(session, decided, context.logger);
     const signal = AbortSignal.any([context.closing, closedSignal(reply)]);
-    const answered = await operateWithFaults({ request, operate, call, decide, signal }, context);
-    return sendWithFaults(request, reply, answered, call, signal, context);
+    const answered = await operateWithFaults({ request, operate, plan, call, decide, signal }, context);
+    return sendWithFaults(request, reply, answered, { plan, call, signal }, context.time);
   };
+}
+
+function decideAndLog(session: FaultSession, call: Call, logger: ServiceLogger | undefined): Fault {
+  const fault = session.decide(call);
+  const { operation, number, folio } = call;
+  const faults = faultNames(fault);
+  if (faults.length > 0) logger?.info({ operation, number, folio, faults }, 'faults hit a call');
+  return fault;
 }
 
 function callFacts(request: FastifyRequest, operation: Operation, store: FolioReader): CallFacts {
   const { folio, fileStatus } = parameters(request.query);
   const isOfFolio = operation === 'track' || operation === 'download';
   return {
-    ordinal: isOfFolio && typeof folio === 'string' ? store.find(folio)?.id : undefined,
+    folio: isOfFolio && typeof folio === 'string' ? store.find(folio)?.id : undefined,
     fileStatus: operation === 'download' && isFileStatus(fileStatus) ? fileStatus : undefined,
   };
 }
@@ -58,9 +68,8 @@ async function sendWithFaults(
   request: FastifyRequest,
   reply: FastifyReply,
   { fault, answer }: FaultyAnswer,
-  call: Call,
-  signal: AbortSignal,
-  { plan, time }: FaultContext,
+  { plan, call, signal }: { readonly plan: FaultPlan; readonly call: Call; readonly signal: AbortSignal },
+  time: TimeScale,
 ): Promise<FastifyReply> {
   if (faultNames(fault).length === 0) return sendAnswer(reply, answer);
   if (fault.stall !== undefined) {

@@ -9,7 +9,7 @@ export interface Call {
   readonly operation: Operation;
   /** 1-based number among all calls of the operation. */
   readonly number: number;
-  /** The service's time since it was opened. */
+  /** The service's time since its faults were set. */
   readonly elapsed: Milliseconds;
   /** The folio that a GET names, if the service knows it. */
   readonly folio?: CalledFolio;
@@ -20,7 +20,7 @@ export interface Call {
 }
 
 export interface CalledFolio {
-  /** 1-based number among all accepted folios. */
+  /** 1-based number among the folios that rules count; 0 and less for those before them. */
   readonly ordinal: number;
   /** 1-based number among the calls of the operation for this folio. */
   readonly call: number;

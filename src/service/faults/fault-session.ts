@@ -1,4 +1,4 @@
-/** Faults while one service is open: counts calls, and remembers folios that are forgotten or never finish. */
+/** Faults from the moment they are set: counts calls, and remembers folios that are forgotten or never finish. */
 import type { FileStatus } from '../../types.js';
 import type { Operation } from '../http/operation.js';
 import type { TimeScale } from '../time-scale.js';
@@ -8,25 +8,29 @@ import type { FaultPlan } from './rule.js';
 
 /** The facts that a request gives. */
 export interface CallFacts {
-  /** Number of the folio that the request names, if the service knows it. */
-  readonly ordinal?: number | undefined;
+  /** Id of the folio that the request names, if the service knows it. */
+  readonly folio?: number | undefined;
   readonly fileStatus?: FileStatus | undefined;
 }
 
 export class FaultSession {
-  readonly #plan: FaultPlan;
+  readonly plan: FaultPlan;
   readonly #time: TimeScale;
+  readonly #before: number;
   readonly #calls = new Map<string, number>();
   readonly #forgotten = new Set<number>();
   readonly #neverFinishing = new Set<number>();
 
-  constructor(plan: FaultPlan, time: TimeScale) {
-    this.#plan = plan;
+  /** @param before the id of the newest folio that rules do not count; 0: they count all. */
+  constructor(plan: FaultPlan, time: TimeScale, before: number) {
+    this.plan = plan;
     this.#time = time;
+    this.#before = before;
   }
 
   /** Counts a call. Must be called once per request, when it arrives. */
-  count(operation: Operation, { ordinal, fileStatus }: CallFacts): Call {
+  count(operation: Operation, { folio, fileStatus }: CallFacts): Call {
+    const ordinal = folio === undefined ? undefined : folio - this.#before;
     return {
       operation,
       number: this.#increment(operation),
@@ -38,7 +42,7 @@ export class FaultSession {
 
   /** The faults that hit a call. */
   decide(call: Call): Fault {
-    const fault = decideFaults(this.#plan, call);
+    const fault = decideFaults(this.plan, call);
     return call.folio === undefined ? fault : this.#withLastingFaults(fault, call.folio.ordinal);
   }
 

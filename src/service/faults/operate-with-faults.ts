@@ -17,7 +17,6 @@ import type { Fault } from './fault.js';
 import { type FaultPlan, hasFileCondition } from './rule.js';
 
 export interface OperateContext {
-  readonly plan: FaultPlan;
   readonly time: TimeScale;
   readonly store: FolioReader;
   /** Makes the answer for an error of an operation. */
@@ -27,6 +26,7 @@ export interface OperateContext {
 export interface FaultyCall {
   readonly request: FastifyRequest;
   readonly operate: Operate;
+  readonly plan: FaultPlan;
   readonly call: Call;
   /** Decides the faults of the call. Must be called once, because it logs them. */
   readonly decide: (call: Call) => Fault;
@@ -42,8 +42,8 @@ export interface FaultyAnswer {
 
 /** Turns an error of the operation into an answer, and never throws it. */
 export async function operateWithFaults(
-  { request, operate, call, decide, signal }: FaultyCall,
-  { plan, time, store, refuse }: OperateContext,
+  { request, operate, plan, call, decide, signal }: FaultyCall,
+  { time, store, refuse }: OperateContext,
 ): Promise<FaultyAnswer> {
   let fault = call.operation === 'upload' && plan.rules.some(hasFileCondition) ? undefined : decide(call);
   if (fault !== undefined && preventsWork(fault)) {

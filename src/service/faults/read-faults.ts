@@ -6,20 +6,32 @@ import { type FaultPlan, faultPlanSchema } from './rule.js';
 
 /** @throws ConfigError `FAULTS_UNREADABLE`, or `FAULTS_INVALID` that lists every problem. */
 export async function readFaults(file: string): Promise<FaultPlan> {
+  return parseText(await readText(file), (line) => (line === undefined ? file : `${file}:${line}`));
+}
+
+/**
+ * The fault rules of `docs/faults.md`, from the text of a YAML file or as data.
+ * @param given a YAML text; or `{ seed, rules }`, with durations such as `30s` and shares such as `10%`.
+ * @returns the plan, for `openService` and `setFaults`.
+ * @throws ConfigError `FAULTS_INVALID` that lists every problem, those of a text with their lines.
+ */
+export function parseFaults(given: unknown): FaultPlan {
+  if (typeof given !== 'string') return checkPlan(given, () => undefined);
+  return parseText(given, (line) => (line === undefined ? undefined : `line ${line}`));
+}
+
+function parseText(text: string, place: (line?: number) => string | undefined): FaultPlan {
   const lines = new LineCounter();
-  const document = parseDocument(await readText(file), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const broken = document.errors[0];
   if (broken !== undefined) {
-    throw new ConfigError(
-      'FAULTS_INVALID',
-      `${file}:${lines.linePos(broken.pos[0]).line} is not YAML: ${broken.message}`,
-      { hint: 'docs/faults.md shows every fault with an example', facts: { path: file } },
-    );
+    const { line } = lines.linePos(broken.pos[0]);
+    throw new ConfigError('FAULTS_INVALID', `${place(line)} is not YAML: ${broken.message}`, {
+      hint: 'docs/faults.md shows every fault with an example',
+      facts: { line },
+    });
   }
-  return parseFaults(document.toJS(), (path) => {
-    const line = lineOf(document, path, lines);
-    return line === undefined ? file : `${file}:${line}`;
-  });
+  return checkPlan(document.toJS(), (path) => place(lineOf(document, path, lines)));
 }
 
 async function readText(file: string): Promise<string> {
@@ -46,12 +58,8 @@ function lineOf(document: Document, path: readonly PropertyKey[], lines: LineCou
 /** Gives the position of a key for messages; undefined if it is unknown. */
 type Locate = (path: readonly PropertyKey[]) => string | undefined;
 
-/**
- * @param given `{ seed, rules }`, with durations such as `30s` and shares such as `10%`.
- * @returns the plan, with durations in milliseconds.
- * @throws ConfigError `FAULTS_INVALID` that lists every problem.
- */
-export function parseFaults(given: unknown, locate: Locate = () => undefined): FaultPlan {
+/** @returns the plan, with durations in milliseconds. */
+function checkPlan(given: unknown, locate: Locate): FaultPlan {
   const parsed = faultPlanSchema.safeParse(given);
   if (parsed.success) return parsed.data;
   const problems = new Map<string, string>();

@@ -59,11 +59,21 @@ export class FolioStore {
     return this.#selectFolio.get(folio);
   }
 
+  /** All folios, oldest first. */
+  all(): Folio[] {
+    return this.#db.prepare<[], Folio>(`SELECT ${FOLIO_COLUMNS} FROM folios ORDER BY id`).all();
+  }
+
   /** The folios that are PROCESSING, oldest first. */
   processing(): Folio[] {
     return this.#db
       .prepare<[], Folio>(`SELECT ${FOLIO_COLUMNS} FROM folios WHERE status = 'PROCESSING' ORDER BY id`)
       .all();
+  }
+
+  /** The id of the newest folio; 0 if there is none. Ids count from 1, in the order in which folios are accepted. */
+  newestId(): number {
+    return this.#db.prepare<[], { id: number }>('SELECT coalesce(max(id), 0) AS id FROM folios').get()!.id;
   }
 
   /**

@@ -12,6 +12,7 @@ export interface UploadNames {
   readonly description: string;
 }
 
+/** The file name and the description of an upload, by which it is recognized at the service. */
 export function uploadNames(
   run: Pick<RunContext, 'id' | 'config'>,
   chunk: Pick<Chunk, 'number' | 'sha256'>,

@@ -54,6 +54,7 @@ interface PollState {
 }
 
 /**
+ * Polls folios until they are finished.
  * @param until once aborted, a folio is polled once more and left unchanged if it is still processing or not known. A
  *   signal that is aborted from the start asks for each folio exactly once.
  */

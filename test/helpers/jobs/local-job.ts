@@ -65,12 +65,12 @@ export async function withLocalJob(
   const restart = async (between: () => void) => {
     await service.close();
     between();
-    service = await open(Number(new URL(service.url).port));
+    service = await open(Number(new URL(service.baseUrl).port));
   };
   try {
     await writeFile(join(folder, 'source.csv'), sourceOf(setup.names));
-    await writeFile(join(folder, 'job.yaml'), JSON.stringify(sectionsOf(service.url, setup.config)));
-    const job = createJob(folder, service.url, setup.config);
+    await writeFile(join(folder, 'job.yaml'), JSON.stringify(sectionsOf(service.baseUrl, setup.config)));
+    const job = createJob(folder, service.baseUrl, setup.config);
     const served = async () => {
       let folios: ServedFolio[] = [];
       await restart(() => {

@@ -9,5 +9,5 @@ const vite = await createViteServer({
   optimizeDeps: { noDiscovery: true },
 });
 const { openService } = await vite.ssrLoadModule('/src/service/open-service.ts');
-const { url } = await openService(JSON.parse(process.argv[2]));
-process.stdout.write(`${url}\n`);
+const { baseUrl } = await openService(JSON.parse(process.argv[2]));
+process.stdout.write(`${baseUrl}\n`);

@@ -26,13 +26,9 @@ export async function removeDataDir(dataDir: string): Promise<void> {
 
 export function serviceOptions(dataDir: string, changes: Partial<ServiceOptions> = {}): ServiceOptions {
   return {
-    host: '127.0.0.1',
-    port: 0,
     token: TOKEN,
     dataDir,
     predictor: 'hash',
-    segmentRecords: 10_000,
-    recordsPerSecond: 0,
     maxOpen: 16,
     maxUploadBytes: 64 * 1024 * 1024,
     ...changes,

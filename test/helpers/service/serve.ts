@@ -26,7 +26,7 @@ export async function openServe(dataDir: string, options: ServeOptions = {}): Pr
   const service = await openService(
     serviceOptions(dataDir, { token: serveToken, maxOpen: 1_000, ...options }),
   );
-  return { url: service.url, port: Number(new URL(service.url).port), stop: service.close };
+  return { url: service.baseUrl, port: Number(new URL(service.baseUrl).port), stop: service.close };
 }
 
 /** Runs `foliopipe serve` in a process of its own, which a test can kill. */

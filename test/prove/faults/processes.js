@@ -37,17 +37,13 @@ export async function startService(folder, { rules, port = 0 }) {
     token: TOKEN,
     dataDir: join(folder, 'service'),
     predictor: 'hash',
-    segmentRecords: 10_000,
-    recordsPerSecond: 0,
-    maxOpen: 1_000,
-    maxUploadBytes: 1024 ** 3,
     faults: parseFaults({ seed: 7, rules: rules ?? [] }),
     logger,
   };
   for (let attempt = 1; ; attempt++) {
     try {
-      const { url, close } = await openService(options);
-      return { url, stop: close, hits: () => hits };
+      const { baseUrl, close } = await openService(options);
+      return { url: baseUrl, stop: close, hits: () => hits };
     } catch (error) {
       // Another process may have been given the port between the two services.
       if (error.code !== 'SERVICE_CANNOT_LISTEN' || attempt === 5) throw error;

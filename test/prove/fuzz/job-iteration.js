@@ -27,18 +27,14 @@ export async function writeJobCase({ files, config, service }, folder) {
 export async function runJobIteration({ config, service, expected }, folder) {
   const { faults, ...limits } = service;
   const local = await openService({
-    host: '127.0.0.1',
-    port: 0,
     token: TOKEN,
     dataDir: join(folder, 'service'),
     predictor: 'hash',
-    recordsPerSecond: 0,
-    maxOpen: 1000,
     ...limits,
     ...(faults && { faults: parseFaults(faults) }),
   });
   try {
-    const address = { baseUrl: local.url, token: TOKEN, requestsPerSecond: 100_000 };
+    const address = { baseUrl: local.baseUrl, token: TOKEN, requestsPerSecond: 100_000 };
     const summary = await enrich(
       parseConfig({ ...config, ...QUICK, service: address, stateDir: 'state' }, folder),
     );

@@ -29,7 +29,7 @@ function withFaults(
   use: (url: string) => Promise<void>,
   options: Partial<ServiceOptions> = {},
 ): Promise<void> {
-  return withService({ ...options, faults: parseFaults({ seed: 7, rules }) }, ({ url }) => use(url));
+  return withService({ ...options, faults: parseFaults({ seed: 7, rules }) }, ({ baseUrl }) => use(baseUrl));
 }
 
 function postFile(url: string): Promise<Response> {
@@ -347,7 +347,7 @@ describe('a service with faults', () => {
   });
 
   it('processes as many records as its scaled time allows', async () => {
-    await withService({ recordsPerSecond: 1, timeScale: 1000 }, async ({ url }) => {
+    await withService({ recordsPerSecond: 1, timeScale: 1000 }, async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, uploadCsv(RECORDS));
       expect((await trackFinished(url, folio)).progressInfo.processedRecords).toBe(RECORDS);
     });

@@ -40,7 +40,7 @@ async function forcedToFail(url: string, folio: string): Promise<number[]> {
 describe('a rule on uploads with at least so many records', () => {
   it.each([413, 400, 422])('refuses them with %i, keeps nothing and takes smaller ones', async (status) => {
     const faults = rules({ on: 'upload', records: { from: 10 }, fault: { status } });
-    await withService({ ...faults, maxOpen: 1, recordsPerSecond: 1 }, async ({ url }, dataDir) => {
+    await withService({ ...faults, maxOpen: 1, recordsPerSecond: 1 }, async ({ baseUrl: url }, dataDir) => {
       const refused = await upload(url, uploadCsv(10));
       expect(refused).toMatchObject({ status, body: { response: null } });
       expect(await readdir(join(dataDir, 'uploads'))).toEqual([]);
@@ -56,7 +56,7 @@ describe('a rule on uploads that contain a text', () => {
 
   it('refuses them; the description and the file name do not count', async () => {
     const faults = rules({ contains: 'Very Bad', fault: { status: 422 } });
-    await withService(faults, async ({ url }) => {
+    await withService(faults, async ({ baseUrl: url }) => {
       expect((await upload(url, bad)).status).toBe(422);
       const noted = await upload(url, good, { token: 'a-token-of-the-tests', description: 'Very Bad' });
       expect(noted.status).toBe(200);
@@ -65,7 +65,7 @@ describe('a rule on uploads that contain a text', () => {
 
   it('cuts the connection before anything is accepted', async () => {
     const faults = rules({ on: 'upload', contains: 'Very Bad', fault: { cut: 'before-reply' } });
-    await withService({ ...faults, maxOpen: 1, recordsPerSecond: 1 }, async ({ url }) => {
+    await withService({ ...faults, maxOpen: 1, recordsPerSecond: 1 }, async ({ baseUrl: url }) => {
       await expect(upload(url, bad)).rejects.toThrow();
       expect((await upload(url, good)).status).toBe(200);
     });
@@ -76,7 +76,7 @@ describe('a rule on uploads that contain a text', () => {
       { on: 'upload', contains: 'Very Bad', fault: { status: 422 } },
       { on: 'upload', calls: { from: 2 }, fault: { status: 503 } },
     );
-    await withService(faults, async ({ url }) => {
+    await withService(faults, async ({ baseUrl: url }) => {
       const statuses = [];
       for (const file of [good, bad, good]) statuses.push((await upload(url, file)).status);
       expect(statuses).toEqual([200, 422, 503]);
@@ -85,7 +85,7 @@ describe('a rule on uploads that contain a text', () => {
 
   it('still refuses what the service itself refuses', async () => {
     const faults = rules({ on: 'upload', contains: 'Bad', fault: { html: true } });
-    await withService(faults, async ({ url }) => {
+    await withService(faults, async ({ baseUrl: url }) => {
       expect((await upload(url, 'record_id,title\n1,Bad\n')).status).toBe(400);
       expect((await upload(url, bad, { token: 'another' })).status).toBe(401);
     });
@@ -94,7 +94,7 @@ describe('a rule on uploads that contain a text', () => {
 
 describe('a share of records that fail', () => {
   it('fails them with a reason, besides those that the predictor fails', async () => {
-    await withService(rules({ on: 'upload', fault: { fail: '30%' } }), async ({ url }) => {
+    await withService(rules({ on: 'upload', fault: { fail: '30%' } }), async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, uploadCsv(1000));
       const made = await forcedToFail(url, folio);
       expect(made.length).toBeGreaterThan(230);
@@ -112,7 +112,7 @@ describe('a share of records that fail', () => {
     const failing = rules({ contains: 'Baker', fault: { fail: 0.5 } });
     const made = async (faults: Pick<ServiceOptions, 'faults'>) => {
       const all: number[][] = [];
-      await withService(faults, async ({ url }) => {
+      await withService(faults, async ({ baseUrl: url }) => {
         for (let folio = 1; folio <= 2; folio++) {
           all.push(await forcedToFail(url, await acceptedFolio(url, uploadCsv(40))));
         }
@@ -133,14 +133,14 @@ describe('a share of records that fail', () => {
     const csv = uploadCsv(4000);
     const options = { ...rules({ fault: { fail: '20%' } }), recordsPerSecond: 20_000 };
     const first = await openService(serviceOptions(dataDir, options));
-    const folio = await acceptedFolio(first.url, csv);
-    await trackUntil(first.url, folio, ({ progressInfo }) => progressInfo.processedRecords > 100);
+    const folio = await acceptedFolio(first.baseUrl, csv);
+    await trackUntil(first.baseUrl, folio, ({ progressInfo }) => progressInfo.processedRecords > 100);
     await first.close();
     const second = await openService(serviceOptions(dataDir));
-    const made = await forcedToFail(second.url, folio);
+    const made = await forcedToFail(second.baseUrl, folio);
     await second.close();
     await removeDataDir(dataDir);
-    await withService(rules({ fault: { fail: '20%' } }), async ({ url }) => {
+    await withService(rules({ fault: { fail: '20%' } }), async ({ baseUrl: url }) => {
       expect(await forcedToFail(url, await acceptedFolio(url, csv))).toEqual(made);
     });
     expect(Math.max(...made)).toBeGreaterThan(3900);

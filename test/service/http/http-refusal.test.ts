@@ -28,8 +28,8 @@ describe('refusals', () => {
   beforeAll(async () => {
     dataDir = await makeDataDir();
     service = await openService(serviceOptions(dataDir, { maxUploadBytes: MAX_UPLOAD_BYTES }));
-    finished = await acceptedFolio(service.url, uploadCsv(10));
-    await trackFinished(service.url, finished);
+    finished = await acceptedFolio(service.baseUrl, uploadCsv(10));
+    await trackFinished(service.baseUrl, finished);
   });
 
   afterAll(async () => {
@@ -48,32 +48,32 @@ describe('refusals', () => {
     ['a second failed part', { folio: '@', part: '1', fileStatus: 'FAILED' }, 404],
   ])('a download with %s', async (_what, query: Record<string, string>, status) => {
     const folio = query.folio === '@' ? { folio: finished } : {};
-    expectRefusal(await download(service.url, { ...query, ...folio }), status, /./);
+    expectRefusal(await download(service.baseUrl, { ...query, ...folio }), status, /./);
   });
 
   it('401 without the token or with a wrong one, for every operation', async () => {
     const form = { method: 'POST', body: uploadForm(uploadCsv(1), {}) };
-    const target = `${service.url}/naics/naics/external/upload`;
+    const target = `${service.baseUrl}/naics/naics/external/upload`;
     expectRefusal(await send(target, form), 401, /token is missing/);
-    expectRefusal(await upload(service.url, uploadCsv(1), { token: 'x' }), 401, /token is not known/);
+    expectRefusal(await upload(service.baseUrl, uploadCsv(1), { token: 'x' }), 401, /token is not known/);
     expectRefusal(await send(`${target}?token=x`, form), 401, /token/);
     expectRefusal(await send(`${target}?token=${TOKEN}&token=${TOKEN}`, form), 401, /token/);
-    expectRefusal(await track(service.url, finished, 'x'), 401, /token/);
+    expectRefusal(await track(service.baseUrl, finished, 'x'), 401, /token/);
     const part = { folio: finished, part: '0', fileStatus: 'SUCCESSFUL' };
-    expectRefusal(await download(service.url, { ...part, token: 'x' }), 401, /token/);
-    expectRefusal(await search(service.url, { name: 'Acme' }), 401, /token/);
+    expectRefusal(await download(service.baseUrl, { ...part, token: 'x' }), 401, /token/);
+    expectRefusal(await search(service.baseUrl, { name: 'Acme' }), 401, /token/);
   });
 
   it('404 for an unknown folio or operation', async () => {
-    expectRefusal(await track(service.url, 'nobody'), 404, /folio/);
-    expectRefusal(await send(`${service.url}/else`), 404, /operation/);
+    expectRefusal(await track(service.baseUrl, 'nobody'), 404, /folio/);
+    expectRefusal(await send(`${service.baseUrl}/else`), 404, /operation/);
   });
 
   it('400 and 404 for a search', async () => {
-    expectRefusal(await search(service.url, { token: TOKEN }), 400, /name/);
+    expectRefusal(await search(service.baseUrl, { token: TOKEN }), 400, /name/);
     const broken = { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } };
-    expectRefusal(await send(`${service.url}/naics/naics/search/additional/`, broken), 400, /./);
-    await withService({ predictor: 'naics' }, async ({ url }) => {
+    expectRefusal(await send(`${service.baseUrl}/naics/naics/search/additional/`, broken), 400, /./);
+    await withService({ predictor: 'naics' }, async ({ baseUrl: url }) => {
       expectRefusal(await search(url, { token: TOKEN, name: 'Zzyzx Qwrtp' }), 404, /no industry/);
     });
   });

@@ -17,23 +17,23 @@ describe('openProcessor', () => {
   it('logs a lost upload once, frees its slot, and finishes the other folios', async () => {
     const dataDir = await makeDataDir();
     const slow = await openService(serviceOptions(dataDir, { recordsPerSecond: 1 }));
-    const lost = await acceptedFolio(slow.url, uploadCsv(100));
-    const whole = await acceptedFolio(slow.url, uploadCsv(100));
+    const lost = await acceptedFolio(slow.baseUrl, uploadCsv(100));
+    const whole = await acceptedFolio(slow.baseUrl, uploadCsv(100));
     await slow.close();
     await rm(path.join(dataDir, 'uploads', `${lost}.csv`));
     const errors: object[] = [];
     const logger = { info: () => {}, warn: () => {}, error: (fields: object) => errors.push(fields) };
     const service = await openService(serviceOptions(dataDir, { logger, maxOpen: 1 }));
-    await trackFinished(service.url, whole);
-    await trackFinished(service.url, await acceptedFolio(service.url, uploadCsv(100)));
-    expect((await track(service.url, lost)).body.response.progressInfo.status).toBe('PROCESSING');
+    await trackFinished(service.baseUrl, whole);
+    await trackFinished(service.baseUrl, await acceptedFolio(service.baseUrl, uploadCsv(100)));
+    expect((await track(service.baseUrl, lost)).body.response.progressInfo.status).toBe('PROCESSING');
     expect(errors).toMatchObject([{ folio: lost, err: { cause: { code: 'ENOENT' } } }]);
     await service.close();
     await removeDataDir(dataDir);
   });
 
   it('processes all open folios in turn', async () => {
-    await withService({ recordsPerSecond: 2000 }, async ({ url }) => {
+    await withService({ recordsPerSecond: 2000 }, async ({ baseUrl: url }) => {
       const first = await acceptedFolio(url, uploadCsv(4000));
       const second = await acceptedFolio(url, uploadCsv(100));
       await trackFinished(url, second);

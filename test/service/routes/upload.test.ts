@@ -46,11 +46,11 @@ describe('a refused upload', () => {
     ['a malformed header', '"name,id\n1,Acme\n', /header/],
     ['a header without an end', `name${'x'.repeat(70_000)}\nAcme\n`, /./],
   ])('400 for %s', async (_what, csv, reason) => {
-    expectRefusal(await upload(service.url, csv), 400, reason);
+    expectRefusal(await upload(service.baseUrl, csv), 400, reason);
   });
 
   it('400 for an upload without a file, with a file of another name, or not multipart', async () => {
-    const target = `${service.url}/naics/naics/external/upload`;
+    const target = `${service.baseUrl}/naics/naics/external/upload`;
     const noFile = new FormData();
     noFile.append('token', TOKEN);
     expectRefusal(await send(target, { method: 'POST', body: noFile }), 400, /file is missing/);
@@ -111,27 +111,27 @@ describe('a refused upload', () => {
     ],
   ])('4xx for a form %s, and keeps nothing of it', async (_what, type, body, status, reason) => {
     const headers = { 'content-type': type ?? 'multipart/form-data; boundary=b' };
-    const target = `${service.url}/naics/naics/external/upload`;
+    const target = `${service.baseUrl}/naics/naics/external/upload`;
     expectRefusal(await send(target, { method: 'POST', body, headers }), status, reason);
     await expect.poll(() => readdir(path.join(dataDir, 'uploads'))).toEqual([]);
   });
 
   it('401 before a large upload is read', async () => {
     const large = uploadCsv(100_000);
-    expectRefusal(await upload(service.url, large, { token: 'x' }), 401, /token/);
+    expectRefusal(await upload(service.baseUrl, large, { token: 'x' }), 401, /token/);
   });
 
   it('413 for a file that is too large, and keeps nothing of it', async () => {
     const largest = `name\n${'x'.repeat(MAX_UPLOAD_BYTES - 6)}\n`;
-    expect((await upload(service.url, largest)).status).toBe(200);
-    expectRefusal(await upload(service.url, uploadCsv(10_000)), 413, /100000 bytes/);
+    expect((await upload(service.baseUrl, largest)).status).toBe(200);
+    expectRefusal(await upload(service.baseUrl, uploadCsv(10_000)), 413, /100000 bytes/);
     await expect.poll(() => readdir(path.join(dataDir, 'uploads'))).toEqual([]);
   });
 });
 
 describe('the limit of open folios', () => {
   it('answers 429 with Retry-After while all slots are taken', async () => {
-    await withService({ recordsPerSecond: 1, maxOpen: 1 }, async ({ url }) => {
+    await withService({ recordsPerSecond: 1, maxOpen: 1 }, async ({ baseUrl: url }) => {
       await acceptedFolio(url, uploadCsv(30));
       const reply = await upload(url, uploadCsv(1));
       expectRefusal(reply, 429, /open/);
@@ -140,14 +140,14 @@ describe('the limit of open folios', () => {
   });
 
   it('frees the slot of a refused upload', async () => {
-    await withService({ maxOpen: 1 }, async ({ url }) => {
+    await withService({ maxOpen: 1 }, async ({ baseUrl: url }) => {
       expect((await upload(url, 'id\n1\n')).status).toBe(400);
       expect((await upload(url, uploadCsv(1))).status).toBe(200);
     });
   });
 
   it('drops an upload whose connection breaks, and frees its slot', async () => {
-    await withService({ maxOpen: 1 }, async ({ url }, dataDir) => {
+    await withService({ maxOpen: 1 }, async ({ baseUrl: url }, dataDir) => {
       const uploads = path.join(dataDir, 'uploads');
       const socket = connect(Number(new URL(url).port), '127.0.0.1');
       socket.write(
@@ -167,7 +167,7 @@ describe('the limit of open folios', () => {
 
 describe('uploads at once', () => {
   it('accepts many uploads at once without mixing them up', async () => {
-    await withService({ segmentRecords: 1000 }, async ({ url }) => {
+    await withService({ segmentRecords: 1000 }, async ({ baseUrl: url }) => {
       const sizes = [1, 999, 1500, 2500];
       const folios = await Promise.all(sizes.map((size) => acceptedFolio(url, uploadCsv(size))));
       for (const [at, folio] of folios.entries()) {

@@ -1,0 +1,57 @@
+/** A stage of one's own in the middle of the job: each finished folio is told to the accounting before it is fetched. */
+import {
+  answerFailed,
+  appendMerged,
+  type ChunkRow,
+  type Config,
+  checkLearned,
+  chunkRecords,
+  downloadParts,
+  mergeAndPublish,
+  mergeResults,
+  type RunOptions,
+  type RunSummary,
+  refetchParts,
+  runStages,
+  submitChunks,
+  summarizeRun,
+  trackFolios,
+  withReadyRun,
+} from 'foliopipe';
+
+/**
+ * The job of `enrich`, with the accounting in it.
+ * @param book books a folio. A folio is told again when a run goes on in its place, so book it by its id. If it throws,
+ *   the run stops there, and goes on when this function is called again.
+ */
+export async function enrichAndBook(
+  config: Config,
+  book: (bill: { readonly folio: string; readonly records: number }) => Promise<void>,
+  options?: RunOptions,
+): Promise<RunSummary> {
+  return withReadyRun(config, options, async (run) => {
+    const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
+    async function* booked(chunks: AsyncIterable<ChunkRow>) {
+      for await (const chunk of chunks) {
+        await book({ folio: chunk.folio!, records: chunk.records });
+        yield chunk;
+      }
+    }
+    if (run.found !== 'done') {
+      await runStages(
+        run.controller,
+        chunkRecords(run),
+        submitChunks(run, refetch),
+        trackFolios(run),
+        booked,
+        downloadParts(run),
+        mergeResults(run, refetch),
+        checkLearned(run),
+        appendMerged(run),
+      );
+      await answerFailed(run);
+      await mergeAndPublish(run, refetch);
+    }
+    return summarizeRun(run, run.id, run.found);
+  });
+}

@@ -1,0 +1,54 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { enrich, parseConfig } from 'foliopipe';
+import { openService, parseFaults, type Service } from 'foliopipe/service';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+
+let folder: string;
+let service: Service;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'nightly-'));
+  await writeFile(
+    join(folder, 'source.csv'),
+    'id,name,secret\n1,Bitterroot Dental Clinic,x\n2,Missoula Bakery,y\n',
+  );
+  service = await openService();
+});
+beforeEach(() => service.setFaults(undefined));
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+/** The config of the nightly job, with the local service in place of the real one. */
+const configOf = (pipeline: string) =>
+  parseConfig(
+    {
+      pipeline,
+      source: { path: 'source.csv' },
+      upload: { columns: { name: 'name' } },
+      service: { embedded: true },
+      poll: { first: '10ms', max: '50ms' },
+      output: { path: `${pipeline}.csv` },
+    },
+    folder,
+  );
+
+it('sends the names and nothing else', async () => {
+  const summary = await enrich(configOf('names'), { endpoint: service });
+  expect(summary.counts.successful).toBe(2);
+  expect(service.uploads().at(-1)!.sent()).toEqual([
+    { record_id: '1', name: 'Bitterroot Dental Clinic' },
+    { record_id: '2', name: 'Missoula Bakery' },
+  ]);
+});
+
+it('fetches a broken part again and pays once', async () => {
+  const paid = service.uploads().length;
+  const { download } = service.calls();
+  service.setFaults(parseFaults('rules: [{ on: download, calls: 1, fault: { brokenBase64: true } }]'));
+  await enrich(configOf('broken'), { endpoint: service });
+  expect(service.uploads()).toHaveLength(paid + 1);
+  expect(service.calls().download).toBe(download + 2);
+});
