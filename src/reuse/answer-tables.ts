@@ -2,6 +2,7 @@
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
 import type { PartTable } from '../results/part-table.js';
 import { takeNumbers } from '../streams/buffer-pool.js';
+import { Scratch } from './append-file.js';
 import { ANSWER_INTS, type ChoiceDirectory } from './choice-format.js';
 import { isFailure, valueBytes, valueInts } from './segment-format.js';
 
@@ -25,7 +26,8 @@ export function answersOfLane(
   const failures = layouts.length;
   // By number: where the value begins (0: no entry), and the entry's other numbers. The entries lie in no order, so they
   // are read once, one after the other; this array is small enough for the processor's cache.
-  const places = new Int32Array(ANSWER_INTS * 2 ** laneBits);
+  const places = allPlaces.ints(ANSWER_INTS * 2 ** laneBits);
+  places.fill(0, 0, ANSWER_INTS * 2 ** laneBits);
   let count = 0;
   for (let at = 0; at < ints.length; ) {
     const number = ints[at]!;
@@ -43,7 +45,7 @@ export function answersOfLane(
   const numbers = new Int32Array(count);
   const source = new Int32Array(count);
   const result = new Int32Array(count);
-  const paid = new Int32Array(count);
+  const paid = lineage ? new Int32Array(count) : null;
   const starts = takeNumbers(count);
   const ends = takeNumbers(count);
   const sources = createSources(lineage ? origins.length : 0, failures + 1);
@@ -58,7 +60,7 @@ export function answersOfLane(
     numbers[record] = first + place / ANSWER_INTS;
     source[record] = sources.indexOf(kind, lineage ? origin : -1);
     result[record] = record;
-    paid[record] = places[place + 2]!;
+    if (paid !== null) paid[record] = places[place + 2]!;
     starts[record] = value * Int32Array.BYTES_PER_ELEMENT;
     ends[record] = starts[record]! + valueBytes(meta);
     record += 1;
@@ -71,12 +73,14 @@ export function answersOfLane(
   });
   const used = sources.list.map(({ kind, origin }): ResultSource => {
     const { run, folio, part, answeredAt } = origin < 0 ? NO_ORIGIN : origins[origin]!;
-    const records = lineage ? paid : null;
     const table = tables[kind]!;
-    return { table, answered: FAILURE_COLUMNS, run, folio, part, answeredAt, records, origin: 'reused' };
+    return { table, answered: FAILURE_COLUMNS, run, folio, part, answeredAt, records: paid, origin: 'reused' };
   });
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
 }
+
+/** Used by one call at a time. */
+const allPlaces = new Scratch();
 
 const FAILURE_COLUMNS = [REASON_COLUMN];
 const NONE: ReadonlySet<number> = new Set();

@@ -8,9 +8,12 @@ import type { CarriedAnswers, CarryOptions } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
 import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
 import { openNameless, Scratch } from './append-file.js';
-import { ANSWER_INTS, type ChoiceOrigin, LANE_BITS, PAIR_INTS } from './choice-format.js';
+import { ANSWER_INTS, type ChoiceOrigin, PAIR_INTS } from './choice-format.js';
 import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
 import { metaOf, valueInts } from './segment-format.js';
+
+/** Records of a lane: 65,536. */
+const LANE_BITS = 16;
 
 /** @param folder for the temporary file. */
 export function openCarriedAnswers(folder: string, options: CarryOptions): CarriedAnswers {

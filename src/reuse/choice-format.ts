@@ -35,8 +35,11 @@ export interface ChoiceDirectory {
   readonly byFirst: readonly Lane[];
 }
 
-/** Records of a lane: 65,536, so that a lane of answers has a few MB. */
-export const LANE_BITS = 16;
+/**
+ * Records of a lane: 16,384, so that the answers of a lane fit into the processor's cache, where they are read in the
+ * order of the records.
+ */
+export const LANE_BITS = 14;
 
 /** A set of record numbers, as bits. */
 export class NumberSet {

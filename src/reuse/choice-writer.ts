@@ -13,6 +13,9 @@ import {
 import { LaneWriter } from './lanes.js';
 import { type Origin, valueInts } from './segment-format.js';
 
+/** Most lanes: each has a buffer. */
+const MAX_LANES = 8 * 1024;
+
 export class ChoiceWriter {
   /** The lists of answers, for `answer`. */
   readonly reused: LaneWriter;
@@ -25,8 +28,12 @@ export class ChoiceWriter {
   readonly #origins: ChoiceOrigin[] = [];
   readonly #layouts: string[][] = [];
 
-  /** @param numbers more than the largest record number. */
-  constructor(file: AppendFile, numbers: number, laneBits: number) {
+  /**
+   * @param numbers more than the largest record number.
+   * @param fewestBits the bits of a lane; more if there would be too many lanes.
+   */
+  constructor(file: AppendFile, numbers: number, fewestBits: number) {
+    const laneBits = Math.max(fewestBits, Math.ceil(Math.log2(numbers / MAX_LANES)));
     const lanes = Math.ceil(numbers / 2 ** laneBits);
     this.#file = file;
     this.#laneBits = laneBits;
@@ -101,7 +108,7 @@ export class ChoiceWriter {
     return writeDirectory(this.#file, CHOICE_FORMAT, directory);
   }
 
-  /** Gives the buffers back. After this call it must not be used. */
+  /** Frees the buffers. After this call it must not be used. */
   release(): void {
     for (const lanes of [this.#sent, this.reused, this.outdated, this.#byDouble, this.#byFirst]) {
       lanes.release();

@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { INT_BYTES } from '../kernel/kernel-memory.js';
-import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
+import { freeNumbers } from '../streams/buffer-pool.js';
 import { type AppendFile, bytesOfInts, type Room, readFully } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
@@ -35,7 +35,7 @@ export class LaneWriter {
   constructor(file: AppendFile, lanes: number) {
     this.#file = file;
     this.#laneInts = Math.max(MIN_LANE_INTS, Math.min(MAX_LANE_INTS, Math.floor(MAX_INTS / lanes)));
-    this.#buffers = takeNumbers(lanes * this.#laneInts);
+    this.#buffers = new Int32Array(lanes * this.#laneInts);
     this.#filled = new Int32Array(lanes);
     this.ints = this.#buffers;
     this.lanes = Array.from({ length: lanes }, () => ({ offsets: [], sizes: [], sums: [] }));
@@ -72,9 +72,9 @@ export class LaneWriter {
     for (let lane = 0; lane < this.lanes.length; lane++) this.flush(lane);
   }
 
-  /** Gives the buffers back. After this call it must not be used. */
+  /** Frees the buffers. After this call it must not be used. */
   release(): void {
-    giveBack(this.#buffers);
+    freeNumbers(this.#buffers);
   }
 
   /** Writes what is in the buffer of a lane, so that the lane can be read. */

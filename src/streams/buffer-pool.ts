@@ -30,6 +30,16 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
 }
 
 /**
+ * Frees an array that is not of the pool. Left to the garbage collector, a large one stays for long, because it is
+ * collected with old objects only.
+ * @param array must not be used after this call.
+ */
+export function freeNumbers({ buffer }: Int32Array<ArrayBuffer>): void {
+  // The memory moves to an object that is garbage at once, and is collected with young objects.
+  structuredClone(buffer, { transfer: [buffer] });
+}
+
+/**
  * Gives a buffer back to the pool.
  * @param buffer must not be used after this call. A buffer that is not from the pool is ignored.
  */

@@ -42,7 +42,8 @@ export function openChosenStretches(
       if (block.count === 0) return undefined;
       const builder = createAnswerBuilder(block.numbers);
       if (block.blank.length > 0) builder.add(skippedRecords(block));
-      for (const cursor of [reused, sent]) {
+      // The tables of chunks come first, because they change least: what stays is not loaded into the kernel again.
+      for (const cursor of [sent, reused]) {
         for await (const piece of cursor.upTo(block.numbers[block.count - 1]!)) builder.add(piece);
       }
       if (unanswered !== undefined) builder.addRest(unprocessedAnswers(1, unanswered, null));
