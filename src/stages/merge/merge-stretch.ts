@@ -168,6 +168,7 @@ async function openWithColumns(
       await blocks.close();
       await answers.close();
       await records.close();
+      tables.release();
     },
   };
 }
