@@ -265,7 +265,7 @@ export interface Choice {
   readonly sha256: string;
 }
 
-/** How answers that were bought again differ from the earlier ones for the same sent fields. */
+/** How answers that were bought again differ from the earlier ones, for the same sent fields or the same key. */
 export interface Drift {
   /** Records with both. */
   readonly compared: number;
@@ -286,7 +286,6 @@ export interface PublishedDelta {
   readonly reason: 'first' | 'no-delta-before' | 'key' | 'columns' | null;
   /** The columns that name a record. */
   readonly key: readonly string[];
-  /** Rows of each kind. */
   readonly added: number;
   readonly changed: number;
   readonly removed: number;
@@ -295,4 +294,6 @@ export interface PublishedDelta {
   readonly sha256: string;
   /** The name of the row digests of the publication. */
   readonly digests: string;
+  /** How answers of records that were sent differ from those of the base for the same keys, if any was compared. */
+  readonly drift?: Drift;
 }

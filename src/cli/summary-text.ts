@@ -1,5 +1,6 @@
 /** The summary of a run as text. */
 import {
+  type Drift,
   enoughTolerance,
   exceededReasons,
   isTolerated,
@@ -98,12 +99,21 @@ const unusual = {
   columns: ', which had other columns: every row that is in both counts as changed',
 };
 
-function driftLines({ drift }: RunSummary): string[] {
-  if (drift === undefined) return [];
-  const { compared, changed, columns } = drift;
-  const each = Object.entries(columns).map(([column, records]) => `${column} ${formatCount(records)}`);
-  const text = `${formatCount(changed)} of ${formatCount(compared)} answers that were bought again have changed`;
-  return [`  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`];
+function driftLines({ drift, delta }: RunSummary): string[] {
+  return [
+    ...(drift ? [driftLine(drift, 'answers that were bought again have changed')] : []),
+    ...(delta?.drift
+      ? [driftLine(delta.drift, 'records that were sent have another answer than their key had before')]
+      : []),
+  ];
+}
+
+function driftLine({ compared, changed, columns }: Drift, what: string): string {
+  const each = Object.entries(columns).map(
+    ([column, records]) => `${escapeUnprintable(column)} ${formatCount(records)}`,
+  );
+  const text = `${formatCount(changed)} of ${formatCount(compared)} ${what}`;
+  return `  drift     ${text}${each.length === 0 ? '' : `: ${each.join(', ')}`}`;
 }
 
 function loadLines({ run, load, output }: RunSummary): string[] {

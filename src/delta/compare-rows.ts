@@ -4,6 +4,7 @@
  */
 import { KEY_ENTRY_INTS, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import { BUCKETS, HashIndex, hasSameHash } from '../streams/hash-buckets.js';
+import type { AnswerDrift } from './answer-drift.js';
 import { DamagedDigestsError, type DigestReader } from './digest-file.js';
 
 /** A set of rows by number, from 0: one bit for each. */
@@ -41,12 +42,14 @@ export interface RowChanges {
 /**
  * @param base the digests of the base, made with the same secret.
  * @param isOtherTable the two have other columns: all rows with a key in both count as changed.
+ * @param drift gets each row with a key in both.
  * @throws DamagedDigestsError.
  */
 export async function compareRows(
   base: DigestReader,
   output: DigestReader,
   isOtherTable: boolean,
+  drift?: AnswerDrift,
 ): Promise<RowChanges> {
   const added = new RowSet(output.rows);
   const changed = new RowSet(output.rows);
@@ -57,12 +60,15 @@ export async function compareRows(
     const now = await output.bucket(bucket);
     const match = (found: number, at: number) => {
       if (!kept.add(numberOf(old, found))) throw doubled();
-      if (isOtherTable || !hasSameValues(old, found, now, at)) changed.add(numberOf(now, at));
+      const row = numberOf(now, at);
+      const isSame = hasSameValues(old, found, now, at);
+      if (isOtherTable || !isSame) changed.add(row);
+      drift?.add(row, isSame, old, found, now, at);
     };
-    const missed = matchInOrder(old, now, match);
+    const missed = matchInOrder(old, base.entryInts, now, output.entryInts, match);
     if (missed.length === 0) continue;
-    index.begin(old, old.length / ROW_ENTRY_INTS);
-    for (let at = 0; at < old.length; at += ROW_ENTRY_INTS) {
+    index.begin(old, old.length / base.entryInts);
+    for (let at = 0; at < old.length; at += base.entryInts) {
       if (!kept.has(numberOf(old, at)) && index.add(at) >= 0) throw doubled();
     }
     for (const at of missed) {
@@ -75,7 +81,7 @@ export async function compareRows(
 }
 
 /** How many entries of the base are tried before a row counts as missed: that many may be removed one after the other. */
-const TRIED = 4 * ROW_ENTRY_INTS;
+const TRIED = 4;
 
 /**
  * Matches rows that stand in the same order in both, which most rows of most nights do: that is cheaper than an index.
@@ -83,18 +89,20 @@ const TRIED = 4 * ROW_ENTRY_INTS;
  */
 function matchInOrder(
   old: Int32Array,
+  oldInts: number,
   now: Int32Array,
+  nowInts: number,
   match: (found: number, at: number) => void,
 ): readonly number[] {
   const missed: number[] = [];
   let next = 0;
-  for (let at = 0; at < now.length; at += ROW_ENTRY_INTS) {
-    const end = Math.min(next + TRIED, old.length);
+  for (let at = 0; at < now.length; at += nowInts) {
+    const end = Math.min(next + TRIED * oldInts, old.length);
     let found = next;
-    while (found < end && !hasSameHash(old, found, now, at)) found += ROW_ENTRY_INTS;
+    while (found < end && !hasSameHash(old, found, now, at)) found += oldInts;
     if (found < end) {
       match(found, at);
-      next = found + ROW_ENTRY_INTS;
+      next = found + oldInts;
     } else missed.push(at);
   }
   return missed;

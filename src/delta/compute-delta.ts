@@ -1,8 +1,9 @@
 /** Computes the delta of a complete output against the last publication of its pipeline. */
 import { createHash, randomBytes } from 'node:crypto';
-import { HASH_BYTES } from '../csv/kernel/digest-kernel.js';
+import { HASH_BYTES, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import { ConfigError } from '../errors.js';
 import type { PublishedDelta } from '../types.js';
+import { createAnswerDrift, type DriftOptions } from './answer-drift.js';
 import { allAdded, compareRows } from './compare-rows.js';
 import { digestRows, type OutputTable, writeDeltaRows } from './delta-rows.js';
 import {
@@ -35,6 +36,8 @@ export interface DeltaOptions extends BaseOptions {
   readonly sha256: string;
   /** The name of the delta's last column. */
   readonly changeColumn: string;
+  /** What the drift by key needs; undefined: it is not measured. */
+  readonly drift?: DriftOptions | undefined;
   readonly signal: AbortSignal;
   /** Called when the digests of the output are durable. */
   readonly onDigests: () => void;
@@ -53,20 +56,26 @@ export async function computeDelta(
   const { store, pipeline, last, key, table, sha256, signal, changeColumn } = options;
   const reason = reasonOf(options);
   const isFromBase = last !== undefined && (reason === null || reason === 'columns');
+  const entryInts = ROW_ENTRY_INTS + table.answerFields.length;
   const opened: StoredDigests[] = [];
   try {
     const base = isFromBase ? await openBase(options, opened) : undefined;
     const digests = digestsName(sha256, key);
     await store.writeDigests(pipeline, digests, async (appendDigests) => {
       const secret = base?.secret ?? randomBytes(HASH_BYTES);
-      await digestRows(table, secret, createDigestWriter(secret, appendDigests), signal);
+      await digestRows(table, secret, createDigestWriter(secret, entryInts, appendDigests), signal);
     });
     options.onDigests();
     const output = await openDigests(options, digests, opened);
+    // Digests of an earlier version have no hashes of answers.
+    const hasAnswers = reason === null && base?.entryInts === output.entryInts;
+    const drift = hasAnswers && options.drift ? createAnswerDrift(options.drift) : undefined;
     const changes =
       base === undefined
         ? allAdded(output.rows)
-        : await compareRows(base, output, reason === 'columns').catch((error) => refuse(error, options));
+        : await compareRows(base, output, reason === 'columns', drift).catch((error) =>
+            refuse(error, options),
+          );
     const hash = createHash('sha256');
     let bytes = 0;
     const counts = await writeDeltaRows(table, changes, base, changeColumn, (piece) => {
@@ -75,7 +84,9 @@ export async function computeDelta(
       append(piece);
     }).catch((error) => refuse(error, options));
     const named = isFromBase ? { publication: last.publication, sha256: last.sha256 } : null;
-    return { base: named, reason, key, ...counts, bytes, sha256: hash.digest('hex'), digests };
+    const found = drift?.result();
+    const delta = { base: named, reason, key, ...counts, bytes, sha256: hash.digest('hex'), digests };
+    return found === undefined ? delta : { ...delta, drift: found };
   } finally {
     for (const stored of opened) await stored.close();
   }

@@ -16,6 +16,8 @@ export interface OutputTable {
   readonly columns: readonly string[];
   /** Indexes of the columns that name a record, in the order of the key. */
   readonly keyFields: readonly number[];
+  /** Indexes of the columns that hold answers of the service, the status first. */
+  readonly answerFields: readonly number[];
 }
 
 type Append = (piece: Uint8Array) => void;
@@ -31,7 +33,7 @@ export async function digestRows(
   writer: DigestWriter,
   signal: AbortSignal,
 ): Promise<void> {
-  const kernel = new DigestKernel(secret, table.keyFields);
+  const kernel = new DigestKernel(secret, table.keyFields, table.answerFields);
   try {
     for await (const batch of outputRows(table)) {
       signal.throwIfAborted();

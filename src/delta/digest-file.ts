@@ -9,7 +9,9 @@ import type { StoredDigests } from './delta-store.js';
 
 /** Stands for a bucket in the blocks of texts. */
 const TEXTS = BUCKETS;
-const MAGIC = Buffer.from('FPROWS1\n');
+const MAGIC = Buffer.from('FPROWS2\n');
+/** Of an earlier version, whose entries hold no answers. */
+const OLD_MAGIC = Buffer.from('FPROWS1\n');
 /** Numbers of 64 bits in the directory for each block: bucket, position, bytes, rows, checksum. */
 const BLOCK_NUMBERS = 5;
 const FOOTER_BYTES = MAGIC.length + HASH_BYTES + 4 * 8 + 4;
@@ -23,9 +25,14 @@ export interface DigestWriter {
 
 /**
  * @param secret of the hashes.
+ * @param entryInts numbers of 32 bits in the entry of a row.
  * @param append takes a piece at once; it may be overwritten after that.
  */
-export function createDigestWriter(secret: Uint8Array, append: (piece: Uint8Array) => void): DigestWriter {
+export function createDigestWriter(
+  secret: Uint8Array,
+  entryInts: number,
+  append: (piece: Uint8Array) => void,
+): DigestWriter {
   const directory: number[] = [];
   let position = 0;
   let rows = 0;
@@ -34,12 +41,12 @@ export function createDigestWriter(secret: Uint8Array, append: (piece: Uint8Arra
     append(piece);
     position += piece.length;
   };
-  const buckets = new HashBuckets(ROW_ENTRY_INTS, (bucket, entries) =>
-    writeBlock(bucket, bytesOf(entries), entries.length / ROW_ENTRY_INTS),
+  const buckets = new HashBuckets(entryInts, (bucket, entries) =>
+    writeBlock(bucket, bytesOf(entries), entries.length / entryInts),
   );
   return {
     add: ({ entries, texts }) => {
-      const count = entries.length / ROW_ENTRY_INTS;
+      const count = entries.length / entryInts;
       writeBlock(TEXTS, texts, count);
       buckets.add(entries);
       rows += count;
@@ -69,6 +76,8 @@ export interface KeyTexts {
 export interface DigestReader {
   readonly secret: Uint8Array;
   readonly rows: number;
+  /** Numbers of 32 bits in the entry of a row. */
+  readonly entryInts: number;
   /** The entries of a bucket; valid until the next one is requested. */
   bucket(bucket: number): Promise<Int32Array>;
   /** @param isWanted leaves out rows that are not needed: it gets the number of the first row, and how many there are. */
@@ -85,7 +94,7 @@ export async function openDigestReader(stored: StoredDigests): Promise<DigestRea
   const body = footer.subarray(0, FOOTER_BYTES - 4);
   const isWhole =
     footerBytes === FOOTER_BYTES &&
-    footer.subarray(0, MAGIC.length).equals(MAGIC) &&
+    [MAGIC, OLD_MAGIC].some((magic) => footer.subarray(0, magic.length).equals(magic)) &&
     footer.readUInt32LE(FOOTER_BYTES - 4) === crc32(body);
   if (!isWhole) throw new DamagedDigestsError('its end is damaged');
   const secret = Uint8Array.from(body.subarray(MAGIC.length, MAGIC.length + HASH_BYTES));
@@ -100,9 +109,12 @@ export async function openDigestReader(stored: StoredDigests): Promise<DigestRea
   const byBucket = Array.from({ length: TEXTS + 1 }, (): typeof blocks => []);
   for (const block of blocks) byBucket[block.bucket]!.push(block);
   let kept = new Int32Array(0);
+  const entries = blocks.find(({ bucket }) => bucket !== TEXTS);
   return {
     secret,
     rows: fact(2),
+    entryInts:
+      entries === undefined ? ROW_ENTRY_INTS : entries.bytes / kept.BYTES_PER_ELEMENT / entries.count,
     bucket: async (bucket) => {
       const size = byBucket[bucket]!.reduce((sum, { bytes }) => sum + bytes, 0);
       if (kept.byteLength < size) kept = new Int32Array(size / kept.BYTES_PER_ELEMENT);

@@ -74,7 +74,16 @@ export function answersOfLane(
   const used = sources.list.map(({ kind, origin }): ResultSource => {
     const { run, folio, part, answeredAt } = origin < 0 ? NO_ORIGIN : origins[origin]!;
     const table = tables[kind]!;
-    return { table, answered: FAILURE_COLUMNS, run, folio, part, answeredAt, records: paid, origin: 'reused' };
+    return {
+      table,
+      answered: FAILURE_COLUMNS,
+      run,
+      folio,
+      part,
+      answeredAt,
+      records: paid,
+      origin: 'reused',
+    };
   });
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
 }

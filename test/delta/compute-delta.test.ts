@@ -29,7 +29,7 @@ async function compute(store: DeltaStore, rows: Rows, changes: Partial<DeltaOpti
     pipeline: 'p',
     last: await store.last('p'),
     key: ['id'],
-    table: { path, columns, keyFields: [0] },
+    table: { path, columns, keyFields: [0], answerFields: [1] },
     sha256: createHash('sha256').update(csv).digest('hex'),
     changeColumn: 'change',
     signal: new AbortController().signal,

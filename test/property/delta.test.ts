@@ -58,7 +58,7 @@ it('over three nights', async () => {
               pipeline: 'p',
               last,
               key,
-              table: { path, columns, keyFields },
+              table: { path, columns, keyFields, answerFields: [] },
               sha256,
               changeColumn: 'change',
               signal: new AbortController().signal,

@@ -6,7 +6,10 @@ import { type Batch, bytesBetween } from '../table.js';
 export const HASH_BYTES = 16;
 /** Numbers of 32 bits in the entry of a key: its hash, and the number of its record. */
 export const KEY_ENTRY_INTS = 5;
-/** Numbers of 32 bits in the entry of a row: the hash of its key, the hash of all its values, and its number. */
+/**
+ * Numbers of 32 bits in the entry of a row: the hash of its key, the hash of all its values, and its number. A number for
+ * each answer follows.
+ */
 export const ROW_ENTRY_INTS = 9;
 
 /** What assembly/digest.ts exports. */
@@ -36,19 +39,25 @@ export interface RowDigests {
 export class DigestKernel {
   readonly #memory = new KernelMemory<DigestExports>();
   readonly #keyFields: Int32Array<ArrayBuffer>;
-  /** The secret is at address 0, and the indexes of the key's fields are after it. */
+  readonly #answerFields: Int32Array<ArrayBuffer>;
+  /** The secret is at address 0, and the indexes of the key's fields are after it. Then come those of the answers. */
+  readonly #answersAt: number;
   readonly #batchAt: number;
 
   /**
    * @param secret `HASH_BYTES` random bytes. Only hashes with the same secret can be compared.
    * @param keyFields indexes of the fields that make up the key.
+   * @param answerFields indexes of the fields that can be compared one by one.
    */
-  constructor(secret: Uint8Array, keyFields: readonly number[]) {
+  constructor(secret: Uint8Array, keyFields: readonly number[], answerFields: readonly number[] = []) {
     this.#keyFields = Int32Array.from(keyFields);
-    this.#batchAt = aligned(SPARE_BYTES + this.#keyFields.byteLength + SPARE_BYTES);
+    this.#answerFields = Int32Array.from(answerFields);
+    this.#answersAt = aligned(SPARE_BYTES + this.#keyFields.byteLength);
+    this.#batchAt = aligned(this.#answersAt + this.#answerFields.byteLength + SPARE_BYTES);
     this.#memory.reserve(this.#batchAt);
     this.#memory.bytes.set(secret);
     this.#memory.bytes.set(bytesOf(this.#keyFields), SPARE_BYTES);
+    this.#memory.bytes.set(bytesOf(this.#answerFields), this.#answersAt);
   }
 
   /** Hashes the keys of records. Stops at a record with a blank key column. */
@@ -68,11 +77,20 @@ export class DigestKernel {
   rows(batch: Batch): RowDigests {
     const { count } = batch;
     const textBytes = bytesBetween(batch, 0, count) * this.#keyFields.length + this.#lengthBytes(count);
-    const { table, scratch, out } = this.#load(batch, ROW_ENTRY_INTS, textBytes);
-    const textsAt = aligned(out + count * ROW_ENTRY_INTS * INT_BYTES);
-    const textsEnd = this.#memory.exports.digestRows(...table, scratch, out, textsAt);
+    const answers = this.#answerFields.length;
+    const entryInts = ROW_ENTRY_INTS + answers;
+    const { table, scratch, out } = this.#load(batch, entryInts, textBytes);
+    const textsAt = aligned(out + count * entryInts * INT_BYTES);
+    const textsEnd = this.#memory.exports.digestRows(
+      ...table,
+      scratch,
+      out,
+      textsAt,
+      this.#answersAt,
+      answers,
+    );
     return {
-      entries: this.#ints(out, count * ROW_ENTRY_INTS),
+      entries: this.#ints(out, count * entryInts),
       texts: this.#memory.bytes.subarray(textsAt, textsEnd),
     };
   }

@@ -47,9 +47,10 @@ export function digestKeys(
 }
 
 /**
- * Writes an entry of 36 bytes for each row of a comma CSV: the hashes of its key and of all its values, and its number.
- * Writes the raw fields of all keys to `texts`, each behind its length in four bytes.
+ * Writes an entry for each row of a comma CSV: the hashes of its key and of all its values, its number (36 bytes in all),
+ * and a short hash of each answer. Writes the raw fields of all keys to `texts`, each behind its length in four bytes.
  *
+ * @param answer, answers address and number of the indexes of the answers' fields.
  * @param scratch room for a row, and for the values of a key.
  * @returns the address behind the texts.
  */
@@ -66,8 +67,10 @@ export function digestRows(
   scratch: i32,
   out: i32,
   texts: i32,
+  answer: i32,
+  answers: i32,
 ): i32 {
-  for (let row = 0; row < count; row++, out += 36) {
+  for (let row = 0; row < count; row++, out += 36 + (answers << 2)) {
     const start = load<i32>(starts + (row << 2));
     const rowEnds = ends + ((row * fields) << 2);
     const keyEnd = writeKey(bytes, start, rowEnds, chosen, keys, scratch);
@@ -81,6 +84,11 @@ export function digestRows(
       sipHash(from, to - from, secret, out + 16);
     }
     store<u32>(out, number + row, 32);
+    for (let at = 0; at < answers; at++) {
+      const field = load<i32>(answer + (at << 2));
+      const value = bytes + fieldStart(start, rowEnds, field);
+      store<u32>(out + 36 + (at << 2), shortHash(value, bytes + load<i32>(rowEnds + (field << 2)), secret));
+    }
     for (let key = 0; key < keys; key++) {
       const field = load<i32>(chosen + (key << 2));
       const offset = fieldStart(start, rowEnds, field);
@@ -90,6 +98,26 @@ export function digestRows(
     }
   }
   return texts;
+}
+
+/** A prime; its halves apart, because a tool that reads this as TypeScript would round it. */
+const MULTIPLIER: u64 = ((<u64>0x9e3779b1) << 32) | 0x85ebca87;
+
+/** A hash of 32 bits of a field without the quotes around it: enough to compare one value with one other. */
+function shortHash(from: i32, to: i32, secret: i32): u32 {
+  if (to > from && <i32>load<u8>(from) === QUOTE) {
+    from++;
+    to--;
+  }
+  let hash = load<u64>(secret) ^ <u64>(to - from);
+  for (; from < to; from += 8) {
+    const left = to - from;
+    const kept: u64 = left < 8 ? ((<u64>1) << (<u64>(left << 3))) - 1 : ~(<u64>0);
+    hash = (hash ^ (load<u64>(from) & kept)) * MULTIPLIER;
+    hash ^= hash >> 29;
+  }
+  hash *= MULTIPLIER;
+  return <u32>(hash >> 32);
 }
 
 /** Writes the values of a key, each with its length behind it, and returns the address behind them. */

@@ -3,6 +3,8 @@
  * before "publishing" is committed, and put in place together with the output.
  */
 import type { Checkpoint, CheckpointReader, Publication } from '../../checkpoint/checkpoint.js';
+import type { DriftOptions } from '../../delta/answer-drift.js';
+import { RowSet } from '../../delta/compare-rows.js';
 import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
 import { contentOf } from '../../files/encoded-file.js';
@@ -16,7 +18,7 @@ import type { PublishedDelta } from '../../types.js';
 
 export type DeltaNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'deltas' | 'output' | 'signal' | 'at'
+  'id' | 'source' | 'config' | 'chosen' | 'deltas' | 'output' | 'signal' | 'at'
 > & {
   readonly checkpoint: Pick<Checkpoint, 'runs'>;
 };
@@ -41,12 +43,15 @@ export async function writeDelta(
   const layout = createOutputLayout(run.source, output);
   const columns = outputColumns(layout, work.columns);
   const keyFields = source.key.map((column) => layout.sourceColumns.indexOf(column));
+  const status = layout.sourceColumns.length;
+  const answerFields = [status, ...work.columns.map((_, at) => status + ERROR_FIELDS + 1 + at)];
   const options = {
     store: run.deltas,
     pipeline,
     last,
     key: source.key,
-    table: { path: work.path, columns, keyFields },
+    table: { path: work.path, columns, keyFields, answerFields },
+    drift: await driftOptions(run, work.columns),
     sha256: work.sha256,
     changeColumn: changeColumn(columns, output.prefix),
     signal: run.signal,
@@ -55,6 +60,22 @@ export async function writeDelta(
   const delta = await writeLocalFile(waitingPath(run), (append) => computeDelta(options, append));
   run.at('after-delta-before-publishing');
   return delta;
+}
+
+/** Fields between the status and the first added column: error code and error. */
+const ERROR_FIELDS = 2;
+
+/** @returns undefined if records were rejected: then rows and record numbers are not the same. */
+async function driftOptions(
+  { source, chosen }: Pick<RunContext, 'source' | 'chosen'>,
+  columns: readonly string[],
+): Promise<DriftOptions | undefined> {
+  if (source.rejected > 0) return undefined;
+  const all = ['status', ...columns];
+  if (chosen === null) return { columns: all, isSent: () => true };
+  const sent = new RowSet(source.records);
+  for await (const numbers of chosen.toSend(0)) for (const number of numbers) sent.add(number - 1);
+  return { columns: all, isSent: (row) => sent.has(row) };
 }
 
 /**

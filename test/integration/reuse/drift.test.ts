@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
+import { summaryText } from '../../../src/cli/summary-text.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { DAY, line, type Nights, withNights, withNote } from '../../helpers/jobs/nights.js';
 
@@ -134,6 +135,46 @@ describe('drift', () => {
       );
       expect(summary.bought).toHaveLength(40);
       expect(summary.drift).toEqual({ compared: 40, changed: 1, columns: { code: 1, label: 1 } });
+    });
+  });
+});
+
+describe('drift by key', () => {
+  const keyed = { source: { key: ['id'] }, output: { delta: true } };
+  const moved = (from: number, to: number) =>
+    lines.map((one, at) => (at >= from && at < to ? line(names[at]!, 'Elsewhere') : one));
+
+  it('counts the records that were sent with other values and have another answer than their key had', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: keyed }, async (nights) => {
+      expect((await nights.night(lines)).delta).not.toHaveProperty('drift');
+      service.said = { 'Shop 3': 'other', 'Shop 4': null, 'Shop 30': 'is not asked' };
+      const summary = await nights.night([line('New One'), ...moved(3, 9).toReversed()]);
+      expect(summary).toMatchObject({ outdated: 0, delta: { added: 1, changed: 6 } });
+      const drift = { compared: 6, changed: 2, columns: { status: 1, code: 1, label: 1 } };
+      expect(summary.delta).toMatchObject({ drift });
+      expect(summary.drift).toBeUndefined();
+      expect(JSON.parse(await readFile(`${nights.outputPath}.manifest.json`, 'utf8')).delta.drift).toEqual(
+        drift,
+      );
+      expect(summaryText(summary, { tolerate: 1, mayRetry: true })).toContain(
+        '  drift     2 of 6 records that were sent have another answer than their key had before: ',
+      );
+      // Every answer of before is taken again.
+      expect((await nights.night(moved(3, 9))).delta).not.toHaveProperty('drift');
+    });
+  });
+
+  it('counts all records where nothing is reused, and is not measured where a record was rejected', async () => {
+    const service = changing();
+    const config = { ...keyed, reuse: { maxAge: 0 }, source: { ...keyed.source, maxRejected: 1 } };
+    await withNights({ behaviour: service.behaviour, config }, async (nights) => {
+      await nights.night(lines);
+      service.said = { 'Shop 3': 'other' };
+      const { delta } = await nights.night(noted('b'));
+      expect(delta).toMatchObject({ drift: { compared: 40, changed: 1, columns: { code: 1, label: 1 } } });
+      const bad = { record: {}, raw: 'too,few' };
+      expect((await nights.night([...noted('c'), bad])).delta).not.toHaveProperty('drift');
     });
   });
 });
