@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { giveBack, takeBuffer, takeNumbers } from '../../src/streams/buffer-pool.js';
+import { freeNumbers, giveBack, takeBuffer, takeNumbers } from '../../src/streams/buffer-pool.js';
 import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 
 describe('the buffer pool', () => {
@@ -54,5 +54,11 @@ describe('the buffer pool', () => {
     expect(takeNumbers(90_000).buffer === numbers.buffer).toBe(true);
     expect(takeNumbers(90_000).buffer === numbers.buffer).toBe(false);
     for (const length of [0, 1, 3, 1001]) expect(takeNumbers(length)).toHaveLength(length);
+  });
+
+  it('frees an array of its own at once', () => {
+    const numbers = new Int32Array(100_000);
+    freeNumbers(numbers);
+    expect(numbers).toHaveLength(0);
   });
 });
