@@ -103,8 +103,8 @@ export interface ChosenAnswers {
   /** The numbers of the records to send, beginning after a record. */
   toSend(after: number): AsyncGenerator<readonly number[]>;
   /**
-   * The reused answers of the records from a number on. Their tables are joined (`PartTable.isJoined`), and their bytes
-   * and places are of the pool (streams/buffer-pool.ts): the caller may give them back after use.
+   * The reused answers of the records from a number on. Their tables are joined (`PartTable.isJoined`), and their arrays
+   * are of the pool (streams/buffer-pool.ts): the caller may give them back after use.
    * @param lineage whether the sources name the run, folio, part and time of their answers.
    */
   reused(from: number, lineage: boolean): AsyncGenerator<NumberedAnswers>;

@@ -42,9 +42,9 @@ export function answersOfLane(
     }
     at += ANSWER_INTS + valueInts(meta);
   }
-  const numbers = new Int32Array(count);
-  const source = new Int32Array(count);
-  const result = new Int32Array(count);
+  const numbers = takeNumbers(count);
+  const source = takeNumbers(count);
+  const result = takeNumbers(count);
   const paid = lineage ? new Int32Array(count) : null;
   const starts = takeNumbers(count);
   const ends = takeNumbers(count);

@@ -15,10 +15,10 @@ export interface Lane {
   readonly sums: number[];
 }
 
-/** Most numbers of all lanes' buffers together: 16 MiB. */
-const MAX_INTS = 4 * 1024 * 1024;
+/** Most numbers of all lanes' buffers together: 8 MiB. */
+const MAX_INTS = 2 * 1024 * 1024;
 /** Most and fewest numbers of the buffer of a lane. */
-const MAX_LANE_INTS = 8 * 1024;
+const MAX_LANE_INTS = 4 * 1024;
 const MIN_LANE_INTS = 512;
 
 export class LaneWriter {

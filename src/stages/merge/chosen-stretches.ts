@@ -54,7 +54,7 @@ export function openChosenStretches(
     },
     release: () => {
       for (const { answers } of sent.takeFinished()) chunkAnswers.release(answers);
-      for (const { answers } of reused.takeFinished()) giveBackLane(answers);
+      for (const lane of reused.takeFinished()) giveBackLane(lane);
     },
     close: async () => {
       await lanes.return(undefined);
@@ -127,7 +127,9 @@ function cursorOf(take: TakePiece): Cursor {
 }
 
 /** All tables of a lane share their arrays. */
-function giveBackLane({ sources: [one] }: NumberedAnswers['answers']): void {
+function giveBackLane({ numbers, answers: { source, result, sources } }: NumberedAnswers): void {
+  for (const array of [numbers, source, result]) giveBack(array);
+  const [one] = sources;
   if (one === undefined || one.origin === 'fixed') return;
   for (const array of [one.table.bytes, one.table.starts, one.table.ends]) giveBack(array);
 }
