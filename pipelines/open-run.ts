@@ -8,9 +8,9 @@ import {
   type RunSummary,
   removeUnneeded,
   runError,
-  summarizeRun,
   withHandedRecords,
 } from '../src/index.js';
+import { endOfRun } from './end-of-run.js';
 import { pruneAfter } from './prune.js';
 import { finishEarlier, isReady, type ReadyRun, withReadyRun } from './with-ready-run.js';
 
@@ -84,11 +84,11 @@ function withConfirm(run: ReadyRun): OpenRun {
 async function confirm(run: ReadyRun): Promise<RunSummary> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.confirmed !== null) await removeUnneeded(run);
-  else if (row.state === 'done') return summarizeRun(run, run.id, run.found);
+  else if (row.state === 'done') return endOfRun(run);
   else if (row.state === 'withheld' && run.found !== 'done') throw withheld(run.id);
   else await confirmRows(run);
   await pruneAfter(run);
-  return summarizeRun(run, run.id, run.found);
+  return endOfRun(run);
 }
 
 function withheld(run: string): GuardError {

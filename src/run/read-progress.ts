@@ -11,9 +11,7 @@ import type { Closeable } from './open-state.js';
 type Reasons = ProgressSnapshot['failed']['reasons'];
 
 export interface ProgressSources {
-  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn'> & {
-    failureReasons?(run: string): Promise<Reasons>;
-  };
+  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'failureReasons'>;
   readonly clock: Pick<Clock, 'now'>;
   /** What only the process that works knows. Left out elsewhere. */
   readonly percentages?: ReadonlyMap<number, number>;
@@ -53,13 +51,13 @@ export function createProgressReader(
 /** Reads the reasons when rows were written since, and seldom enough that it takes two percent of the time at most. */
 function createReasonsReader(
   id: string,
-  { failureReasons }: Pick<ProgressSources['checkpoint'], 'failureReasons'>,
+  checkpoint: Pick<CheckpointReader, 'failureReasons'>,
 ): (tally: Tally) => Promise<Reasons> {
   let read = { rows: 0, reasons: [] as Reasons, until: 0 };
   return async ({ merged: { records: rows } }) => {
     const begin = performance.now();
-    if (failureReasons === undefined || rows === read.rows || begin < read.until) return read.reasons;
-    const reasons = await failureReasons(id);
+    if (rows === read.rows || begin < read.until) return read.reasons;
+    const reasons = await checkpoint.failureReasons(id);
     const end = performance.now();
     read = { rows, reasons, until: end + 50 * (end - begin) };
     return reasons;

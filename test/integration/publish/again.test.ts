@@ -91,7 +91,7 @@ describe('a done run', () => {
       await writeFile(`${job.outputPath}._PARTIAL`, 'of another time');
       const { said, logger } = listen();
       expect(await job.enrich({}, { logger })).toMatchObject({ publication: 1, publishedAgain: null });
-      expect(said).toEqual([`run ${run}: the marker of its output was missing and is written again`]);
+      expect(said).toContain(`run ${run}: the marker of its output was missing and is written again`);
       await expectPublication(job.outputPath, run, 1);
       expect(await job.published()).not.toContain('enriched.csv._PARTIAL');
     });
