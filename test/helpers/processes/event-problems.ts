@@ -11,7 +11,8 @@ ajv.addSchema(schema, 'events');
 
 /** What is wrong with an object; empty if it is as the schema says. */
 function problemsOf(definition: string, value: unknown): string[] {
-  const validate = ajv.getSchema(`events#/$defs/${definition}`)!;
+  const validate = ajv.getSchema(`events#/$defs/${definition}`);
+  if (validate === undefined) return [`events.schema.json knows no line of type ${definition}`];
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
 }
