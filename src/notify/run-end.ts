@@ -83,9 +83,11 @@ function outcomeOf(
 
 /**
  * Whether an end is told. `collect --no-wait` that still waits (10) and a process that finds the pipeline locked (11) have
- * ended nothing: whoever works on the run tells its end. An upload that has succeeded is not the end either.
+ * ended nothing: whoever works on the run tells its end. An upload that has succeeded is not the end either. A sample is no
+ * night.
  */
 export function isEnd({ exitCode, summary }: Pick<RunEnd, 'exitCode' | 'summary'>): boolean {
   const isOpen = summary?.state === 'open' && exitCode === 0;
-  return exitCode !== 10 && exitCode !== 11 && !isOpen;
+  const isSample = summary != null && summary.sample !== null;
+  return exitCode !== 10 && exitCode !== 11 && !isOpen && !isSample;
 }

@@ -24,6 +24,7 @@ const summary = {
   run: 'r1',
   state: 'done',
   rehearsal: false,
+  sample: null,
   counts: { read: 101, successful: 95, failed: 5, unprocessed: 0, rejected: 1 },
   origins: { sent: ofOrigin(15, 5), reused: ofOrigin(80), duplicates: ofOrigin(0), skipped: ofOrigin(0) },
   paid: { records: 20, amount: 0.08, currency: 'USD' },
@@ -159,10 +160,11 @@ describe('the file of metrics', () => {
     });
   });
 
-  it('is not written by a command that waits, or has only uploaded: another one ends the run', async () => {
+  it('is not written by a command that waits, has only uploaded, or has done a sample: no night has ended', async () => {
     const textfile = join(await folder(), 'nightly.prom');
     for (const exitCode of [10, 11]) await tell({ textfile }, endOf({ ...failed, exitCode }));
     await tell({ textfile }, endOf({ summary: { ...summary, state: 'open' } }));
+    await tell({ textfile }, endOf({ summary: { ...summary, sample: 100 } }));
     expect(await readdir(await folder())).toEqual([]);
   });
 

@@ -31,6 +31,7 @@ export function endProblems(end: unknown): string[] {
 /** The definition that a line must fit, so that its problems are told, and not only that it fits none. */
 function definitionOf(line: Readonly<Record<string, unknown>>): string {
   if (line.type === 'run') return 'runLine';
+  if (line.type === 'upload' || line.type === 'search') return 'ledgerEntry';
   if (line.type !== 'summary') return String(line.type);
   if ('error' in line) return 'failure';
   return 'thisProcess' in line ? 'jobSummary' : 'otherSummary';
