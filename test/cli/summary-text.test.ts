@@ -65,6 +65,7 @@ describe('summaryText', () => {
   manifest  out.csv.manifest.json
   marker    out.csv._SUCCESS
   10 records rejected, see out.csv.rejects.csv
+  next: nothing; or foliopipe retry r1 sends failed records once more (paid again)
 `);
   });
   it('says when result.echo alone decides how results are joined', () => {
