@@ -142,9 +142,12 @@ function whyPartial(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): 
 }
 
 /** What may be typed after a run that has just ended well, with failed records that are tolerated. */
-function afterSuccess({ run, exitCode, found, origins }: RunSummary, { mayRetry }: SummaryTerms): string[] {
+function afterSuccess(
+  { run, state, exitCode, found, origins }: RunSummary,
+  { mayRetry }: SummaryTerms,
+): string[] {
   const { failed } = origins.sent;
-  if (exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry) return [];
+  if (state !== 'done' || exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry) return [];
   return [`  next: nothing; or ${retryText(run)}`];
 }
 
