@@ -48,12 +48,15 @@ const failed = { exitCode: 5, summary: null, error };
 
 let warnings: string[];
 let told: string[];
+let infos: string[];
 beforeEach(() => {
   warnings = [];
   told = [];
+  infos = [];
 });
 const logger = {
   warn: (_: object, text: string) => void warnings.push(text),
+  info: (_: object, text: string) => void infos.push(text),
   debug: (_: object, text: string) => void told.push(text),
 };
 const quick = { attempt: 150, all: 1_500, firstRetry: 5 };
@@ -218,6 +221,9 @@ describe('the webhook', () => {
     await tell({ webhook: address }, end);
     expect(warnings).toEqual([]);
     expect(told).toEqual(['report.webhook is told: partial']);
+    expect(infos).toEqual([
+      `report.webhook (${new URL(address).origin}/[secret]): HTTP 500; this is tried again for 2s`,
+    ]);
     expect(got.map(({ method, key }) => [method, key])).toEqual([1, 2, 3].map(() => ['POST', end.id]));
     expect(new Set(got.map(({ body }) => body)).size).toBe(1);
     expect(JSON.parse(got[0]!.body)).toMatchObject({
