@@ -24,8 +24,10 @@ export interface EndError {
  */
 export const outcomes = ['success', 'partial', 'withheld', 'failure'] as const;
 
+/** One of `outcomes`. */
 export type Outcome = (typeof outcomes)[number];
 
+/** How a command on a run has ended. */
 export interface RunEnd {
   readonly version: 1;
   /** The same on each try to tell it. */
@@ -43,6 +45,7 @@ export interface RunEnd {
   readonly thisProcess: ProcessFigures | null;
 }
 
+/** What `describeEnd` is told. */
 export interface EndFacts extends Pick<RunEnd, 'exitCode' | 'summary' | 'thisProcess'> {
   readonly error?: EndError | undefined;
   /** The run, where it is known although there is no summary. */

@@ -13,6 +13,7 @@ import { formatDuration } from '../quantities.js';
 import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
+/** How an end is told. */
 export interface TellOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;

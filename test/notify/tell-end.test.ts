@@ -59,7 +59,7 @@ const logger = {
   info: (_: object, text: string) => void infos.push(text),
   debug: (_: object, text: string) => void told.push(text),
 };
-const quick = { attempt: 150, all: 1_500, firstRetry: 5 };
+const quick = { attempt: 5_000, all: 10_000, firstRetry: 5 };
 const tell = (
   report: { textfile?: string; webhook?: string },
   end: RunEnd,
@@ -222,7 +222,7 @@ describe('the webhook', () => {
     expect(warnings).toEqual([]);
     expect(told).toEqual(['report.webhook is told: partial']);
     expect(infos).toEqual([
-      `report.webhook (${new URL(address).origin}/[secret]): HTTP 500; this is tried again for 2s`,
+      `report.webhook (${new URL(address).origin}/[secret]): HTTP 500; this is tried again for 10s`,
     ]);
     expect(got.map(({ method, key }) => [method, key])).toEqual([1, 2, 3].map(() => ['POST', end.id]));
     expect(new Set(got.map(({ body }) => body)).size).toBe(1);
@@ -277,9 +277,11 @@ describe('the webhook', () => {
 
   it('that never answers, or is not there, is given up after a time', async () => {
     answer = () => undefined;
-    await tell({ webhook: address }, endOf(), { times: { ...quick, all: 500 } });
+    await tell({ webhook: address }, endOf(), { times: { ...quick, attempt: 150, all: 500 } });
     expect(got.length).toBeGreaterThan(1);
-    await tell({ webhook: 'http://127.0.0.1:1/s3cretpath' }, endOf(), { times: { ...quick, all: 200 } });
+    await tell({ webhook: 'http://127.0.0.1:1/s3cretpath' }, endOf(), {
+      times: { ...quick, attempt: 150, all: 200 },
+    });
     expect(warnings[0]).toMatch(/: no(thing came for| reply within) 150ms$/);
     expect(warnings[1]).toMatch(/ECONNREFUSED/);
     expect(warnings.join()).not.toContain('s3cretpath');
