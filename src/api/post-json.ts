@@ -20,6 +20,8 @@ export interface PostOptions {
   readonly times: PostTimes;
   /** Ends the tries soon. */
   readonly signal: AbortSignal;
+  /** Called before the first retry, with why it is needed: a person may be waiting. */
+  readonly onRetry?: (why: string) => void;
 }
 
 export interface PostTimes {
@@ -32,7 +34,8 @@ export interface PostTimes {
 }
 
 /** @throws Error with one line that says why the last try failed. Any 2xx is a success; its body is not read. */
-export async function postJson({ address, id, body, proxies, times, signal }: PostOptions): Promise<void> {
+export async function postJson(options: PostOptions): Promise<void> {
+  const { address, id, body, proxies, times, signal, onRetry } = options;
   const url = new URL(address.reveal());
   const clock = openAwakeClock(() => undefined);
   const client = openHttpClient({
@@ -84,6 +87,9 @@ export async function postJson({ address, id, body, proxies, times, signal }: Po
       randomize: true,
       signal: stop,
       shouldRetry: ({ error }) => !(error instanceof FinalError),
+      onFailedAttempt: ({ error, attemptNumber }) => {
+        if (attemptNumber === 1 && !(error instanceof FinalError)) onRetry?.(last);
+      },
     });
   } catch (error) {
     if (error instanceof FinalError) throw error;

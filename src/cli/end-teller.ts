@@ -38,8 +38,7 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
   const began = Date.now();
   let run: string | undefined;
   const tell = async (facts: Pick<Parameters<typeof describeEnd>[1], 'exitCode' | 'error' | 'summary'>) => {
-    // A sample is no night.
-    if ((textfile === null && webhook === null) || facts.summary?.sample != null) return;
+    if (textfile === null && webhook === null) return;
     const reader = (await openCheckpointReader(config.stateDir).catch(() => undefined)) ?? null;
     try {
       const summary = facts.summary ?? (reader && run ? await summaryOf(config, reader, run) : null);

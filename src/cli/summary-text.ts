@@ -28,6 +28,7 @@ export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
     ...warningLines(summary),
     ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
     ...whyWithheld(summary, terms),
+    ...afterSuccess(summary, terms),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -148,6 +149,16 @@ function whyPartial(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): 
       ? [`  next: ${retryText(run)}`]
       : []),
   ];
+}
+
+/** What may be typed after a run that has just ended well, with failed records that are tolerated. */
+function afterSuccess(
+  { run, state, exitCode, found, origins }: RunSummary,
+  { mayRetry }: SummaryTerms,
+): string[] {
+  const { failed } = origins.sent;
+  if (state !== 'done' || exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry) return [];
+  return [`  next: nothing; or ${retryText(run)}`];
 }
 
 function retryText(run: string): string {

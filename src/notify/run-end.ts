@@ -24,8 +24,10 @@ export interface EndError {
  */
 export const outcomes = ['success', 'partial', 'withheld', 'failure'] as const;
 
+/** One of `outcomes`. */
 export type Outcome = (typeof outcomes)[number];
 
+/** How a command on a run has ended. */
 export interface RunEnd {
   readonly version: 1;
   /** The same on each try to tell it. */
@@ -43,6 +45,7 @@ export interface RunEnd {
   readonly thisProcess: ProcessFigures | null;
 }
 
+/** What `describeEnd` is told. */
 export interface EndFacts extends Pick<RunEnd, 'exitCode' | 'summary' | 'thisProcess'> {
   readonly error?: EndError | undefined;
   /** The run, where it is known although there is no summary. */
@@ -83,9 +86,11 @@ function outcomeOf(
 
 /**
  * Whether an end is told. `collect --no-wait` that still waits (10) and a process that finds the pipeline locked (11) have
- * ended nothing: whoever works on the run tells its end. An upload that has succeeded is not the end either.
+ * ended nothing: whoever works on the run tells its end. An upload that has succeeded is not the end either. A sample is no
+ * night.
  */
 export function isEnd({ exitCode, summary }: Pick<RunEnd, 'exitCode' | 'summary'>): boolean {
   const isOpen = summary?.state === 'open' && exitCode === 0;
-  return exitCode !== 10 && exitCode !== 11 && !isOpen;
+  const isSample = summary != null && summary.sample !== null;
+  return exitCode !== 10 && exitCode !== 11 && !isOpen && !isSample;
 }

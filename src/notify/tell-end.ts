@@ -9,13 +9,15 @@ import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import type { Logger } from '../logger.js';
+import { formatDuration } from '../quantities.js';
 import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
+/** How an end is told. */
 export interface TellOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;
-  readonly logger: Pick<Logger, 'warn' | 'debug'>;
+  readonly logger: Pick<Logger, 'warn' | 'info' | 'debug'>;
   /** If it has aborted, the webhook is tried once, for a short time; if it aborts now, the tries end soon. */
   readonly signal?: AbortSignal;
   readonly proxies?: Proxies;
@@ -57,6 +59,11 @@ export async function tellEnd(
       proxies,
       times: isStopped ? HURRIED : times,
       signal: signal === undefined || isStopped ? new AbortController().signal : signal,
+      onRetry: (why) => {
+        if (isStopped) return;
+        const time = formatDuration(times.all);
+        logger.info({ run, why }, `report.webhook (${webhook}): ${why}; this is tried again for ${time}`);
+      },
     });
     logger.debug({ run, outcome }, `report.webhook is told: ${outcome}`);
   } catch (error) {

@@ -65,6 +65,7 @@ describe('summaryText', () => {
   manifest  out.csv.manifest.json
   marker    out.csv._SUCCESS
   10 records rejected, see out.csv.rejects.csv
+  next: nothing; or foliopipe retry r1 sends failed records once more (paid again)
 `);
   });
   it('says when result.echo alone decides how results are joined', () => {
@@ -207,7 +208,7 @@ describe('the figures of a summary', () => {
   it('leave out what is zero, and money where no price is known', () => {
     const paid = { ...figures.paid, amount: null };
     expect(textOf({ paid })).toContain('\n  paid      1,320 records\n');
-    expect(textOf({})).not.toMatch(/paid|in vain|retried|time/);
+    expect(textOf({})).not.toMatch(/^ {2}(?:paid|in vain|retried|time) /m);
     expect(textOf({ ...figures, rehearsal: true })).not.toMatch(/^ {2}(?:paid|in vain) /m);
   });
 
@@ -230,7 +231,8 @@ describe('the figures of a summary', () => {
     const counts = { read: 1e9, successful: 9e8, failed: 9e7, unprocessed: 9e6, rejected: 1e6 };
     const columns = Array.from({ length: 30 }, (_, at) => `column_${at}`);
     const lines = linesOf({ ...figures, failedBy, counts, columns, outdated: 7 });
-    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    // A command is one line, so that it can be copied.
+    expect(lines.filter((line) => line.length > 80 && !line.startsWith('  next: '))).toEqual([]);
   });
 });
 

@@ -24,6 +24,7 @@ const summary = {
   run: 'r1',
   state: 'done',
   rehearsal: false,
+  sample: null,
   counts: { read: 101, successful: 95, failed: 5, unprocessed: 0, rejected: 1 },
   origins: { sent: ofOrigin(15, 5), reused: ofOrigin(80), duplicates: ofOrigin(0), skipped: ofOrigin(0) },
   paid: { records: 20, amount: 0.08, currency: 'USD' },
@@ -47,15 +48,18 @@ const failed = { exitCode: 5, summary: null, error };
 
 let warnings: string[];
 let told: string[];
+let infos: string[];
 beforeEach(() => {
   warnings = [];
   told = [];
+  infos = [];
 });
 const logger = {
   warn: (_: object, text: string) => void warnings.push(text),
+  info: (_: object, text: string) => void infos.push(text),
   debug: (_: object, text: string) => void told.push(text),
 };
-const quick = { attempt: 150, all: 1_500, firstRetry: 5 };
+const quick = { attempt: 5_000, all: 10_000, firstRetry: 5 };
 const tell = (
   report: { textfile?: string; webhook?: string },
   end: RunEnd,
@@ -159,10 +163,11 @@ describe('the file of metrics', () => {
     });
   });
 
-  it('is not written by a command that waits, or has only uploaded: another one ends the run', async () => {
+  it('is not written by a command that waits, has only uploaded, or has done a sample: no night has ended', async () => {
     const textfile = join(await folder(), 'nightly.prom');
     for (const exitCode of [10, 11]) await tell({ textfile }, endOf({ ...failed, exitCode }));
     await tell({ textfile }, endOf({ summary: { ...summary, state: 'open' } }));
+    await tell({ textfile }, endOf({ summary: { ...summary, sample: 100 } }));
     expect(await readdir(await folder())).toEqual([]);
   });
 
@@ -216,6 +221,9 @@ describe('the webhook', () => {
     await tell({ webhook: address }, end);
     expect(warnings).toEqual([]);
     expect(told).toEqual(['report.webhook is told: partial']);
+    expect(infos).toEqual([
+      `report.webhook (${new URL(address).origin}/[secret]): HTTP 500; this is tried again for 10s`,
+    ]);
     expect(got.map(({ method, key }) => [method, key])).toEqual([1, 2, 3].map(() => ['POST', end.id]));
     expect(new Set(got.map(({ body }) => body)).size).toBe(1);
     expect(JSON.parse(got[0]!.body)).toMatchObject({
@@ -269,9 +277,11 @@ describe('the webhook', () => {
 
   it('that never answers, or is not there, is given up after a time', async () => {
     answer = () => undefined;
-    await tell({ webhook: address }, endOf(), { times: { ...quick, all: 500 } });
+    await tell({ webhook: address }, endOf(), { times: { ...quick, attempt: 150, all: 500 } });
     expect(got.length).toBeGreaterThan(1);
-    await tell({ webhook: 'http://127.0.0.1:1/s3cretpath' }, endOf(), { times: { ...quick, all: 200 } });
+    await tell({ webhook: 'http://127.0.0.1:1/s3cretpath' }, endOf(), {
+      times: { ...quick, attempt: 150, all: 200 },
+    });
     expect(warnings[0]).toMatch(/: no(thing came for| reply within) 150ms$/);
     expect(warnings[1]).toMatch(/ECONNREFUSED/);
     expect(warnings.join()).not.toContain('s3cretpath');

@@ -45,9 +45,15 @@ function* places(source) {
   }
   // In a table of the file, or chosen before the error is made.
   const made = [...source.matchAll(/new (\w+Error)\(\s*(?:[a-z]\w*\.)?code\b/g)];
-  if (made.length === 0) return;
+  if (made.length === 0) {
+    // Another file makes the error of a bad record.
+    for (const found of source.matchAll(/^ {2}(SOURCE_[A-Z_]+):\s/gm)) {
+      yield { code: found[1], kind: 'SourceError', at: found.index };
+    }
+    return;
+  }
   const rows = new RegExp(
-    `\\bcode: ${CODE}|^  ([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+): |const code = .*? \\? ${CODE} : ${CODE}`,
+    `\\bcode: ${CODE}|^  ([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+): |code \\?\\? ${CODE}|const code = .*?(?:\\? ${CODE} :|&&) ${CODE}`,
     'gm',
   );
   for (const found of source.matchAll(rows)) {

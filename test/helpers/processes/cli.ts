@@ -3,6 +3,7 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { lineProblems } from './event-problems.js';
 
 const cliPath = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 
@@ -108,5 +109,12 @@ export function jsonLines(text: string): Record<string, unknown>[] {
       const value = JSON.parse(line) as unknown;
       if (typeof value !== 'object' || value === null) throw new Error(`no JSON object: ${line}`);
       return value as Record<string, unknown>;
+    })
+    .map((line) => {
+      const problems = lineProblems(line);
+      if (problems.length > 0) {
+        throw new Error(`config/events.schema.json: ${problems.join('; ')}: ${JSON.stringify(line)}`);
+      }
+      return line;
     });
 }

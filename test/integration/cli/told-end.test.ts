@@ -10,16 +10,19 @@ import { createJob, filesHolding, filesUnder } from '../../helpers/jobs/cli-job.
 import { readMetrics } from '../../helpers/notify/parse-prometheus.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
+import { endProblems } from '../../helpers/processes/event-problems.js';
 
 const folder = useFolder();
 let service: FakeService;
 let hook: string;
 let posted: Record<string, unknown>[];
+let problems: string[];
 let status: number;
 const server = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
   posted.push(JSON.parse(body));
+  problems.push(...endProblems(posted.at(-1)));
   response.writeHead(status).end();
 });
 beforeAll(async () => {
@@ -33,6 +36,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   posted = [];
+  problems = [];
   status = 200;
 });
 
@@ -114,6 +118,7 @@ it('after a success, a failure before the run begins, and an outage; the address
     summary: { state: 'open', counts: { read: 61 }, paid: { records: 0 } },
     error: { code: 'SERVICE_UNAVAILABLE' },
   });
+  expect(problems).toEqual([]);
   expect(new Set(posted.map(({ id }) => id)).size).toBe(3);
   expect(good.stderr + missing.stderr + down.stderr).not.toContain('s3cretpath');
   expect(await filesUnder(job.folder)).toContain('run.log');
