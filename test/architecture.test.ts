@@ -47,6 +47,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   page: ['type checkpoint', 'report', ...base],
   run: [
     'page',
+    'hints',
     'source',
     'spool',
     'stages',

@@ -74,7 +74,7 @@ function published(summary: RunSummary): string[] {
     ...timeLines(summary),
     ...columnLines(columns),
     ...driftLines(summary),
-    ...summary.unusual.map(({ text }) => `  unusual   ${text}`),
+    ...summary.unusual.flatMap(({ text }) => field('unusual', text)),
     ...deltaLines(summary),
     ...loadLines(summary),
     `  manifest  ${manifest}`,

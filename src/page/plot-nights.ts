@@ -107,7 +107,7 @@ function spanTick(minutes: number): string {
 }
 
 /** All nights in one table: tonight first. */
-export function nightsTable({ night, before, timeZone, currency }: RunReport) {
+export function nightsTable({ night, before, timeZone }: RunReport) {
   const nights = night === null ? before : [night, ...before];
   return tableOf(
     ['began', 'run', 'read', 'failed', 'commonest code', 'confidence', 'duration', 'paid for', 'cost'],
@@ -120,7 +120,7 @@ export function nightsTable({ night, before, timeZone, currency }: RunReport) {
       one.predictions?.confidences ? decimals(one.predictions.confidences.mean) : '–',
       spanText(duration(one)),
       formatCount(one.paid),
-      moneyText(one.amount, one.currency ?? currency) ?? '–',
+      moneyText(one.amount, one.currency) ?? '–',
     ]),
     [2, 3, 5, 6, 7, 8],
   );
@@ -132,7 +132,8 @@ function topText({ predictions }: Night): string {
 }
 
 /** @returns undefined if nothing was paid for lately. */
-export function spendFigure({ spend, currency, at, timeZone }: RunReport): Figure | undefined {
+export function spendFigure({ spend, summary, at, timeZone }: RunReport): Figure | undefined {
+  const { currency } = summary.paid;
   if (spend.length === 0) return undefined;
   const inMoney = spend.every(({ amount }) => amount !== null);
   const bars = spend.map(({ day, records, amount }) => ({

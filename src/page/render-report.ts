@@ -55,15 +55,15 @@ function raw(text: string): Html {
 }
 
 function statusOf({ summary, stopped }: RunReport): Html {
-  const { state, exitCode, publication, rehearsal } = summary;
+  const { state, exitCode, publication, rehearsal, confirmed, sample } = summary;
   const what = {
-    done: ['published', exitCode === 0 ? 'good' : 'warn'],
+    done: [confirmed ? 'done, its rows are confirmed' : 'published', exitCode === 0 ? 'good' : 'warn'],
     withheld: ['complete, and withheld', 'warn'],
     open: [stopped === null ? 'unfinished' : 'stopped', stopped === null ? 'warn' : 'bad'],
     publishing: ['being published', 'warn'],
     superseded: ['replaced by a later run', 'warn'],
   }[state] as [string, string];
-  return html`<p class="status ${what[1]}">${rehearsal && 'rehearsal: '}${what[0]}${publication !== null && state === 'done' && html` as publication ${publication}`}${exitCode !== null && html`, exit ${exitCode}`}</p>`;
+  return html`<p class="status ${what[1]}">${rehearsal && 'rehearsal: '}${sample !== null && `sample of ${countOf(sample, 'record')}: `}${what[0]}${publication !== null && state === 'done' && html` as publication ${publication}`}${exitCode !== null && html`, exit ${exitCode}`}</p>`;
 }
 
 function notesOf({ summary, stopped, night, before, isCompared }: RunReport): Html {
@@ -75,8 +75,8 @@ ${unusual.length > 0 && html`<div class="box" id="unusual"><strong>Unlike the ni
 ${night !== null && unusual.length === 0 && html`<p id="unusual" class="muted">${isCompared ? `Nothing is unlike the ${countOf(before.length, 'night')} before.` : `Not compared with other nights: that takes ${MIN_NIGHTS} nights before, with ${formatCount(MIN_RECORDS)} records each.`}</p>`}`;
 }
 
-function numbersOf(report: RunReport): Html {
-  const { counts, origins, saved, uploads, chunks } = report.summary;
+function numbersOf({ summary }: RunReport): Html {
+  const { counts, origins, saved, uploads, chunks, paid, retried, inVain } = summary;
   const { read, successful, failed, unprocessed, rejected } = counts;
   const rows = read - rejected;
   const number = (name: string, value: number, small?: string | null) =>
@@ -88,7 +88,9 @@ ${rejected > 0 && number('rejected', rejected)}${number('sent', origins.sent.rec
 ${origins.reused.records > 0 && number('reused', origins.reused.records)}
 ${origins.duplicates.records > 0 && number('duplicates', origins.duplicates.records)}
 ${origins.skipped.records > 0 && number('blank', origins.skipped.records)}
-${number('paid for', report.paid.records, moneyText(report.paid.amount, report.currency))}
+${number('paid for', paid.records, moneyText(paid.amount, paid.currency))}
+${retried.records > 0 && number('sent again', retried.records)}
+${inVain.records > 0 && number('in vain', inVain.records, moneyText(inVain.amount, paid.currency))}
 ${saved.records > 0 && number('saved', saved.records, moneyText(saved.amount, saved.currency))}
 ${number('uploads', uploads.accepted, uploads.ambiguous > 0 ? `${formatCount(uploads.ambiguous)} ambiguous` : null)}
 ${chunks.all !== null && number('chunks', chunks.all)}

@@ -30,9 +30,6 @@ export interface RunReport {
   /** When the report was made; epoch milliseconds, like all times. */
   readonly at: number;
   readonly timeZone: string;
-  readonly currency: string;
-  /** Records that the run has paid for, or may have, and what they cost now; 0 for a rehearsal. */
-  readonly paid: { readonly records: number; readonly amount: number | null };
   /** Why this process has ended without an output; null if it has not, or if another process asks. */
   readonly stopped: StoppedBy | null;
   /** Why records have no prediction, the commonest reasons first. */
@@ -67,8 +64,7 @@ const SPEND_DAYS = 31;
 const DAY = 86_400_000;
 
 export interface ReportSources extends SummarySources {
-  readonly checkpoint: SummarySources['checkpoint'] &
-    Pick<CheckpointReader, 'chunkTimes' | 'failureReasons' | 'spending' | 'spendingByDay'>;
+  readonly checkpoint: SummarySources['checkpoint'] & Pick<CheckpointReader, 'chunkTimes' | 'spendingByDay'>;
   readonly config: Pick<Config, 'budget'>;
 }
 
@@ -86,17 +82,14 @@ export async function collectReport(
   { now, found, notes = {}, stopped = null }: ReportTerms,
 ): Promise<RunReport> {
   const { checkpoint } = sources;
-  const { timeZone, pricePerRecord, currency } = sources.config.budget;
+  const { timeZone, pricePerRecord } = sources.config.budget;
   const summary = await summarizeRun(sources, run.id, found, notes);
   const known =
     summary.publication === null ? undefined : await nightOf(checkpoint, run.pipeline, summary.publication);
-  const spent = run.rehearsal
-    ? 0
-    : (await checkpoint.spending(run.pipeline, run.id, dayOf(now, timeZone))).run;
   const days = await checkpoint.spendingByDay(run.pipeline, dayOf(now - (SPEND_DAYS - 1) * DAY, timeZone));
   const chunks = await readChunks(checkpoint, run, now);
   // A pruned run has lost its stretches.
-  const reasons = known?.night.reasons ?? (await checkpoint.failureReasons(run.id));
+  const reasons = known?.night.reasons ?? summary.failedBy;
   return {
     summary,
     label: run.label,
@@ -107,8 +100,6 @@ export async function collectReport(
     })),
     at: now,
     timeZone,
-    currency,
-    paid: { records: spent, amount: priceOf(spent, pricePerRecord) },
     stopped,
     reasons,
     night: known?.night ?? null,

@@ -89,11 +89,12 @@ export async function writeReport(report: RunReport, path: string, mode: number)
  * @param error what has stopped this process; undefined if nothing has.
  */
 export async function writeOwnReport(
-  run: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'clock' | 'logger'>,
+  run: Pick<RunContext, 'id' | 'config' | 'source' | 'checkpoint' | 'output' | 'clock' | 'logger'>,
   error?: unknown,
 ): Promise<void> {
   const { html } = run.config.report;
-  if (html === null) return;
+  // The page of a sample would replace that of the night.
+  if (html === null || run.source.limit !== undefined) return;
   try {
     const row = (await run.checkpoint.run(run.id))!;
     const stopped = error === undefined ? null : stoppedBy(error);

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type RunReport, reportRun } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDuration, formatShare } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, shorten } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -13,6 +13,8 @@ import {
 } from '../common-options.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
+import { field } from '../summary-field.js';
+import { recordLines } from '../summary-figures.js';
 import { summaryText } from '../summary-text.js';
 
 /** Lines of each list; the rest is in `--json` and on the page. */
@@ -40,16 +42,16 @@ export function addShow(runs: Command, finish: Finish): void {
 
 /** @param tolerate `failures.tolerate`: a share from 0 to 1. */
 export function reportText(report: RunReport, tolerate: number): string {
-  const { summary, night, paid, currency } = report;
+  const { summary, night } = report;
   const { run, createdAt, state } = summary;
   const end = night?.ended ?? summary.finishedAt;
-  const cost = paid.amount === null ? '' : ` (${paid.amount} ${currency})`;
   const lines = [
-    `  service   ${escapeUnprintable(summary.service)}`,
-    ...report.source.slice(0, MAX_LINES).map(({ name }) => `  source    ${escapeUnprintable(name)}`),
-    `  began     ${new Date(createdAt).toISOString()}${end === null ? '' : `, ended after ${formatDuration(end - createdAt)}`}`,
-    `  paid for  ${countOf(paid.records, 'record')}${cost}`,
-    ...reasonLines(report),
+    ...field('service', escapeUnprintable(summary.service)),
+    ...report.source.slice(0, MAX_LINES).flatMap(({ name }) => field('source', escapeUnprintable(name))),
+    ...field(
+      'began',
+      `${new Date(createdAt).toISOString()}${end === null ? '' : `, ended after ${formatDuration(end - createdAt)}`}`,
+    ),
     ...codeLines(report),
     ...comparedLine(report),
     `  chunks, times and plots: foliopipe report ${run}`,
@@ -57,17 +59,8 @@ export function reportText(report: RunReport, tolerate: number): string {
   const head =
     state === 'done' || state === 'withheld'
       ? summaryText(summary, { tolerate, mayRetry: true })
-      : `run ${run} is ${state}\n`;
+      : `run ${run} is ${state}\n${recordLines(summary).join('\n')}\n`;
   return `${head}${lines.join('\n')}\n`;
-}
-
-function reasonLines({ reasons }: RunReport): string[] {
-  const all = reasons.reduce((sum, { records }) => sum + records, 0);
-  return reasons.slice(0, MAX_LINES).map(({ code, reason, records }) => {
-    const text =
-      reason === null ? 'other reasons' : reason === '' ? 'no reason given' : escapeUnprintable(reason);
-    return `  failed    ${formatCount(records)} (${formatShare(records, all)})  ${code}  ${text}`;
-  });
 }
 
 function codeLines({ night }: RunReport): string[] {
@@ -79,9 +72,9 @@ function codeLines({ night }: RunReport): string[] {
       .slice(0, MAX_LINES)
       .map(
         ({ code, records }) =>
-          `  code      ${escapeUnprintable(code)}  ${formatCount(records)} (${formatShare(records, coded)})`,
+          `  code      ${shorten(escapeUnprintable(code), 40)}  ${formatCount(records)} (${formatShare(records, coded)})`,
       ),
-    ...(confidences === null ? [] : [`  confidence  ${Number(confidences.mean.toPrecision(3))} on average`]),
+    ...(confidences === null ? [] : [`  confidence ${Number(confidences.mean.toPrecision(3))} on average`]),
   ];
 }
 

@@ -81,7 +81,9 @@ export async function commitPublication(
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
   await removeWaitingDrift(run);
   const drift = partial ? undefined : await measureDrift(run, columns);
-  const night = partial ? undefined : await measureNight(run, { path, columns, counts, origins, drift });
+  // A sample is no night.
+  const isNight = !partial && run.source.limit === undefined;
+  const night = isNight ? await measureNight(run, { path, columns, counts, origins, drift }) : undefined;
   const records = counts.read - counts.rejected;
   const encoded = await encodeOutput(run, { path, columns, records });
   const file = {

@@ -68,7 +68,7 @@ describe('publishing', () => {
     const { path } = run.config.output;
     const { bytes, sha256 } = publication;
     expect(await run.checkpoint.publications('nightly')).toEqual([
-      { number: 1, run: run.id, path, bytes, sha256, stamp: stampAt(path) },
+      { number: 1, run: run.id, path, bytes, sha256, stamp: stampAt(path), isSample: false },
     ]);
     expect(await besides()).toEqual(['out.csv', 'out.csv._SUCCESS', 'out.csv.manifest.json']);
     expect((await stat(run.config.output.path)).mode & 0o777).toBe(0o604);
