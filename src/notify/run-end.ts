@@ -24,8 +24,10 @@ export interface EndError {
  */
 export const outcomes = ['success', 'partial', 'withheld', 'failure'] as const;
 
+/** How a run ended, in one word. */
 export type Outcome = (typeof outcomes)[number];
 
+/** The end of a run, as `report.webhook` posts it. */
 export interface RunEnd {
   readonly version: 1;
   /** The same on each try to tell it. */
@@ -43,6 +45,7 @@ export interface RunEnd {
   readonly thisProcess: ProcessFigures | null;
 }
 
+/** What is known at the end of a run, from which `RunEnd` is made. */
 export interface EndFacts extends Pick<RunEnd, 'exitCode' | 'summary' | 'thisProcess'> {
   readonly error?: EndError | undefined;
   /** The run, where it is known although there is no summary. */

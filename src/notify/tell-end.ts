@@ -12,6 +12,7 @@ import type { Logger } from '../logger.js';
 import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
+/** What telling the end of a run needs. */
 export interface TellOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;

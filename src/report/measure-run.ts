@@ -10,6 +10,7 @@ import type { Bytes, Milliseconds } from '../types.js';
 /** What a process does at a moment. */
 export const phases = ['check', 'upload', 'download', 'wait', 'merge'] as const;
 
+/** What this process has measured of a run. */
 export interface ProcessFigures {
   /**
    * How long each phase took. `check`: until the run is found or begun, its source checked. `upload` and `download`: at
@@ -27,6 +28,7 @@ export interface ProcessFigures {
   readonly bytes: { readonly uploaded: Bytes; readonly downloaded: Bytes };
 }
 
+/** Measures a run while it works. */
 export interface RunMeasure {
   /** The run is found or begun: what is neither upload, download nor waiting is merging from now on. */
   begin(): void;
