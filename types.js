@@ -128,9 +128,11 @@ function read(file) {
 function parse(file, content) {
   const parsed = { statements: [], imports: new Map(), reexports: [] };
   const begins = /^(?:\/\*\*|import\b|export\b|declare\b|interface\b|type\b)/;
-  const pieces = content.split(/\n(?=\S)/).reduce((all, line) => {
-    if (begins.test(line) || all.length === 0) all.push(line);
-    else all[all.length - 1] += `\n${line}`;
+  // A comment within a type stands at the left margin too: before `{` after a `=`, and before a further ` | {`.
+  const isWithin = (piece, before) => /=\s*$/.test(before ?? '') || /\*\/\s*\n\s+[|&]/.test(piece);
+  const pieces = content.split(/\n(?=\S)/).reduce((all, piece) => {
+    if (all.length === 0 || (begins.test(piece) && !isWithin(piece, all.at(-1)))) all.push(piece);
+    else all[all.length - 1] += `\n${piece}`;
     return all;
   }, []);
   let doc = '';

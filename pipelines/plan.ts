@@ -1,6 +1,7 @@
 /** Plans a run: what it would send, cost and save. */
 import { type Config, type Job, type Plan, type PlanOptions, planRun, startJob } from '../src/index.js';
 
+/** The options of `plan`. */
 export interface PlanJobOptions extends Omit<PlanOptions, 'signal'> {
   readonly signal?: AbortSignal;
 }

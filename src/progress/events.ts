@@ -154,6 +154,7 @@ export interface ProgressSnapshot {
   readonly waits: readonly Wait[];
 }
 
+/** A folio that is open at the service. */
 export interface OpenFolio {
   readonly chunk: number;
   readonly folio: string;

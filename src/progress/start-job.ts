@@ -14,6 +14,7 @@ import type { JobEvent, OnProgress } from './events.js';
  */
 export type Job<Result> = Promise<Result> & AsyncIterable<JobEvent>;
 
+/** The options that every job has. */
 export interface JobOptions {
   readonly signal?: AbortSignal;
   readonly logger?: Logger;

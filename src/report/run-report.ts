@@ -23,6 +23,7 @@ import {
 import { type Bins, type ChunksByPhase, countTimeline, lastStep, type TimelineCounter } from './timeline.js';
 import { isComparable } from './unusual.js';
 
+/** Everything that the page of a run shows. */
 export interface RunReport {
   readonly summary: RunSummary;
   readonly label: string | null;

@@ -17,6 +17,7 @@ export type UnusualFigure =
   | 'spend'
   | 'drift';
 
+/** A figure of a run that is far from that of the nights before. */
 export interface Unusual {
   readonly figure: UnusualFigure;
   /** Shares from 0 to 1, milliseconds, or records that were paid for; null for columns. */

@@ -83,6 +83,7 @@ export async function planRun(whole: Config, given: PlanOptions): Promise<Plan> 
   return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
 }
 
+/** The options of `planRun`. */
 export interface PlanOptions
   extends Pick<
     RunOptions,

@@ -10,6 +10,7 @@ import type { Closeable } from './open-state.js';
 
 type Reasons = ProgressSnapshot['failed']['reasons'];
 
+/** What a snapshot of a run is read from. */
 export interface ProgressSources {
   readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'failureReasons'>;
   readonly clock: Pick<Clock, 'now'>;

@@ -17,6 +17,7 @@ import { type Clock, systemClock } from '../streams/clock.js';
 import { checkKnown, namedRun } from './named-run.js';
 import { loadStatus } from './recorded-load.js';
 
+/** The options of `reportRun`. */
 export interface ReportOptions {
   /** Default: the one in `stateDir`, opened for reading. */
   readonly checkpoint?: CheckpointReader;
