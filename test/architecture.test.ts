@@ -101,7 +101,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'types',
     'errors',
   ],
-  source: ['csv', 'streams', 'quantities', 'text', 'disk-error', 'types', 'errors'],
+  source: ['csv', 'streams', 'quantities', 'text', 'nearest-name', 'disk-error', 'types', 'errors'],
   csv: ['streams', 'kernel', 'text', 'types', 'errors'],
   progress: ['type checkpoint', 'streams', 'logger', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],

@@ -74,7 +74,7 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_FIELD_COUNT: 'correct the record (is a field with a delimiter unquoted?)',
   SOURCE_NUL: 'remove the NUL bytes, or, if the file is UTF-16, set source.encoding, for example utf16le',
   SOURCE_ENCODING:
-    "set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete",
+    "set source.encoding to the file's real encoding, such as utf8 or windows-1252 (--set source.encoding=NAME), or check that the file is complete",
   SOURCE_RECORD_TOO_LARGE:
     'look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk)',
 };

@@ -30,7 +30,7 @@ export function checkedBytes(file: LoadFile, at: AtFailpoint): CheckedBytes {
     check: () => {
       if (size === file.bytes && hash.digest('hex') === file.sha256) return;
       throw new ConfigError('OUTPUT_CHANGED', 'the output is not as it was published, and was not loaded', {
-        hint: 'write it again with: foliopipe publish last; then: foliopipe load last',
+        hint: 'write it again with: foliopipe publish RUN; then: foliopipe load RUN',
         facts: { bytes: size, published: file.bytes },
       });
     },
