@@ -98,6 +98,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'disk-error',
     'make-folder',
     'failure-reasons',
+    'quantities',
     'types',
     'errors',
   ],

@@ -55,7 +55,9 @@ async function rowOf(
   await lock?.close();
   const printed = stable(`${stdout}${stderr}`, folder).split('\n');
   expect(printed.join('\n'), what).toMatch(code === 0 ? /./ : /next: /);
-  const shown = printed.slice(0, code === 0 ? 2 : SHOWN_LINES).map((line) => `\`${line.replaceAll('|', '\\|')}\``);
+  const shown = printed
+    .slice(0, code === 0 ? 2 : SHOWN_LINES)
+    .map((line) => `\`${line.replaceAll('|', '\\|')}\``);
   const words = typed.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`));
   const written =
     config === undefined
