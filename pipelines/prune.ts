@@ -61,7 +61,10 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
       count += 1;
     await removeUnneededCopies(run.config, checkpoint, run.id);
     if (count > 0)
-      logger.info({ runs: count }, `the results of ${count} old runs are removed (retention.results)`);
+      logger.info(
+        { runs: count },
+        `the results of ${count} old ${count === 1 ? 'run' : 'runs'} are removed (retention.results)`,
+      );
   } catch (error) {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
@@ -72,7 +75,7 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     if (removed.length > 0)
       logger.info(
         { segments: removed.length },
-        `the answers of ${removed.length} old runs are removed (reuse.maxAge)`,
+        `the answers of ${removed.length} old ${removed.length === 1 ? 'run' : 'runs'} are removed (reuse.maxAge)`,
       );
   } catch (error) {
     logger.warn({ error: String(error) }, `old answers could not be removed: ${String(error)}`);

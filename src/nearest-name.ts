@@ -3,6 +3,7 @@ import { closest, distance } from 'fastest-levenshtein';
 
 /** The known name with the fewest edits, when few enough: a third of its length, but at least two. */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
   const name = closest(wrong, names);
   return distance(wrong, name) <= Math.max(2, Math.floor(name.length / 3)) ? name : undefined;
 }

@@ -150,7 +150,7 @@ function refusalOf(status: number, call: Call): Refusal {
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     code: 'TOKEN_REFUSED',
-    hint: 'check service.token and service.tokenIn, then run the same command again',
+    hint: 'check service.token and service.tokenIn (foliopipe check tries them without paying), then run the same command again',
   },
   402: {
     code: 'QUOTA_REFUSED',

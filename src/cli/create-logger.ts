@@ -1,7 +1,9 @@
 /** The logger: pino writes to stderr, as text or JSON lines, and to a file. Removes secrets from every line. */
+
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Config, Logger } from '../../pipelines/index.js';
+import { countOf } from '../quantities.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
@@ -49,7 +51,7 @@ export function createLogger(
     queueMicrotask(() =>
       logger.warn(
         { leftOut: count },
-        `${count} log lines are left out here because stderr was not read in time`,
+        `${countOf(count, 'log line')} left out here, because stderr was not read in time`,
       ),
     );
   };

@@ -104,7 +104,10 @@ function takes(command: string, { name }: ConfigFlag): boolean {
 function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
   const own = words.split(/[\s=]+/);
   if (name === '-c') return own.includes('-c') || own.includes('--config');
-  if (name === '--set') return words.includes(`--set ${value.split('=', 1)[0]}=`);
+  if (name === '--set') {
+    const key = value.split('=', 1)[0];
+    return words.includes(`--set ${key}=`) || words.includes(`--set '${key}=`);
+  }
   return own.includes(name);
 }
 

@@ -48,7 +48,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
 
 /** An error that ends a command, with its exit code and what is told of it. */
 export function describeFailure(thrown: unknown, argv: readonly string[]) {
-  const error = thrown instanceof CommanderError ? usageError(thrown) : (diskError(thrown) ?? thrown);
+  const error = thrown instanceof CommanderError ? usageError(thrown, argv) : (diskError(thrown) ?? thrown);
   const known = error instanceof FoliopipeError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
@@ -63,9 +63,18 @@ function withCommand(code: string, hint: string, argv: readonly string[]): strin
   return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${confirmCommand(argv)}` : hint;
 }
 
-function usageError({ code, message }: CommanderError): ConfigError {
+function usageError({ code, message }: CommanderError, argv: readonly string[]): ConfigError {
   const what = code === 'commander.help' ? 'no command was given' : message.replace(/^error: /, '');
-  return new ConfigError('USAGE', what, { hint: 'see the commands and flags with: foliopipe --help' });
+  // A suggestion stands in a line of its own.
+  return new ConfigError('USAGE', what.replace('\n', ' '), { hint: usageHint(code, argv) });
+}
+
+function usageHint(code: string, [, , command = '']: readonly string[]): string {
+  const isKnown =
+    /^[a-z]+$/.test(command) && code !== 'commander.help' && code !== 'commander.unknownCommand';
+  if (!isKnown) return 'see the commands with: foliopipe --help';
+  const several = code === 'commander.excessArguments' ? 'name several configs with a -c each; ' : '';
+  return `${several}see arguments and flags with: foliopipe ${command} --help`;
 }
 
 /**

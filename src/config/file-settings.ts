@@ -107,7 +107,8 @@ const YAML_PROBLEMS: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE: 'a backslash within double quotes means something else; write single quotes around the text',
   BAD_INDENT: 'the line is indented differently from its neighbours, or a bracket before it is never closed',
   BAD_SCALAR_START: 'a text that begins with @ or ` must be in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'a text with a colon and a space in it must be in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a text with a colon and a space in it must be in quotes, and the keys of a map must begin in the same column',
   DUPLICATE_KEY: 'the same key appears twice in a map',
   MISSING_CHAR: 'a quote or a bracket is never closed, or a colon is missing after a key',
   MULTIPLE_DOCS: 'a file can hold only one document; remove the line ---',

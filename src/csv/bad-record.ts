@@ -1,5 +1,6 @@
 /** A record that cannot be used: the problem, its position, and what to correct. */
 import { isUtf8 } from 'node:buffer';
+import { type ErrorDetails, SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import { NUL } from './bytes.js';
 
@@ -25,6 +26,11 @@ export interface BadRecord {
   readonly raw: Uint8Array;
   /** What is wrong, without the position. */
   readonly message: string;
+}
+
+/** The error for a source with bad records. Its code is that of the first one. */
+export function badRecordsError(bad: BadRecord, message: string, details: ErrorDetails): SourceError {
+  return new SourceError(bad.code, message, details);
 }
 
 /** Where a bad record is in its file, such as `record 17 (line 18, byte 1234)`. */
@@ -74,7 +80,7 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_FIELD_COUNT: 'correct the record (is a field with a delimiter unquoted?)',
   SOURCE_NUL: 'remove the NUL bytes, or, if the file is UTF-16, set source.encoding, for example utf16le',
   SOURCE_ENCODING:
-    "set source.encoding to the file's real encoding, such as utf8 or windows-1252, check that the file is complete",
+    "set source.encoding to the file's real encoding, such as utf8 or windows-1252 (--set source.encoding=NAME), or check that the file is complete",
   SOURCE_RECORD_TOO_LARGE:
     'look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk)',
 };

@@ -1,7 +1,9 @@
 /** Checks that what a database has read of a published file is what was published: its bytes, and all its rows. */
+
 import { createHash } from 'node:crypto';
 import { ConfigError, UntrustedError } from '../errors.js';
 import type { AtFailpoint } from '../failpoints.js';
+import { countOf } from '../quantities.js';
 import type { LoadFile } from './load-target.js';
 
 export interface CheckedBytes {
@@ -30,7 +32,7 @@ export function checkedBytes(file: LoadFile, at: AtFailpoint): CheckedBytes {
     check: () => {
       if (size === file.bytes && hash.digest('hex') === file.sha256) return;
       throw new ConfigError('OUTPUT_CHANGED', 'the output is not as it was published, and was not loaded', {
-        hint: 'write it again with: foliopipe publish last; then: foliopipe load last',
+        hint: 'write it again with: foliopipe publish RUN; then: foliopipe load RUN',
         facts: { bytes: size, published: file.bytes },
       });
     },
@@ -45,7 +47,7 @@ export function checkRecords(records: number, file: Pick<LoadFile, 'records'>): 
   if (records === file.records) return;
   throw new UntrustedError(
     'LOAD_ROWS_DIFFER',
-    `the database has read ${records} rows, and the output has ${file.records}: nothing was loaded`,
+    `the database has read ${countOf(records, 'row')}, and the output has ${file.records}: nothing was loaded`,
     {
       hint: 'please report it, with the version of the database; a line that holds only \\. ends the data for servers of Postgres before version 18',
       facts: { records, published: file.records },

@@ -48,7 +48,7 @@ export function createLoadTable(
       'OUTPUT_KEY_MISSING',
       `output.columns leaves out ${showText(lost)}, by which load.mode: merge finds a row`,
       {
-        hint: 'add the columns of source.key to output.columns; where the output is published already, then: foliopipe publish last',
+        hint: 'add the columns of source.key to output.columns; where the output is published already, then: foliopipe publish RUN',
         facts: { column: lost },
       },
     );

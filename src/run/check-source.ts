@@ -76,6 +76,12 @@ export async function checkSource(
     signal,
   });
   const { paths } = opened;
+  const { onExcess } = options;
+  const scanning = {
+    ...options,
+    signal,
+    ...(onExcess && { onExcess: (error: SourceError) => onExcess(nameCopies(error, opened)) }),
+  };
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
     known !== undefined &&
@@ -85,11 +91,9 @@ export async function checkSource(
     (await hasSameStamps(known.source, paths));
   const source = isKnown
     ? known.source
-    : await scan(withOwnDialect(config, opened), { ...options, signal }, paths, limit).catch(
-        (error: unknown) => {
-          throw nameCopies(error, opened);
-        },
-      );
+    : await scan(withOwnDialect(config, opened), scanning, paths, limit).catch((error: unknown) => {
+        throw nameCopies(error, opened);
+      });
   if (opened.names !== null) await checkCopies(source);
   logChecked(logger, source, isKnown);
   if (isKnown) checkColumns(source, config);
@@ -105,7 +109,7 @@ function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
 function logChecked(logger: Logger, { files, columns, records, rejected }: Source, isKnown: boolean): void {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const what = `${countOf(records, 'record')} in ${countOf(files.length, 'file')}, ${formatBytes(bytes)}`;
-  const bad = rejected === 0 ? '' : `, ${formatCount(rejected)} of them rejected`;
+  const bad = rejected === 0 ? '' : `, ${formatCount(rejected)} of them bad`;
   logger.info(
     { files: files.map(({ path }) => path), records, rejected, columns: columns.length, bytes },
     isKnown
@@ -115,7 +119,7 @@ function logChecked(logger: Logger, { files, columns, records, rejected }: Sourc
 }
 
 /** Names in an error what was copied, beside the copy, in which a person can look. */
-function nameCopies(error: unknown, { paths, names }: SourceFiles): unknown {
+function nameCopies<E>(error: E, { paths, names }: SourceFiles): E | SourceError {
   if (!(error instanceof SourceError) || names === null) return error;
   const { code, hint, facts, cause } = error;
   const named = (text: string, path: string, at: number) =>

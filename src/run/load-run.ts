@@ -197,10 +197,20 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
   tellLoad(run, row, publication, { state: 'begun', written: null });
   await checkLoadFile(run, row, publication);
   const request = requestOf(run, row, publication);
-  const { already, ...loaded } = await run.loadTarget.load(request, { signal: run.signal, at: run.at });
+  const loading = run.loadTarget.load(request, { signal: run.signal, at: run.at });
+  const { already, ...loaded } = await loading.catch((error: unknown) => {
+    throw nameRun(error, row.id);
+  });
   const what = already ? 'was loaded before' : `is loaded: ${countOf(loaded.written, 'row')} written`;
   run.logger.info({ ...facts, written: loaded.written }, `publication ${publication.number} ${what}`);
   return { ...loaded, state: already ? 'already' : 'loaded', why: null };
+}
+
+/** What reads the output does not know its run. */
+function nameRun(error: unknown, run: string): unknown {
+  if (!(error instanceof ConfigError) || error.code !== 'OUTPUT_CHANGED') return error;
+  const hint = `write it again with: foliopipe publish ${run}; then: foliopipe load ${run}`;
+  return reworded(error, { message: error.message, hint });
 }
 
 function requestOf(

@@ -8,7 +8,7 @@ import { serviceAddress } from '../config/service-section.js';
 import { FoliopipeError } from '../errors.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
-import { formatCount } from '../quantities.js';
+import { countOf } from '../quantities.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import { chunksFromParts } from '../stages/merge/chunks-from-parts.js';
 import { type KeepAnswersNeeds, makeSegment, removeKeptChunks } from '../stages/publish/keep-answers.js';
@@ -43,7 +43,7 @@ export async function makeMissingSegments(
   if (lost.length === 0 || !isFirst) return;
   logger.warn(
     { runs: lost },
-    `the answers of ${formatCount(lost.length)} earlier runs cannot be reused, because their sources have changed and their results do not hold what was sent; their outputs can be imported: foliopipe reuse import FILE`,
+    `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent; an output can be imported: foliopipe reuse import FILE`,
   );
 }
 
@@ -82,8 +82,8 @@ export async function remakeSegment(
     if (segment === undefined) return false;
     await checkpoint.recordSegment(segment);
     await removeKeptChunks({ ...stages, checkpoint });
-    const count = formatCount(segment.successful + segment.failed);
-    logger.info({ run: run.id, segment: segment.id }, `${count} answers of run ${run.id} can be reused now`);
+    const count = countOf(segment.successful + segment.failed, 'answer');
+    logger.info({ run: run.id, segment: segment.id }, `${count} of run ${run.id} can be reused now`);
     return true;
   } catch (error) {
     if (!(error instanceof FoliopipeError)) throw error;

@@ -64,7 +64,7 @@ export function beginningWith(name: string, ids: readonly string[]): string | un
   const shown = found.slice(0, MAX_SHOWN).join(', ');
   const more = found.length > MAX_SHOWN ? ` and ${found.length - MAX_SHOWN} more` : '';
   throw new ConfigError('RUN_AMBIGUOUS', `${found.length} runs begin with ${name}: ${shown}${more}`, {
-    hint: 'give more characters of the id',
+    hint: 'give more characters of the id; see the runs with: foliopipe runs',
     facts: { name, runs: found.length },
   });
 }

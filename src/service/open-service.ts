@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
+import { codeOf } from '../streams/system-error.js';
 import type { Bytes } from '../types.js';
 import { createServer } from './create-server.js';
 import { FaultSession } from './faults/fault-session.js';
@@ -193,10 +194,15 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   try {
     return await app.listen({ host, port });
   } catch (error) {
-    throw new ConfigError('SERVICE_CANNOT_LISTEN', `the local service cannot listen on ${host}:${port}`, {
-      hint: 'choose another port; 0 takes a free one',
-      facts: { host, port },
-      cause: error,
-    });
+    const why = codeOf(error) === 'EADDRINUSE' ? 'another program listens there' : (error as Error).message;
+    throw new ConfigError(
+      'SERVICE_CANNOT_LISTEN',
+      `the local service cannot listen on ${host}:${port}: ${why}`,
+      {
+        hint: 'choose another port, or a free one: foliopipe serve --port 0; or end the program that has it',
+        facts: { host, port },
+        cause: error,
+      },
+    );
   }
 }

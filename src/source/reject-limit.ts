@@ -1,5 +1,11 @@
 /** The limit of records that are bad or blank (`source.maxRejected`), and the error for a source beyond it. */
-import { type BadRecord, badRecordHint, badRecordText, type ReadAs } from '../csv/bad-record.js';
+import {
+  type BadRecord,
+  badRecordHint,
+  badRecordsError,
+  badRecordText,
+  type ReadAs,
+} from '../csv/bad-record.js';
 import { SourceError } from '../errors.js';
 import { countOf, formatCount, formatPercent } from '../quantities.js';
 import { showText } from '../text.js';
@@ -72,16 +78,21 @@ export async function excessError(excess: Excess, limit: RejectLimit): Promise<S
   const [first] = firstBad;
   const { path, record, line, byte } = first === undefined ? blanks[0]! : { path: first.path, ...first.bad };
   const facts = { records, rejected, blank, file: path, record, line, ...(byte !== undefined && { byte }) };
-  const code = isStrict(limit) ? first?.bad.code : first && 'SOURCE_TOO_MANY_REJECTED';
-  const hint = hintOf(excess);
-  return new SourceError(code ?? 'SOURCE_NOTHING_TO_SEND', messageOf(excess, limit, blanks), { hint, facts });
+  const details = { hint: hintOf(excess), facts };
+  const message = messageOf(excess, limit, blanks);
+  if (first !== undefined && isStrict(limit)) return badRecordsError(first.bad, message, details);
+  return new SourceError(
+    rejected > 0 ? 'SOURCE_TOO_MANY_REJECTED' : 'SOURCE_NOTHING_TO_SEND',
+    message,
+    details,
+  );
 }
 
 /** The error for a source of which no record may be bad, and each of the first ones is: the rest was not read. */
 export function hopelessError(firstBad: readonly PlacedBad[], records: number, readAs: ReadAs): SourceError {
   const { bad, path } = firstBad[0]!;
-  return new SourceError(
-    bad.code,
+  return badRecordsError(
+    bad,
     `each of the first ${formatCount(records)} records is bad, so the rest was not read:${badLines(firstBad, records)}`,
     {
       hint: badRecordHint(bad, readAs),

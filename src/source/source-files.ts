@@ -1,10 +1,12 @@
 /** Finds the files of a source, stamps them, and explains why one cannot be read. */
-import { stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute } from 'node:path';
 import { glob } from 'tinyglobby';
 import { diskError } from '../disk-error.js';
 import { type FoliopipeError, SourceError } from '../errors.js';
+import { nearestName } from '../nearest-name.js';
 import { stampText } from '../streams/file-identity.js';
+import { showText } from '../text.js';
 
 /**
  * Finds the file with this name, or the files that a glob matches, in byte order of their paths. The name of an existing
@@ -23,10 +25,23 @@ export async function findFiles(pattern: string): Promise<string[]> {
   if (isFound) return [pattern];
   const files = await glob(pattern, globOptions(pattern));
   if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it`, {
-    hint: WHERE,
+  const { what, meant } = await lookAround(pattern);
+  throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it${what}`, {
+    hint: meant === undefined ? WHERE : `did you mean ${showText(meant)}? else ${WHERE}`,
     facts: { pattern },
   });
+}
+
+/** Why nothing was found: a folder that does not exist, or a name that is nearly that of a file. */
+async function lookAround(pattern: string): Promise<{ readonly what: string; readonly meant?: string }> {
+  // A pattern may go on in other folders.
+  const folder = dirname(pattern.replace(/[*?[{(!].*/s, 'x'));
+  try {
+    const meant = nearestName(basename(pattern), await readdir(folder));
+    return { what: '', ...(meant !== undefined && { meant }) };
+  } catch (error) {
+    return { what: codeOf(error) === 'ENOENT' ? ` (there is no folder ${folder})` : '' };
+  }
 }
 
 const WHERE =

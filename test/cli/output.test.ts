@@ -81,6 +81,6 @@ it('log lines are left out while stderr is not read, and counted when it is read
   await Promise.resolve();
   expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
     'three',
-    '2 log lines are left out here because stderr was not read in time',
+    '2 log lines left out here, because stderr was not read in time',
   ]);
 });

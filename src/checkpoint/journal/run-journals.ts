@@ -3,9 +3,11 @@
  * written after the commit that it describes, so an undamaged database never lacks what a journal has. The one exception
  * is a reply that the database cannot record (unrecorded-replies).
  */
+
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { ConfigError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { createStateDatabase, type StateDatabase } from '../sqlite/state-database.js';
 import { translateStateError } from '../sqlite/translate-state-error.js';
 import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
@@ -135,9 +137,9 @@ const MARKS: Readonly<Record<Mark, string>> = {
 function behindError(stateDir: string, run: string, { missing }: Compared): ConfigError {
   const { uploads, records, folios, newestFolio, searches, marks, publication } = missing;
   const more = [
-    ...(uploads > 0 ? [`${uploads} uploads of ${records} records`] : []),
-    ...(folios > 0 ? [`${folios} folios, the newest ${newestFolio}`] : []),
-    ...(searches > 0 ? [`${searches} searches`] : []),
+    ...(uploads > 0 ? [`${countOf(uploads, 'upload')} of ${countOf(records, 'record')}`] : []),
+    ...(folios > 0 ? [`${countOf(folios, 'folio')}, the newest ${newestFolio}`] : []),
+    ...(searches > 0 ? [countOf(searches, 'search', 'searches')] : []),
     ...(publication === null ? [] : [`publication ${publication}`]),
     ...marks.map((mark) => MARKS[mark]),
   ];

@@ -2,10 +2,12 @@
  * Refuses a state folder that has files of runs or stored answers, but no checkpoint or no rows for these runs. Going on would pay for
  * their records again.
  */
+
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-folder.js';
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
 import { allSingleSearches } from './single-searches.js';
@@ -29,9 +31,11 @@ export async function refuseLost(path: string): Promise<void> {
   const beside = [
     ...(saved === undefined ? [] : [`${saved} is a copy of what it knew`]),
     ...((log?.size ?? 0) > 0 ? [`${path}-wal is there`] : []),
-    ...(runs > 0 ? [`${join(dirname(path), 'runs')} holds what ${runs} runs have bought`] : []),
+    ...(runs > 0 ? [`${join(dirname(path), 'runs')} holds what ${countOf(runs, 'run')} bought`] : []),
     ...(answers > 0 ? [`${segmentsFolder(dirname(path))} holds answers that were bought`] : []),
-    ...(searches > 0 ? [`${searchJournalPath(dirname(path))} names ${searches} paid searches`] : []),
+    ...(searches > 0
+      ? [`${searchJournalPath(dirname(path))} names ${countOf(searches, 'paid search', 'paid searches')}`]
+      : []),
   ];
   if (beside.length === 0) return;
   throw new ConfigError(
@@ -88,7 +92,7 @@ export function refuseUnknown(stateDir: string, unknown: readonly string[]): voi
   if (unknown.length === 0) return;
   throw new ConfigError(
     'CHECKPOINT_BEHIND',
-    `the checkpoint in ${stateDir} knows nothing of ${unknown.length} runs that have files in ${join(stateDir, 'runs')}, such as ${unknown.at(-1)}; nothing was sent`,
+    `the checkpoint in ${stateDir} knows nothing of ${countOf(unknown.length, 'run')} with files in ${join(stateDir, 'runs')}, such as ${unknown.at(-1)}; nothing was sent`,
     { facts: { stateDir, runs: unknown.length, newest: unknown.at(-1)! } },
   );
 }
@@ -106,7 +110,7 @@ export async function refuseUnknownSearches(db: StateDatabase, stateDir: string)
   if (unknown.length === 0) return;
   throw new ConfigError(
     'CHECKPOINT_BEHIND',
-    `the checkpoint in ${stateDir} knows nothing of ${unknown.length} paid searches in ${searchJournalPath(stateDir)}, such as ${unknown.at(-1)}; nothing was sent`,
+    `the checkpoint in ${stateDir} knows nothing of ${countOf(unknown.length, 'paid search', 'paid searches')} in ${searchJournalPath(stateDir)}, such as ${unknown.at(-1)}; nothing was sent`,
     { facts: { stateDir, searches: unknown.length, newest: unknown.at(-1)! } },
   );
 }

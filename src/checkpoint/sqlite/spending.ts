@@ -1,5 +1,7 @@
 /** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
+
 import { GuardError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import type { CheckpointReader, SpentOnDay } from '../checkpoint.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateDatabase } from './state-database.js';
@@ -55,7 +57,7 @@ function refuseAbove(cap: string, limit: number | null, spent: number, records: 
   if (limit === null || spent + records <= limit) return;
   throw new GuardError(
     'BUDGET_REACHED',
-    `budget.${cap} is ${limit} records: ${spent} are spent, and the next request has ${records}`,
+    `budget.${cap} is ${countOf(limit, 'record')}: ${spent} are spent, and the next request has ${records}`,
     { facts: { cap, limit, spent, records } },
   );
 }

@@ -1,16 +1,16 @@
 /** Says what a refusal of DuckDB means for a load, by the kind of its message. */
 import { DuckdbError } from '../../duckdb/open-duckdb.js';
-import {
-  ConfigError,
-  type ErrorDetails,
-  type FoliopipeError,
-  RefusedError,
-  TroubleError,
-  UntrustedError,
-} from '../../errors.js';
+import { ConfigError, type ErrorDetails, type FoliopipeError, TroubleError } from '../../errors.js';
 import { oneLine, shorten } from '../../text.js';
-
-const AGAIN = 'then run the same command again: nothing is paid again';
+import {
+  AGAIN,
+  loadBusy,
+  loadDenied,
+  loadFailed,
+  loadUnreadable,
+  tableUnfit,
+  valueUnfit,
+} from '../load-errors.js';
 
 type Translate = (text: string, place: string, details: ErrorDetails) => FoliopipeError;
 
@@ -22,7 +22,7 @@ const byText: readonly (readonly [RegExp, Translate])[] = [
   [/not a valid DuckDB database|version number|newer version|Serialization|Is a directory/i, invalid],
   [/No space left|Out of Memory|failed to allocate|max_temp_directory_size/i, full],
   [/CSV Error|CSV File|Maximum line size/, unreadable],
-  [/^(?:Constraint|Conversion|Invalid Input|Out of Range) /, unfit],
+  [/^(?:Constraint|Conversion|Invalid Input|Out of Range) /, valueUnfit],
   [/^(?:Binder|Catalog|Parser|Syntax|Not implemented|Dependency|Permission) /, cannot],
   [/^(?:TransactionContext|IO|Fatal|Interrupt) /, full],
 ];
@@ -51,10 +51,7 @@ function locked(text: string, place: string, { facts }: ErrorDetails): Foliopipe
 }
 
 function denied(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new RefusedError('LOAD_DENIED', `${place} refuses the load: ${text}`, {
-    ...details,
-    hint: `let this user read and write the file and its folder, ${AGAIN}`,
-  });
+  return loadDenied(text, place, details, `let this user read and write the file and its folder, ${AGAIN}`);
 }
 
 function missing(_: string, place: string, details: ErrorDetails): FoliopipeError {
@@ -72,40 +69,18 @@ function invalid(text: string, place: string, details: ErrorDetails): FoliopipeE
 }
 
 function full(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new TroubleError('LOAD_BUSY', `${place} could not do the load now: ${text}`, {
-    ...details,
-    hint: `nothing was loaded; make room on its disk and in memory, ${AGAIN}`,
-  });
+  const hint = `nothing was loaded; make room on its disk and in memory, ${AGAIN}`;
+  return loadBusy(text, place, details, hint);
 }
 
 function unreadable(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new UntrustedError(
-    'LOAD_UNREADABLE',
-    `${place} reads the output otherwise than it was written: ${text}`,
-    {
-      ...details,
-      hint: 'nothing was loaded; please report it, with the version of @duckdb/node-api',
-    },
-  );
-}
-
-function unfit(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new ConfigError('LOAD_VALUE_UNFIT', `${place}: a value does not fit the table: ${text}`, {
-    ...details,
-    hint: 'nothing was loaded; give the column a type that holds the values, such as text; then the same command again',
-  });
+  return loadUnreadable(text, place, details, '@duckdb/node-api');
 }
 
 function cannot(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new ConfigError('LOAD_UNFIT', `${place} cannot load the output into this table: ${text}`, {
-    ...details,
-    hint: 'change the table, or load into another one (load.table); then the same command again',
-  });
+  return tableUnfit(text, place, details, 'the table');
 }
 
 function failed(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new ConfigError('LOAD_FAILED', `${place} refuses the load: ${text}`, {
-    ...details,
-    hint: 'nothing was loaded; look what the message means in the documentation of DuckDB; then the same command again',
-  });
+  return loadFailed(text, place, details, 'the documentation of DuckDB');
 }

@@ -1,4 +1,5 @@
 /** Finds records of the source by the values of `source.key`. */
+
 import type { Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { BadRecord } from '../../csv/bad-record.js';
@@ -6,6 +7,7 @@ import { scanBuffer } from '../../csv/scan-records.js';
 import { fieldEnd, fieldValue, type Table } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
+import { countOf } from '../../quantities.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { SentFields } from '../../reuse/answer-store.js';
 import { scanSource } from '../../source/scan-source.js';
@@ -73,10 +75,14 @@ function valuesOf(key: string, columns: number): readonly string[] {
     const line = tableOf(Buffer.from(`${key}\n`), ','.charCodeAt(0), columns);
     return Array.from({ length: columns }, (_, field) => fieldValue(line, 0, field));
   } catch (cause) {
-    throw new ConfigError('USAGE', `--key ${key}: expected ${columns} values, separated by commas`, {
-      hint: 'source.key has as many columns; a value with a comma needs quotes',
-      cause,
-    });
+    throw new ConfigError(
+      'USAGE',
+      `--key ${key}: expected ${countOf(columns, 'value')}${columns === 1 ? '' : ', separated by commas'}`,
+      {
+        hint: 'source.key has as many columns; a value with a comma needs quotes',
+        cause,
+      },
+    );
   }
 }
 

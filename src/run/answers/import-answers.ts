@@ -1,10 +1,12 @@
 /** Makes a segment of a file of answers that were bought before, so that they count from the first night on. */
+
 import { createHash } from 'node:crypto';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { ConfigError, SourceError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import type { AnswerStore, SegmentWriter } from '../../reuse/answer-store.js';
 import { readRecords } from '../../source/read-records.js';
 import { scanSource } from '../../source/scan-source.js';
@@ -201,7 +203,7 @@ function notCsv({ code, message, facts }: SourceError): SourceError {
 }
 
 function nothing(source: Source): ConfigError {
-  return new ConfigError('IMPORT_NOTHING', `none of the ${source.records} rows holds an answer`, {
+  return new ConfigError('IMPORT_NOTHING', `no answer stands in ${countOf(source.records, 'row')}`, {
     hint: 'check --columns, and output.prefix if the file is an output of foliopipe',
     facts: { file: source.files[0]!.path, records: source.records },
   });

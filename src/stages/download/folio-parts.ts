@@ -2,10 +2,12 @@
  * The parts of a folio: tells when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetches one
  * to the disk, and checks that their records balance.
  */
+
 import type { DownloadRequest, FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { countRecords } from '../../csv/kernel/count-records.js';
 import { MismatchError, UntrustedError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
@@ -111,7 +113,7 @@ export function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readon
   }
   throw new MismatchError(
     'CHUNK_UNBALANCED',
-    `chunk ${chunk.number} (folio ${chunk.folio}): ${chunk.records} records were sent, the service counts ` +
+    `chunk ${chunk.number} (folio ${chunk.folio}): ${countOf(chunk.records, 'record')} sent, the service counts ` +
       `${counts.successful} successful and ${counts.failed} failed, its parts hold ${held.successful} and ${held.failed}`,
     {
       hint: untrustedFolioHint(chunk.number),

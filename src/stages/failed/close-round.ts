@@ -1,8 +1,10 @@
 /**
  * Closes a round of failed records: all its chunks are answered, its answers count, and the output is written again.
  */
+
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
+import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { incompleteError } from '../publish/check-complete.js';
 
@@ -37,7 +39,7 @@ export async function closeRound(run: CloseRoundNeeds, round: number): Promise<b
   run.at('after-settled-before-merge');
   run.logger.info(
     { run: run.id, round, ...sum },
-    `round ${round}: ${sum.records} failed records were sent again, ${sum.successful} of them are successful now`,
+    `round ${round}: ${countOf(sum.records, 'failed record')} sent again, ${sum.successful} successful now`,
   );
   return true;
 }

@@ -3,10 +3,12 @@
  * request (rule "Intent first", docs/architecture.md#intent-first). A record is not searched again if its search may
  * have been accepted.
  */
+
 import type { SearchRecord } from '../../api/prediction-api.js';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/calendar.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError, UntrustedError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { searchValues } from '../../results/search-answers.js';
 import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -71,7 +73,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
   if (sum.asked > 0) {
     run.logger.info(
       { run: run.id, ...sum },
-      `${sum.asked} failed records were searched one by one, ${sum.answered} of them were found`,
+      `${countOf(sum.asked, 'failed record')} searched one by one, ${sum.answered} found`,
     );
   }
   if (run.deferred.error !== undefined) throw run.deferred.error;

@@ -6,6 +6,7 @@ import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/chec
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { serviceAddress } from '../../config/service-section.js';
 import { SourceError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';
 import type { ColumnChange } from '../../results/output-layout.js';
 import type { SegmentWriter } from '../../reuse/answer-store.js';
@@ -150,7 +151,7 @@ async function addChunks(
   if (lost > 0) {
     run.logger.warn(
       { run: run.id, records: lost },
-      `run ${run.id}: the answers of ${lost} records cannot be kept for later runs, because the source has changed`,
+      `run ${run.id}: the answers of ${countOf(lost, 'record')} cannot be kept for later runs, because the source has changed`,
     );
   }
   return isAny;

@@ -3,8 +3,10 @@
  * counts as many records as were sent. Replies to earlier processes count too, so a failed check also stops every later
  * process.
  */
+
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
 
 /**
@@ -74,7 +76,7 @@ export async function checkNotMisread(
   const { chunk, folio, records, serviceRecords, fileName } = misread;
   throw new UntrustedError(
     'UPLOAD_MISREAD',
-    `chunk ${chunk}: the service read ${serviceRecords} records where ${records} were sent`,
+    `chunk ${chunk}: ${countOf(records, 'record')} sent, and the service read ${serviceRecords}`,
     {
       hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
       facts: { chunk, folio },

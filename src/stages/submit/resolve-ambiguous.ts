@@ -1,7 +1,6 @@
 /** Decides about an ambiguous chunk, which the service may have accepted: it is sent again or given up. */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { AmbiguousUploadError } from '../../errors.js';
-import { countOf } from '../../quantities.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
 import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
@@ -33,13 +32,7 @@ export async function resolveAmbiguous(
     await stopForUnreadable(run, breaker);
     return undefined;
   }
-  if (policy === 'resubmit' && !isUnreadable && ambiguousRecords <= maxRecords) {
-    run.logger.warn(
-      { chunk: chunk.number, records: chunk.records },
-      `chunk ${chunk.number} is sent again: its ${countOf(chunk.records, 'record')} may be paid for twice`,
-    );
-    return 'again';
-  }
+  if (policy === 'resubmit' && !isUnreadable && ambiguousRecords <= maxRecords) return 'again';
   const givenUp = await run.checkpoint.recordUnprocessed(run.id, chunk.number, 'AMBIGUOUS_HELD');
   const allowance = policy === 'hold' ? 'ambiguous.policy is hold' : `ambiguous.maxRecords is ${maxRecords}`;
   const why = isUnreadable ? 'its reply came and could not be read' : allowance;

@@ -6,6 +6,7 @@ import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.j
 import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
 import { budgetAt } from '../../config/calendar.js';
 import { AmbiguousUploadError, ConfigError, FoliopipeError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { adoptCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
 import type { Doubt, UploadContent } from '../../types.js';
@@ -28,6 +29,13 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   const now = run.clock.now();
   const budget = budgetAt(run.config.budget, now);
   const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
+  // Only now no guard and no budget stops it any more.
+  if (chunk.state === 'ambiguous') {
+    run.logger.warn(
+      { chunk: chunk.number, records: chunk.records },
+      `chunk ${chunk.number} is sent again: its ${countOf(chunk.records, 'record')} may be paid for twice`,
+    );
+  }
   run.at('after-intent-before-post');
   const receipt = await post(run, intent, content, names.description);
   run.at('after-post-before-commit');

@@ -3,9 +3,11 @@
  * stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Later runs ask for the folio again: a GET
  * costs nothing, and the results are paid for.
  */
+
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { FolioLostError, FoliopipeError, TroubleError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { isComplete, listParts, requestFor } from '../download/folio-parts.js';
 
@@ -22,10 +24,10 @@ export async function giveUpFolio(
 ): Promise<ChunkRow> {
   const { number, folio, records, round, firstRecord } = chunk;
   // The records of a round have failed before.
-  const outcome = round === 0 ? 'become UNPROCESSED' : 'stay FAILED';
+  const outcome = round === 0 ? 'now UNPROCESSED' : 'still FAILED';
   run.logger.error(
     { chunk: number, folio, code: error.code },
-    `chunk ${number}: ${error.message}; its ${records} records ${outcome}`,
+    `chunk ${number}: ${error.message}; ${countOf(records, 'record')} ${outcome}`,
   );
   if (round === 0) await run.checkpoint.recordUnmerged(run.id, firstRecord);
   return run.checkpoint.recordUnprocessed(run.id, number, 'FOLIO_LOST');

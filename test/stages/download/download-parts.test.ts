@@ -161,7 +161,7 @@ describe('parts that do not balance', () => {
     expect(error).toBeInstanceOf(UntrustedError);
     expect(error).toMatchObject({
       code: 'CHUNK_UNBALANCED',
-      message: expect.stringContaining('2 records were sent, the service counts 1 successful and 1 failed'),
+      message: expect.stringContaining('2 records sent, the service counts 1 successful and 1 failed'),
       facts: { chunk: 1, folio: 'F1' },
     });
     expect(await chunkOf(run)).toMatchObject({ state: 'finished' });
@@ -249,7 +249,7 @@ describe('the stage', () => {
     const { run, chunk } = await finished(() => new FolioLostError('FOLIO_LOST', 'folio F1 is not known'));
     const [given] = await collect(downloadParts(run)(only(chunk)));
     expect(given).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
-    expect(run.log.at(-1)).toContain('its 2 records become UNPROCESSED');
+    expect(run.log.at(-1)).toContain('2 records now UNPROCESSED');
   });
 
   it('leaves a chunk as it is whose folio is not known, where that was asked once', async () => {

@@ -130,7 +130,7 @@ describe('results of a closed round that are damaged', () => {
   it('leave the older answers where the service has forgotten them', async () => {
     const run = await damaged(new FolioLostError('FOLIO_LOST', 'forgotten'));
     expect(await mergedCodes(run)).toEqual(['c1.1', 'r2.1', 'r3.1', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
-    expect(run.log.join('\n')).toContain('its 2 records stay FAILED');
+    expect(run.log.join('\n')).toContain('2 records still FAILED');
   });
 
   it('hold back the rows while the service is out, and are never passed over', async () => {
