@@ -11,6 +11,7 @@ import {
   judgedCounts,
   type MergedStretch,
   mergeResults,
+  type Run,
   refetchParts,
   releaseReason,
   runError,
@@ -35,7 +36,9 @@ import { type ReadyRun, recheckLost } from './with-ready-run.js';
 export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
   checkUsable(run);
   try {
-    await (run.found === 'done' ? giveAgain(run, sink) : giveNew(run, sink));
+    const row = (await run.checkpoint.run(run.id))!;
+    const hasEnded = row.state === 'done' || row.state === 'withheld';
+    await (hasEnded ? giveAgain(run, row, sink) : giveNew(run, sink));
   } catch (error) {
     throw runError(run, error);
   }
@@ -56,8 +59,7 @@ async function giveNew(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Pro
 }
 
 /** Gives the rows of a run that is done, or withheld. */
-async function giveAgain(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
-  const row = (await run.checkpoint.run(run.id))!;
+async function giveAgain(run: ReadyRun, row: Run, sink: SinkStage<MergedStretch, void>): Promise<void> {
   const { withheld } = row;
   if (withheld !== null && releaseReason(judgedCounts(withheld), run.config.failures) === null) {
     throw await withheldError(run);
