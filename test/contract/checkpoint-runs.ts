@@ -20,7 +20,6 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
           round: 0,
           rehearsal: false,
           publication: null,
-          confirmed: null,
           withheld: null,
           confirmed: null,
           finishedAt: null,

@@ -1,7 +1,7 @@
 /** Rows in and rows out: records that a program hands in, rows that it takes as they come, and the confirmation that it has them. */
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
@@ -23,6 +23,7 @@ import {
   withRun,
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
+import { enrichInto, enrichThrough } from '../../helpers/examples/rows-in-rows-out.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
 
@@ -31,7 +32,7 @@ type Row = Record<string, string>;
 const text = sourceText(60);
 const records = parse(text, { columns: true }) as Row[];
 /** The rows of the output of some records, as objects. */
-const rowsOf = (some: readonly Row[]) =>
+const rowsOf = (some: readonly Row[]): Row[] =>
   some.map((row) => {
     const { status, code, error, added } = predictedEnrichment(row);
     const { naics_code = '', naics_title = '', confidence = '' } = added;
@@ -362,4 +363,41 @@ describe('confirm', () => {
         expect(await run.confirm()).toMatchObject({ state: 'done' });
       });
     }));
+});
+
+describe('the examples of docs/embedding.md', () => {
+  it('save the rows of a cursor', () =>
+    withRecords(async (job) => {
+      const saved: object[] = [];
+      const summary = await enrichInto(job.config(), slowly(records), async (row) => void saved.push(row));
+      expect(summary).toMatchObject({ confirmed: true, exitCode: 0 });
+      expect(saved).toEqual(
+        expected.map(({ Business, prediction_status, prediction_confidence }) => ({
+          Business,
+          prediction_status,
+          prediction_confidence: prediction_confidence === '' ? null : Number(prediction_confidence),
+        })),
+      );
+    }));
+
+  it('enrich a stream into another', () =>
+    withRecords(async (job) => {
+      const target = new PassThrough();
+      const [summary, csv] = await Promise.all([
+        enrichThrough(job.config(), Readable.from([text]), target),
+        all<Buffer>(target),
+      ]);
+      expect(summary.confirmed).toBe(true);
+      expect(parse(Buffer.concat(csv), { columns: true })).toEqual(expected);
+    }));
+
+  it('stand there word for word', async () => {
+    const docs = await readFile(new URL('../../../docs/embedding.md', import.meta.url), 'utf8');
+    const file = new URL('../../helpers/examples/rows-in-rows-out.ts', import.meta.url);
+    const example = await readFile(file, 'utf8');
+    const shown = example
+      .slice(example.indexOf('\n') + 1)
+      .replace("'../../../pipelines/index.js'", "'foliopipe'");
+    expect(docs).toContain(`\`\`\`ts\n${shown}\`\`\``);
+  });
 });
