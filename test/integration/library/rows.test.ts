@@ -169,6 +169,9 @@ describe('records that are handed in', () => {
       await expect(enrich(job.config(), { records: endless(), signal: controller.signal })).rejects.toBe(
         reason,
       );
+      const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
+      const waiting = enrich(job.config(), { records: silent, signal: AbortSignal.timeout(20) });
+      await expect(waiting).rejects.toThrow();
       expect([closed, await spooled(job)]).toEqual([['closed'], []]);
     }));
 
@@ -232,7 +235,9 @@ describe('rows out', () => {
       async (job) => {
         await withRun(job.config(), { records }, async (run) => {
           const rows = enrichedRecords(run);
-          for (let i = 0; i < 10; i++) expect((await rows.next()).value).toEqual(expected[i]);
+          await rows.next();
+          await expect(all(enrichedRecords(run))).rejects.toMatchObject({ code: 'ROWS_TAKEN' });
+          for (let i = 1; i < 10; i++) expect((await rows.next()).value).toEqual(expected[i]);
           await rows.return();
         });
         expect(job.service.mostOpen).toBeLessThanOrEqual(4);
