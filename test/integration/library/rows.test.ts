@@ -23,9 +23,12 @@ import {
   withRun,
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
+import { predictedAnswer } from '../../fake-service/parts.js';
 import { enrichInto, enrichThrough } from '../../helpers/examples/rows-in-rows-out.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
+import { withSpooledJob } from '../../helpers/jobs/spooled-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 type Row = Record<string, string>;
 
@@ -279,6 +282,27 @@ describe('rows out', () => {
       expect(summary).toMatchObject({ state: 'done', confirmed: true });
     }));
 
+  it('have all columns from the first one on, when the service adds some in the middle of a run', () =>
+    withRecords(
+      async (job) => {
+        const { rows, summary } = await take(job.config({ result: { onChange: 'add' } }), { records });
+        const surprises = rows.map((row) => row.prediction_surprise);
+        const wanted = expected.map(({ prediction_status: status }, at) =>
+          status === 'SUCCESSFUL' && at >= 30 ? 'boo' : '',
+        );
+        expect(surprises).toEqual(wanted);
+        expect(summary.columns).toContain('surprise');
+      },
+      {
+        answer: (record) => {
+          const { status, added } = predictedAnswer(record);
+          const surprise =
+            status === 'SUCCESSFUL' && Number(record.record_id) > 30 ? { surprise: 'boo' } : {};
+          return { status, added: { ...added, ...surprise } };
+        },
+      },
+    ));
+
   it('are all rows of a run that enrich had begun to write', () =>
     withRecords(async (job) => {
       const at = (point: string) => {
@@ -358,6 +382,21 @@ describe('confirm', () => {
       const older = publish(job.config(reuse), summary.run);
       await expect(older).rejects.toMatchObject({ code: 'SOURCE_COPY_GONE' });
       expect(await job.enrich(reuse, { records })).toMatchObject({ found: 'done', published: true });
+    }));
+
+  it('is what the command line shows of the run', () =>
+    withSpooledJob({ path: '-' }, async (job) => {
+      const { summary } = await take(job.config(handed), { records });
+      const say = async (...args: string[]) =>
+        (await callMain([...args, '-c', job.file], { cwd: job.folder })).stdout;
+      expect(await say('runs')).toContain(
+        `${summary.run}  hostile  60 records  done, confirmed without an output, exit 0`,
+      );
+      const status = await say('status');
+      expect(status).toMatch(
+        /output {4}none: a program took the rows and confirmed them; to write a file: foliopipe publish/,
+      );
+      expect(status).toContain('source: records, copied');
     }));
 
   it('ends a chain of one’s own too', () =>
