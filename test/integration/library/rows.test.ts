@@ -345,7 +345,8 @@ describe('confirm', () => {
         });
         await all(enrichedRecords(run));
         const summary = await run.confirm();
-        expect(await run.confirm()).toEqual(summary);
+        const { state, finishedAt, counts } = summary;
+        expect(await run.confirm()).toMatchObject({ run: run.id, state, finishedAt, counts });
       });
     }));
 
@@ -389,9 +390,7 @@ describe('confirm', () => {
       const { summary } = await take(job.config(handed), { records });
       const say = async (...args: string[]) =>
         (await callMain([...args, '-c', job.file], { cwd: job.folder })).stdout;
-      expect(await say('runs')).toContain(
-        `${summary.run}  hostile  60 records  done, confirmed without an output, exit 0`,
-      );
+      expect(await say('runs')).toMatch(new RegExp(`${summary.run} .* exit 0 +no output, confirmed`));
       const status = await say('status');
       expect(status).toMatch(
         /output {4}none: a program took the rows and confirmed them; to write a file: foliopipe publish/,
