@@ -169,9 +169,9 @@ describe('records that are handed in', () => {
       const reason = new Error('enough');
       const controller = new AbortController();
       setTimeout(() => controller.abort(reason), 20);
-      await expect(enrich(job.config(), { records: endless(), signal: controller.signal })).rejects.toBe(
-        reason,
-      );
+      await expect(
+        enrich(job.config(), { records: endless(), signal: controller.signal }),
+      ).rejects.toMatchObject({ code: 'INTERRUPTED', cause: reason });
       const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
       const waiting = enrich(job.config(), { records: silent, signal: AbortSignal.timeout(20) });
       await expect(waiting).rejects.toThrow();
