@@ -15,6 +15,7 @@ import { growth } from './cases/growth.js';
 import { load } from './cases/load.js';
 import { merging } from './cases/merging.js';
 import { nights } from './cases/nights.js';
+import { records as recordObjects } from './cases/records.js';
 import { resume } from './cases/resume.js';
 import { reuse } from './cases/reuse.js';
 import { start } from './cases/start.js';
@@ -36,6 +37,7 @@ const CASES = {
   delta,
   load,
   formats,
+  records: recordObjects,
 };
 
 const { values } = parseArgs({

@@ -11,6 +11,7 @@ import {
   judgedCounts,
   type MergedStretch,
   mergeResults,
+  type Run,
   refetchParts,
   releaseReason,
   runError,
@@ -29,15 +30,20 @@ import { type ReadyRun, recheckLost } from './with-ready-run.js';
  * answered where an answer may still change what was given: with rounds or searches of failed records, and with
  * `result.onChange: add`. A run that is done gives its rows again from what was bought.
  * @param sink takes stretch after stretch. When it returns early, nothing more is submitted.
- * @throws ConfigError `RUN_STOPPED`; GuardError `ROWS_WITHHELD` after the last row, when too many records have failed
+ * @throws ConfigError `RUN_STOPPED`, `ROWS_TAKEN`; GuardError `ROWS_WITHHELD` after the last row, when too many records have failed
  *   and `failures.onExceeded` is `withhold`; TroubleError when rows are missing; the errors of `enrich`.
  */
 export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
   checkUsable(run);
+  run.given.isTaking = true;
   try {
-    await (run.found === 'done' ? giveAgain(run, sink) : giveNew(run, sink));
+    const row = (await run.checkpoint.run(run.id))!;
+    const hasEnded = row.state === 'done' || row.state === 'withheld';
+    await (hasEnded ? giveAgain(run, row, sink) : giveNew(run, sink));
   } catch (error) {
     throw runError(run, error);
+  } finally {
+    run.given.isTaking = false;
   }
 }
 
@@ -56,8 +62,7 @@ async function giveNew(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Pro
 }
 
 /** Gives the rows of a run that is done, or withheld. */
-async function giveAgain(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
-  const row = (await run.checkpoint.run(run.id))!;
+async function giveAgain(run: ReadyRun, row: Run, sink: SinkStage<MergedStretch, void>): Promise<void> {
   const { withheld } = row;
   if (withheld !== null && releaseReason(judgedCounts(withheld), run.config.failures) === null) {
     throw await withheldError(run);
@@ -86,7 +91,13 @@ async function mayChangeLater({ id, config, checkpoint }: ReadyRun): Promise<boo
   return round > 0 || (await checkpoint.lastRound(id)) > round;
 }
 
-function checkUsable({ id, signal }: ReadyRun): void {
+function checkUsable({ id, signal, given }: ReadyRun): void {
+  if (given.isTaking) {
+    throw new ConfigError('ROWS_TAKEN', `the rows of run ${id} are being taken already`, {
+      hint: 'read them in one loop; it may give each row to several places',
+      facts: { run: id },
+    });
+  }
   if (!signal.aborted) return;
   if (signal.reason instanceof FoliopipeError) throw signal.reason;
   throw new ConfigError('RUN_STOPPED', `run ${id} was stopped, or its rows were left before their end`, {

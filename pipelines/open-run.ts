@@ -3,9 +3,11 @@ import {
   type Config,
   confirmRows,
   GuardError,
+  judgedCounts,
   openRun as openFoundRun,
   type RunOptions,
   type RunSummary,
+  releaseReason,
   removeUnneeded,
   runError,
   withHandedRecords,
@@ -85,8 +87,9 @@ async function confirm(run: ReadyRun): Promise<RunSummary> {
   const row = (await run.checkpoint.run(run.id))!;
   if (row.confirmed !== null) await removeUnneeded(run);
   else if (row.state === 'done') return endOfRun(run);
-  else if (row.state === 'withheld' && run.found !== 'done') throw withheld(run.id);
-  else await confirmRows(run);
+  else if (row.withheld !== null && releaseReason(judgedCounts(row.withheld), run.config.failures) === null) {
+    throw withheld(run.id);
+  } else await confirmRows(run);
   await pruneAfter(run);
   return endOfRun(run);
 }

@@ -76,7 +76,11 @@ export interface RunContext {
    * The rows that merge-results has given in this process, from the first record on, and that were taken. Undefined while
    * it has not begun there.
    */
-  readonly given: { rows: { readonly counts: RowCounts; readonly columns: readonly string[] } | undefined };
+  readonly given: {
+    rows: { readonly counts: RowCounts; readonly columns: readonly string[] } | undefined;
+    /** Whether a loop of the program takes them now. */
+    isTaking: boolean;
+  };
   /** The hash of the work file; known only if this process has written all of it. */
   readonly work: KnownWork;
   /** What is told while the run works, to those who listen. Decides nothing. */

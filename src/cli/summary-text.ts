@@ -63,8 +63,7 @@ function published(summary: RunSummary): string[] {
   const { output, columns, manifest, marker, publication, withheld } = summary;
   if (withheld !== null) return [stayingLine(withheld), ...recordLines(summary), ...timeLines(summary)];
   if (summary.confirmed) {
-    const output =
-      '  output    none: a program took the rows and confirmed them; foliopipe publish writes a file';
+    const output = `  output    none: a program took the rows and confirmed them; to write a file: foliopipe publish ${summary.run}`;
     return [output, ...recordLines(summary), ...timeLines(summary), ...driftLines(summary)];
   }
   if (output === null) return [];

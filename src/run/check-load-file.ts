@@ -20,15 +20,19 @@ interface LoadFileOptions {
  * The publication that a load of the run takes.
  * @throws ConfigError `RUN_UNFINISHED`.
  */
-export function publicationOf({ id, state, publication }: Run): Publication {
+export function publicationOf({ id, state, publication, confirmed }: Run): Publication {
   if (state === 'done' && publication !== null) return publication;
-  throw new ConfigError('RUN_UNFINISHED', `run ${id} is ${state}, and has nothing to load`, {
-    hint:
-      state === 'withheld'
-        ? `publish it all the same with: foliopipe publish ${id}; then: foliopipe load ${id}`
-        : 'finish it with: foliopipe run, which loads it too',
-    facts: { run: id, state },
-  });
+  throw new ConfigError(
+    'RUN_UNFINISHED',
+    `run ${id} is ${confirmed === null ? state : 'confirmed without an output'}, and has nothing to load`,
+    {
+      hint:
+        state === 'withheld' || confirmed !== null
+          ? `publish it all the same with: foliopipe publish ${id}; then: foliopipe load ${id}`
+          : 'finish it with: foliopipe run, which loads it too',
+      facts: { run: id, state },
+    },
+  );
 }
 
 /** @throws ConfigError `LOAD_NEEDS_CSV`, `OUTPUT_MISSING`, `OUTPUT_CHANGED`. */

@@ -179,7 +179,7 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
       deferred: { error: undefined },
       uploads,
       join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
-      given: { rows: undefined },
+      given: { rows: undefined, isTaking: false },
       work: { written: undefined },
       progress: { tell, percentages },
       clock,

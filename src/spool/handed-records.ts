@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { FoliopipeError, SourceError } from '../errors.js';
+import { abortable } from '../streams/abortable.js';
 import { type Spool, writeCopy } from './spool-folder.js';
 import { type NextObject, writeObjects } from './write-objects.js';
 
@@ -48,7 +49,7 @@ export class HandedRecords {
     if (this.#copied?.folder === folder) return this.#copied;
     const items = openItems(this.#records);
     try {
-      const first = await items.next();
+      const first = await abortable(asIterable(items.next), spool.signal)[Symbol.asyncIterator]().next();
       if (first.done) throw nothing();
       const isBytes = typeof first.value === 'string' || first.value instanceof Uint8Array;
       const next = startingWith(first, items.next);
@@ -101,6 +102,10 @@ function openItems(records: SourceRecords): Items {
       }
     },
   };
+}
+
+function asIterable(next: NextObject): AsyncIterable<unknown> {
+  return { [Symbol.asyncIterator]: () => ({ next: async () => next() }) };
 }
 
 function failed(cause: unknown): never {

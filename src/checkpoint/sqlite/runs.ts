@@ -114,7 +114,7 @@ export function runReads(
         WHEN number IS NOT NULL THEN 2
         ELSE 3
       END,
-      coalesce(number, finished_at) DESC,
+      CASE state WHEN 'done' THEN coalesce(number, finished_at) WHEN 'withheld' THEN finished_at END DESC,
       rowid DESC
     LIMIT 1`);
   const done = db.prepare<[string, string, string], RunRow>(`

@@ -66,6 +66,7 @@ function runFields(run: Run) {
     skipped: source.blank ?? 0,
     exitCode: exitCodeOf(run),
     publication: publication?.number ?? null,
+    confirmed: run.confirmed !== null,
     createdAt: new Date(createdAt).toISOString(),
     finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),
     counts: (publication ?? confirmed ?? withheld)?.counts ?? null,

@@ -36,7 +36,7 @@ export async function loadElsewhere(
       submitChunks(run, (chunk) => refetchParts(run, chunk)),
       trackFolios(run),
       downloadParts(run),
-      mergeResults(run, (chunk) => refetchParts(run, chunk)),
+      mergeResults(run, (chunk) => refetchParts(run, chunk), { fromFirst: true }),
       (rows: AsyncIterable<MergedStretch>) => pipeline(rows, warehouse),
     );
     await checkAllDownloaded(run);

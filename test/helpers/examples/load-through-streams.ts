@@ -43,7 +43,7 @@ export async function loadThroughStreams(
       Duplex.from(trackFolios(run)),
       watch,
       Duplex.from(downloadParts(run)),
-      Duplex.from(mergeResults(run, (chunk) => refetchParts(run, chunk))),
+      Duplex.from(mergeResults(run, (chunk) => refetchParts(run, chunk), { fromFirst: true })),
       bytesOf,
       createGzip(),
       target,

@@ -49,7 +49,7 @@ function head(job: Job): string {
   const { token, url } = job.service;
   return `
 import { writeFileSync } from 'node:fs';
-import { enrich, parseConfig, FoliopipeError, RefusedError } from ${JSON.stringify(library)};
+import { enrich, enrichedRecords, openRun, parseConfig, FoliopipeError, RefusedError } from ${JSON.stringify(library)};
 const { env } = process;
 const read = [];
 process.env = new Proxy(env, {
@@ -153,6 +153,25 @@ answer({ caught, isRefused: refused instanceof RefusedError });`,
         ],
       });
     });
+  });
+
+  it('may leave the rows of a run early, also without closing it, and ends by itself', async () => {
+    await withJob(
+      { behaviour: { finishedAtPoll: ({ chunk }) => (chunk > 1 ? Infinity : 1) } },
+      async (job) => {
+        const ended = await runProgram(
+          job,
+          `
+const run = await openRun(configOf('day', 'out/enriched.csv', { poll: { first: '5ms', max: '1h' } }));
+for await (const row of enrichedRecords(run)) {
+  answer({ first: row.prediction_status !== undefined });
+  break;
+}`,
+        );
+        expect(ended).toMatchObject({ code: 0, signal: null, output: '' });
+        expect(ended.answer).toEqual({ first: true, read: [] });
+      },
+    );
   });
 
   it('may stop a run that waits, and ends by itself', async () => {

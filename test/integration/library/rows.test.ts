@@ -1,7 +1,7 @@
 /** Rows in and rows out: records that a program hands in, rows that it takes as they come, and the confirmation that it has them. */
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
@@ -23,15 +23,19 @@ import {
   withRun,
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
+import { predictedAnswer } from '../../fake-service/parts.js';
+import { enrichInto, enrichThrough } from '../../helpers/examples/rows-in-rows-out.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
+import { withSpooledJob } from '../../helpers/jobs/spooled-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 type Row = Record<string, string>;
 
 const text = sourceText(60);
 const records = parse(text, { columns: true }) as Row[];
 /** The rows of the output of some records, as objects. */
-const rowsOf = (some: readonly Row[]) =>
+const rowsOf = (some: readonly Row[]): Row[] =>
   some.map((row) => {
     const { status, code, error, added } = predictedEnrichment(row);
     const { naics_code = '', naics_title = '', confidence = '' } = added;
@@ -165,8 +169,12 @@ describe('records that are handed in', () => {
       const reason = new Error('enough');
       const controller = new AbortController();
       setTimeout(() => controller.abort(reason), 20);
-      const running = enrich(job.config(), { records: endless(), signal: controller.signal });
-      await expect(running).rejects.toMatchObject({ code: 'INTERRUPTED', cause: reason });
+      await expect(
+        enrich(job.config(), { records: endless(), signal: controller.signal }),
+      ).rejects.toMatchObject({ code: 'INTERRUPTED', cause: reason });
+      const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
+      const waiting = enrich(job.config(), { records: silent, signal: AbortSignal.timeout(20) });
+      await expect(waiting).rejects.toThrow();
       expect([closed, await spooled(job)]).toEqual([['closed'], []]);
     }));
 
@@ -230,7 +238,9 @@ describe('rows out', () => {
       async (job) => {
         await withRun(job.config(), { records }, async (run) => {
           const rows = enrichedRecords(run);
-          for (let i = 0; i < 10; i++) expect((await rows.next()).value).toEqual(expected[i]);
+          await rows.next();
+          await expect(all(enrichedRecords(run))).rejects.toMatchObject({ code: 'ROWS_TAKEN' });
+          for (let i = 1; i < 10; i++) expect((await rows.next()).value).toEqual(expected[i]);
           await rows.return();
         });
         expect(job.service.mostOpen).toBeLessThanOrEqual(4);
@@ -271,6 +281,27 @@ describe('rows out', () => {
       expect(rows.map(({ Business }) => Business)).toEqual(records.map(({ Business }) => Business));
       expect(summary).toMatchObject({ state: 'done', confirmed: true });
     }));
+
+  it('have all columns from the first one on, when the service adds some in the middle of a run', () =>
+    withRecords(
+      async (job) => {
+        const { rows, summary } = await take(job.config({ result: { onChange: 'add' } }), { records });
+        const surprises = rows.map((row) => row.prediction_surprise);
+        const wanted = expected.map(({ prediction_status: status }, at) =>
+          status === 'SUCCESSFUL' && at >= 30 ? 'boo' : '',
+        );
+        expect(surprises).toEqual(wanted);
+        expect(summary.columns).toContain('surprise');
+      },
+      {
+        answer: (record) => {
+          const { status, added } = predictedAnswer(record);
+          const surprise =
+            status === 'SUCCESSFUL' && Number(record.record_id) > 30 ? { surprise: 'boo' } : {};
+          return { status, added: { ...added, ...surprise } };
+        },
+      },
+    ));
 
   it('are all rows of a run that enrich had begun to write', () =>
     withRecords(async (job) => {
@@ -314,7 +345,8 @@ describe('confirm', () => {
         });
         await all(enrichedRecords(run));
         const summary = await run.confirm();
-        expect(await run.confirm()).toEqual(summary);
+        const { state, finishedAt, counts } = summary;
+        expect(await run.confirm()).toMatchObject({ run: run.id, state, finishedAt, counts });
       });
     }));
 
@@ -353,6 +385,19 @@ describe('confirm', () => {
       expect(await job.enrich(reuse, { records })).toMatchObject({ found: 'done', published: true });
     }));
 
+  it('is what the command line shows of the run', () =>
+    withSpooledJob({ path: '-' }, async (job) => {
+      const { summary } = await take(job.config(handed), { records });
+      const say = async (...args: string[]) =>
+        (await callMain([...args, '-c', job.file], { cwd: job.folder })).stdout;
+      expect(await say('runs')).toMatch(new RegExp(`${summary.run} .* exit 0 +no output, confirmed`));
+      const status = await say('status');
+      expect(status).toMatch(
+        /output {4}none: a program took the rows and confirmed them; to write a file: foliopipe publish/,
+      );
+      expect(status).toContain('source: records, copied');
+    }));
+
   it('ends a chain of one’s own too', () =>
     withRecords(async (job) => {
       await withRun(job.config(), { records }, async (run) => {
@@ -361,4 +406,41 @@ describe('confirm', () => {
         expect(await run.confirm()).toMatchObject({ state: 'done' });
       });
     }));
+});
+
+describe('the examples of docs/embedding.md', () => {
+  it('save the rows of a cursor', () =>
+    withRecords(async (job) => {
+      const saved: object[] = [];
+      const summary = await enrichInto(job.config(), slowly(records), async (row) => void saved.push(row));
+      expect(summary).toMatchObject({ confirmed: true, exitCode: 0 });
+      expect(saved).toEqual(
+        expected.map(({ Business, prediction_status, prediction_confidence }) => ({
+          Business,
+          prediction_status,
+          prediction_confidence: prediction_confidence === '' ? null : Number(prediction_confidence),
+        })),
+      );
+    }));
+
+  it('enrich a stream into another', () =>
+    withRecords(async (job) => {
+      const target = new PassThrough();
+      const [summary, csv] = await Promise.all([
+        enrichThrough(job.config(), Readable.from([text]), target),
+        all<Buffer>(target),
+      ]);
+      expect(summary.confirmed).toBe(true);
+      expect(parse(Buffer.concat(csv), { columns: true })).toEqual(expected);
+    }));
+
+  it('stand there word for word', async () => {
+    const docs = await readFile(new URL('../../../docs/embedding.md', import.meta.url), 'utf8');
+    const file = new URL('../../helpers/examples/rows-in-rows-out.ts', import.meta.url);
+    const example = await readFile(file, 'utf8');
+    const shown = example
+      .slice(example.indexOf('\n') + 1)
+      .replace("'../../../pipelines/index.js'", "'foliopipe'");
+    expect(docs).toContain(`\`\`\`ts\n${shown}\`\`\``);
+  });
 });
