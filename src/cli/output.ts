@@ -130,6 +130,11 @@ function jsonLine(type: LineType, fields: object): string {
   return `${safeJson({ type, ...fields })}\n`;
 }
 
+/** Standard input as a terminal, on which a person answers questions. */
+export function terminalInput(): NodeJS.ReadStream {
+  return process.stdin;
+}
+
 /** Standard input as the source of a run. The process's stream is not touched before its first piece is wanted. */
 export const standardInput: InputStream = {
   get isTTY() {

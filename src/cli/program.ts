@@ -24,6 +24,12 @@ export interface Row {
 /** In the order in which people need them. Most are one file in `commands/`. */
 export const rows: readonly Row[] = [
   {
+    name: 'init',
+    usage: '[options] [csv]',
+    description: 'look at a CSV and write a first config for it; asks on a terminal',
+    load: async () => (await import('./commands/init.js')).addInit,
+  },
+  {
     name: 'run',
     usage: '[options] [file]',
     description: 'enrich the source: begin a run, or continue an interrupted one',
@@ -142,13 +148,6 @@ export const rows: readonly Row[] = [
       'the local prediction service: same interface, real predictions by a lexical baseline, no cost',
     load: async () => (await import('./commands/serve.js')).addServe,
   },
-  {
-    name: 'init',
-    usage: '[options]',
-    description: 'write a first config (not available in this release)',
-    hidden: true,
-    load: async () => addUnavailable,
-  },
 ];
 
 /**
@@ -193,18 +192,7 @@ Exit codes:
   10 still processing (collect --no-wait)    11 another run holds the lock    130, 143 interrupted, resumable
 
 First steps:
+  foliopipe init businesses.csv      a first config, from a look at the file
   foliopipe plan -c nightly.yaml     what would be sent, without the network
   foliopipe check -c nightly.yaml    whether service, token and folders are ready, without paying
   foliopipe run -c nightly.yaml      the job; after an interruption the same command goes on`;
-
-/** Rejects a documented command that this release does not have, so that it is never ignored. */
-function addUnavailable(command: Command): void {
-  command
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(() => {
-      throw new ConfigError('NOT_YET', `foliopipe ${command.name()}: ${command.description()}`, {
-        hint: 'see the commands with: foliopipe --help',
-      });
-    });
-}

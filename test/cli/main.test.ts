@@ -48,7 +48,6 @@ it.each([
   [['frobnicate'], /unknown command 'frobnicate'/],
   [[], /no command was given/],
   [['report', 'some-run', '--any'], /foliopipe report: .*not available in this release/],
-  [['init'], /foliopipe init: .*not available in this release/],
   [['retry'], /missing required argument 'run'/],
   [['adopt', 'folio', '--chunk', '1'], /--run/],
   [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
