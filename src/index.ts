@@ -30,6 +30,7 @@ export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
+export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export { withOutputPath } from './config/output-path.js';
 export { isS3 } from './config/s3-address.js';

@@ -114,7 +114,7 @@ function isReaderGone(code: string, isTTY: boolean): boolean {
 }
 
 /** The types of lines with `--json`: one object a line on stdout; the last line is a `summary`. */
-type LineType = 'progress' | 'run' | 'check' | 'segment' | 'summary';
+type LineType = 'progress' | 'run' | 'check' | 'segment' | 'key' | 'summary';
 
 /** Writes a line without waiting for the reader, because the work goes on without one. */
 export function writeJson(type: LineType, fields: object): void {

@@ -142,6 +142,12 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/check.js')).addCheck,
   },
   {
+    name: 'config',
+    usage: '[options] [command]',
+    description: 'show every key of the config with its value, and where it comes from',
+    load: async () => (await import('./commands/config.js')).addConfig,
+  },
+  {
     name: 'serve',
     usage: '[options]',
     description:

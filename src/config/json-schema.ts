@@ -27,7 +27,7 @@ export function configJsonSchema(example: string): object {
 
 /** The schema of a key and of all keys in it. Nothing is required: another file, a variable or a flag may give it. */
 function withTexts(schema: Tree, key: Key, explained: ReadonlyMap<string, string>, defaults: unknown): Tree {
-  const { required: _, default: __, $schema: ___, ...rest } = schema;
+  const { required: _, default: ownDefault, $schema: __, ...rest } = schema;
   const inner = mapOf(rest);
   const properties = isMap(inner?.properties) ? inner.properties : undefined;
   if (inner !== undefined && properties !== undefined) {
@@ -43,11 +43,13 @@ function withTexts(schema: Tree, key: Key, explained: ReadonlyMap<string, string
   }
   const text = explained.get(key.join('.'));
   const expected = `Takes ${expectedAt(key)}.`;
-  const hasDefault = defaults !== undefined && !JSON.stringify(defaults).includes('${');
+  // The example has some keys in comments alone. No default of these is written otherwise than it is read.
+  const value = defaults === undefined ? ownDefault : defaults;
+  const hasDefault = value !== undefined && !JSON.stringify(value).includes('${');
   return {
     ...orVariable(rest),
     description: text === undefined ? expected : `${text}\n\n${expected}`,
-    ...(hasDefault && !isGiven(key) && { default: defaults }),
+    ...(hasDefault && !isGiven(key) && { default: value }),
   };
 }
 
