@@ -38,6 +38,19 @@ describe('a command', () => {
     expect(term.replace('[command] ', '')).toBe(`${name} ${usage}`);
   });
 
+  it.each(shown)('$name has examples, with flags that it knows', async ({ name, examples = [] }) => {
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const [word, second, ...words] = example.match(/"[^"]*"|'[^']*'|\S+/g)!;
+      expect(word).toBe(name);
+      const command = (await program(name)).commands.find((one) => one.name() === name)!;
+      const own = command.commands.find((one) => one.name() === second) ?? command;
+      const flags = [second ?? '', ...words].filter((one) => one.startsWith('-'));
+      const known = [...own.options, ...command.options].flatMap(({ short, long }) => [short, long]);
+      expect(known, example).toEqual(expect.arrayContaining(flags));
+    }
+  });
+
   it.each([[], ['--help'], ['--help', 'run'], ['help'], ['frobnicate', 'run'], ['help', 'frobnicate']])(
     'is not loaded by foliopipe %s %s',
     async (...words) => {

@@ -24,22 +24,14 @@ export function addConfig(config: Command, finish: Finish): void {
     )
     .argument('[file]', 'config file')
     .option('--origins', 'also where each value comes from');
-  withOutputOptions(withConfigOptions(command))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  foliopipe config show --origins -c nightly.yaml
-  foliopipe config show --json --set chunks.maxRecords=500`,
-    )
-    .action(async (file: string | undefined, options: Options) => {
-      const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
-      if (options.json) {
-        for (const { key, value = null, origin } of keys) await printJson('key', { key, value, origin });
-        await printJson('summary', { keys: keys.length, exitCode: 0 });
-      } else await print(tableOf(keys, options.origins === true));
-      finish(0);
-    });
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
+    if (options.json) {
+      for (const { key, value = null, origin } of keys) await printJson('key', { key, value, origin });
+      await printJson('summary', { keys: keys.length, exitCode: 0 });
+    } else await print(tableOf(keys, options.origins === true));
+    finish(0);
+  });
 }
 
 interface SchemaNode {

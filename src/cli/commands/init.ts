@@ -36,14 +36,6 @@ export function addInit(command: Command, finish: Finish): void {
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
     .option('--json', 'print what was found and written as JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  foliopipe init businesses.csv                        asks on a terminal, guesses without one
-  foliopipe init 'data/*.csv.gz' -c nightly.yaml --yes
-  foliopipe init export.csv --name "Legal Name" --address Street --state ST`,
-    )
     .action(async (csv: string | undefined, options: Options) => {
       const mayAsk = isInteractive() && !options.yes && !options.json;
       const write = (ask?: Ask) => untilStopped((signal) => writeConfig(csv, options, signal, ask));
