@@ -1,7 +1,6 @@
 /** The table of commands. Loads only the code of the called command. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { ConfigError } from '../errors.js';
 import type { Finish } from './common-options.js';
 import { stdout } from './output.js';
 
@@ -18,8 +17,6 @@ export interface Row {
   readonly description: string;
   /** Shown in the help of the command. */
   readonly examples?: readonly string[];
-  /** Not shown in the list of commands. */
-  readonly hidden?: true;
   readonly load: () => Promise<Add>;
 }
 
@@ -88,6 +85,7 @@ export const rows: readonly Row[] = [
     name: 'report',
     usage: '[options] [run] [file]',
     description: 'write an HTML page about a run: its timeline, failures, codes, and the nights before',
+    examples: ['report', 'report last --output night.html'],
     load: async () => (await import('./commands/report.js')).addReport,
   },
   {
@@ -207,8 +205,8 @@ export async function createProgram(argv: readonly string[], finish: Finish): Pr
     })
     .addHelpText('after', exitCodes);
   const named = namedCommand(argv);
-  for (const { name, usage, description, examples = [], hidden = false, load } of rows) {
-    const command = program.command(name, { hidden }).description(description);
+  for (const { name, usage, description, examples = [], load } of rows) {
+    const command = program.command(name).description(description);
     if (name === named) {
       (await load())(command, finish);
       if (examples.length > 0) command.addHelpText('after', examplesText(examples));

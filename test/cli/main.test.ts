@@ -47,7 +47,6 @@ it.each([
   [['run', 'missing.yaml'], /missing\.yaml/],
   [['frobnicate'], /unknown command 'frobnicate'/],
   [[], /no command was given/],
-  [['report', 'some-run', '--any'], /foliopipe report: .*not available in this release/],
   [['retry'], /missing required argument 'run'/],
   [['adopt', 'folio', '--chunk', '1'], /--run/],
   [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
