@@ -65,7 +65,6 @@ describe('with --json and a JSON log', () => {
     ['retry with a config file in the place of the run', ['retry', 'job.yaml'], 2, 'USAGE'],
     ['publish with a config file in the place of the run', ['publish', 'job.YML'], 2, 'USAGE'],
     ['a missing config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
-    ['an unavailable command', ['report', 'x'], 2, 'NOT_YET'],
     ['a missing state', ['runs', 'JOB'], 2, 'STATE_MISSING'],
     ['a missing source', ['plan', 'JOB', '--source', 'absent.csv'], 4, expect.stringMatching(/^SOURCE_/)],
   ])('%s gives a summary, and the log holds the error', async (_, args, exitCode, code) => {
