@@ -5,6 +5,7 @@ import { type LoadOptions, loadConfig, readLayers, settingValue } from './load-c
 import { DatabaseAddress, isDuckdbFile, isPostgres } from './load-section.js';
 import { isUnder, type Key, type Setting, type Tree, toTree } from './settings.js';
 
+/** A key of a config, as `explainConfig` gives it. */
 export interface ExplainedKey {
   /** Dotted, such as `chunks.maxRecords`. */
   readonly key: string;

@@ -6,6 +6,7 @@ import { findFiles } from '../source/source-files.js';
 import { parquetColumns } from '../spool/copy-parquet.js';
 import type { Dialect } from '../types.js';
 
+/** What is found at the beginning of a source. */
 export interface SourceLook {
   /** The files that the path names, in order; the first one is looked at. */
   readonly files: readonly string[];
@@ -18,6 +19,7 @@ export interface SourceLook {
   readonly records: readonly (readonly string[])[];
 }
 
+/** How a source is looked at. */
 export interface LookOptions extends Partial<Pick<SourceFormat, 'delimiter' | 'encoding'>> {
   /** How many records are read at most. */
   readonly records: number;
