@@ -30,6 +30,7 @@ export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
+export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export { withOutputPath } from './config/output-path.js';
 export { isS3 } from './config/s3-address.js';
@@ -153,6 +154,7 @@ export {
   loadPublication,
   openLoadTarget,
 } from './run/load-run.js';
+export { type LookOptions, lookAtSource, type SourceLook } from './run/look-at-source.js';
 export { checkKnown, namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open-run.js';
 export {

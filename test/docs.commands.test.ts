@@ -13,7 +13,7 @@ import { callMain } from './helpers/processes/call-main.js';
 import { serviceOptions, TOKEN } from './helpers/service/client.js';
 
 const root = join(import.meta.dirname, '..');
-const names = rows.filter(({ hidden }) => !hidden).map(({ name }) => name);
+const names = rows.map(({ name }) => name);
 const start = new RegExp(`^(?:[A-Z_]+=\\S+ )*(?:npx (?:--no-install )?)?foliopipe (?:${names.join('|')})\\b`);
 
 interface Typed {

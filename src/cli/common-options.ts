@@ -115,12 +115,21 @@ export async function readConfig(
   file?: string,
   needs: ServiceNeeds = 'service',
 ): Promise<Config> {
+  return loadConfig(layersOf(options, file, needs));
+}
+
+/** From where the config is loaded. @throws ConfigError `CONFIG_MISSING`. */
+export function layersOf(
+  options: CommonOptions,
+  file: string | undefined,
+  needs: ServiceNeeds,
+): Parameters<typeof loadConfig>[0] {
   const cwd = process.cwd();
   const named = [...(options.config ?? []), ...(file === undefined ? [] : [file])];
   const files = named.length > 0 ? named : existsSync(defaultFile) ? [defaultFile] : [];
   if (files.length === 0 && options.source === undefined) {
     throw new ConfigError('CONFIG_MISSING', `there is no ${defaultFile} here and no config file was named`, {
-      hint: 'name one with -c FILE; config/nightly.example.yaml shows every key',
+      hint: 'name one with -c FILE, or write a first one with: foliopipe init; config/nightly.example.yaml shows every key',
     });
   }
   const flags = [
@@ -134,7 +143,7 @@ export async function readConfig(
     value === undefined ? [] : [{ ...flag, value, baseDir: cwd }],
   );
   const ownFiles = options.logFile === undefined ? [] : [options.logFile];
-  return loadConfig({ files, env: process.env, overrides, cwd, needs, ownFiles });
+  return { files, env: process.env, overrides, cwd, needs, ownFiles };
 }
 
 /**

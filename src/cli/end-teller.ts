@@ -42,6 +42,8 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
     const reader = (await openCheckpointReader(config.stateDir).catch(() => undefined)) ?? null;
     try {
       const summary = facts.summary ?? (reader && run ? await summaryOf(config, reader, run) : null);
+      // A sample is no night.
+      if (summary?.sample != null) return;
       const thisProcess = measure.figures();
       const end = describeEnd(config, { ...facts, summary, thisProcess, run, began, ended: Date.now() });
       await tellEnd(config, end, { ...options, reader, logger });

@@ -114,7 +114,7 @@ function isReaderGone(code: string, isTTY: boolean): boolean {
 }
 
 /** The types of lines with `--json`: one object a line on stdout; the last line is a `summary`. */
-type LineType = 'progress' | 'run' | 'check' | 'segment' | 'summary';
+type LineType = 'progress' | 'run' | 'check' | 'segment' | 'key' | 'summary';
 
 /** Writes a line without waiting for the reader, because the work goes on without one. */
 export function writeJson(type: LineType, fields: object): void {
@@ -128,6 +128,11 @@ export async function printJson(type: LineType, fields: object): Promise<void> {
 
 function jsonLine(type: LineType, fields: object): string {
   return `${safeJson({ type, ...fields })}\n`;
+}
+
+/** Standard input as a terminal, on which a person answers questions. */
+export function terminalInput(): NodeJS.ReadStream {
+  return process.stdin;
 }
 
 /** Standard input as the source of a run. The process's stream is not touched before its first piece is wanted. */

@@ -1,7 +1,6 @@
 /** The table of commands. Loads only the code of the called command. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { ConfigError } from '../errors.js';
 import type { Finish } from './common-options.js';
 import { stdout } from './output.js';
 
@@ -16,23 +15,41 @@ export interface Row {
   /** Flags and arguments, as the list of commands shows them. */
   readonly usage: string;
   readonly description: string;
-  /** Not shown in the list of commands. */
-  readonly hidden?: true;
+  /** Shown in the help of the command. */
+  readonly examples?: readonly string[];
   readonly load: () => Promise<Add>;
 }
 
 /** In the order in which people need them. Most are one file in `commands/`. */
 export const rows: readonly Row[] = [
   {
+    name: 'init',
+    usage: '[options] [csv]',
+    description: 'look at a CSV and write a first config for it; asks on a terminal',
+    examples: [
+      'init businesses.csv',
+      "init 'data/*.csv.gz' -c nightly.yaml --yes",
+      'init export.csv --name "Legal Name" --address Street --state ST',
+    ],
+    load: async () => (await import('./commands/init.js')).addInit,
+  },
+  {
     name: 'run',
     usage: '[options] [file]',
     description: 'enrich the source: begin a run, or continue an interrupted one',
+    examples: [
+      'run',
+      'run -c nightly.yaml --deadline 06:00 --publish-partial',
+      'run --limit 100',
+      'run --rehearse drain-0310',
+    ],
     load: async () => (await import('./commands/run.js')).addRun,
   },
   {
     name: 'submit',
     usage: '[options] [file]',
     description: 'the first half of run: upload every chunk; waits only while too many folios are open',
+    examples: ['submit -c nightly.yaml', 'submit --wait-lock 10m'],
     load: async () => (await import('./commands/submit.js')).addSubmit,
   },
   {
@@ -40,30 +57,35 @@ export const rows: readonly Row[] = [
     usage: '[options] [file]',
     description:
       'the second half of run: wait for the folios, download their parts, publish; uploads nothing',
+    examples: ['collect', 'collect --no-wait'],
     load: async () => (await import('./commands/collect.js')).addCollect,
   },
   {
     name: 'plan',
     usage: '[options] [file]',
     description: 'check the whole source and show what a run would send and cost; asks no service',
+    examples: ['plan', 'plan --limit 100', 'plan --new --json'],
     load: async () => (await import('./commands/plan.js')).addPlan,
   },
   {
     name: 'status',
     usage: '[options] [file]',
     description: 'show the state of the newest run, also while another process works on it',
+    examples: ['status', 'status --run last --json'],
     load: async () => (await import('./commands/status.js')).addStatus,
   },
   {
     name: 'runs',
     usage: '[options] [file]',
     description: 'list the runs of this pipeline, newest first',
+    examples: ['runs', 'runs --all --json', 'runs prune --older-than 30d --dry-run'],
     load: async () => (await import('./commands/runs.js')).addRuns,
   },
   {
     name: 'report',
     usage: '[options] [run] [file]',
     description: 'write an HTML page about a run: its timeline, failures, codes, and the nights before',
+    examples: ['report', 'report last --output night.html'],
     load: async () => (await import('./commands/report.js')).addReport,
   },
   {
@@ -71,6 +93,7 @@ export const rows: readonly Row[] = [
     usage: '[options] <run> [file]',
     description:
       'write the output of a run again from the bought results; asks the service only for lost ones',
+    examples: ['publish last', 'publish 20261123T03 --output elsewhere.csv'],
     load: async () => (await import('./commands/publish.js')).addPublish,
   },
   {
@@ -78,36 +101,42 @@ export const rows: readonly Row[] = [
     usage: '[options] [run] [file]',
     description:
       'load the output of a run into the table of load.into, once; run and collect do it by themselves',
+    examples: ['load', 'load last --print snowflake'],
     load: async () => (await import('./commands/load.js')).addLoad,
   },
   {
     name: 'retry',
     usage: '[options] <run> [file]',
     description: 'send the failed records of a run again and publish the result; they are paid for again',
+    examples: ['retry last', 'retry 20261123T03 --by search'],
     load: async () => (await import('./commands/retry.js')).addRetry,
   },
   {
     name: 'adopt',
     usage: '[options] <folio> [file]',
     description: "bind a folio seen at the service's own console to a chunk that may have been accepted",
+    examples: ['adopt F8K2M1 --run last --chunk 7'],
     load: async () => (await import('./commands/adopt.js')).addAdopt,
   },
   {
     name: 'abandon',
     usage: '[options] [file]',
     description: 'give up a folio that is never finished, so that its run can end; adopt binds it again',
+    examples: ['abandon --run last --chunk 7'],
     load: async () => (await import('./commands/abandon.js')).addAbandon,
   },
   {
     name: 'recover',
     usage: '[options] [file]',
     description: 'rebuild a checkpoint that was lost, damaged or restored from an old copy; pays nothing',
+    examples: ['recover --dry-run', 'recover'],
     load: async () => (await import('./commands/recover.js')).addRecover,
   },
   {
     name: 'state',
     usage: '[options] [command]',
     description: 'back up the state while runs work on it, and restore it',
+    examples: ['state backup /backups/foliopipe', 'state restore /backups/foliopipe'],
     load: async () => (await import('./commands/state.js')).addState,
   },
   {
@@ -115,39 +144,44 @@ export const rows: readonly Row[] = [
     usage: '[options] [command]',
     description:
       'show, prune, forget or import the answers that later runs take instead of buying them again',
+    examples: ['reuse show', 'reuse forget --older-than 90d', 'reuse import old.csv --paid-at 2026-10-31'],
     load: async () => (await import('./commands/reuse.js')).addReuse,
   },
   {
     name: 'ledger',
     usage: '[options] [file]',
     description: 'list all uploads and searches that were, or may have been, paid for, with their sum',
+    examples: ['ledger --month 2026-11', 'ledger --all --csv'],
     load: async () => (await import('./commands/ledger.js')).addLedger,
   },
   {
     name: 'search',
     usage: '[options] [file]',
     description: 'search for one business; it is paid for as one record, and in ledger and budget',
+    examples: ['search --name "Bitterroot Dental Clinic" --state MT'],
     load: async () => (await import('./commands/search.js')).addSearch,
   },
   {
     name: 'check',
     usage: '[options] [file]',
     description: 'check config, folders, source and service without paying; exit 0 when all is well',
+    examples: ['check', 'check -c nightly.yaml --json'],
     load: async () => (await import('./commands/check.js')).addCheck,
+  },
+  {
+    name: 'config',
+    usage: '[options] [command]',
+    description: 'show every key of the config with its value, and where it comes from',
+    examples: ['config show --origins -c nightly.yaml', 'config show --json --set chunks.maxRecords=500'],
+    load: async () => (await import('./commands/config.js')).addConfig,
   },
   {
     name: 'serve',
     usage: '[options]',
     description:
       'the local prediction service: same interface, real predictions by a lexical baseline, no cost',
+    examples: ['serve --port 8787 --token demo', 'serve --predictor hash --records-per-second 500'],
     load: async () => (await import('./commands/serve.js')).addServe,
-  },
-  {
-    name: 'init',
-    usage: '[options]',
-    description: 'write a first config (not available in this release)',
-    hidden: true,
-    load: async () => addUnavailable,
   },
 ];
 
@@ -171,12 +205,18 @@ export async function createProgram(argv: readonly string[], finish: Finish): Pr
     })
     .addHelpText('after', exitCodes);
   const named = namedCommand(argv);
-  for (const { name, usage, description, hidden = false, load } of rows) {
-    const command = program.command(name, { hidden }).description(description);
-    if (name === named) (await load())(command, finish);
-    else command.usage(usage);
+  for (const { name, usage, description, examples = [], load } of rows) {
+    const command = program.command(name).description(description);
+    if (name === named) {
+      (await load())(command, finish);
+      if (examples.length > 0) command.addHelpText('after', examplesText(examples));
+    } else command.usage(usage);
   }
   return program;
+}
+
+function examplesText(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  foliopipe ${example}`).join('\n')}`;
 }
 
 /** The word that commander takes for the command: the first one, or the one after `help`. */
@@ -193,18 +233,7 @@ Exit codes:
   10 still processing (collect --no-wait)    11 another run holds the lock    130, 143 interrupted, resumable
 
 First steps:
+  foliopipe init businesses.csv      a first config, from a look at the file
   foliopipe plan -c nightly.yaml     what would be sent, without the network
   foliopipe check -c nightly.yaml    whether service, token and folders are ready, without paying
   foliopipe run -c nightly.yaml      the job; after an interruption the same command goes on`;
-
-/** Rejects a documented command that this release does not have, so that it is never ignored. */
-function addUnavailable(command: Command): void {
-  command
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(() => {
-      throw new ConfigError('NOT_YET', `foliopipe ${command.name()}: ${command.description()}`, {
-        hint: 'see the commands with: foliopipe --help',
-      });
-    });
-}

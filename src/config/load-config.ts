@@ -49,14 +49,39 @@ export async function loadConfig({
   ownFiles = [],
 }: LoadOptions): Promise<Config> {
   const problems = new Problems();
-  const fromFiles = files.map((file) => readSettings(file, cwd, problems));
-  problems.throwIfAny();
-  const layers = [...fromFiles, environmentSettings(env, cwd, problems), flagSettings(overrides, problems)];
-  const settings = joinLayers(layers, env);
+  const settings = layersOf({ files, env, overrides, cwd }, problems);
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
   const config = resolveConfig(withStandIns(settings, needs, env), env, baseDir, problems);
   const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
   return { ...config, ownFiles: [...read, ...tokenFiles(settings, env, baseDir)] };
+}
+
+/** The settings of files, environment and flags; later ones win. @throws ConfigError when a file cannot be read. */
+function layersOf(
+  { files, env, overrides, cwd }: Pick<LoadOptions, 'files' | 'env' | 'overrides' | 'cwd'>,
+  problems: Problems,
+): readonly Setting[] {
+  const fromFiles = files.map((file) => readSettings(file, cwd, problems));
+  problems.throwIfAny();
+  const layers = [...fromFiles, environmentSettings(env, cwd, problems), flagSettings(overrides, problems)];
+  return joinLayers(layers, env);
+}
+
+/**
+ * The settings of a valid config that count, as they are written.
+ * @throws ConfigError when a file cannot be read.
+ */
+export function readLayers({ files, env, overrides, cwd }: LoadOptions) {
+  const problems = new Problems();
+  const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
+  const settings = layersOf({ files, env, overrides, cwd }, problems);
+  return { written: countingSettings(settings, env, baseDir, problems), env, baseDir };
+}
+
+/** The value of a setting: variables are replaced, and a path is absolute. */
+export function settingValue(setting: Setting, env: Environment, baseDir: string): unknown {
+  const value = withVariables(setting, env, () => undefined);
+  return absolutePath(setting.key, value, setting.origin?.baseDir ?? baseDir);
 }
 
 /**
@@ -106,12 +131,7 @@ function resolveConfig(
   baseDir: string,
   problems: Problems,
 ): Omit<Config, 'ownFiles'> {
-  const stateDir: Setting = { key: ['stateDir'], value: '.foliopipe', origin: undefined };
-  const usable = [stateDir, ...settings].filter((setting) => isUsable(setting, problems));
-  const effective = effectiveSettings(withoutNulled(usable.map(emptied))).filter(
-    (setting, at, all) => !isFilled(setting, all.slice(at + 1)),
-  );
-  const written = withoutUnused(withToken(effective, env, baseDir), env);
+  const written = countingSettings(settings, env, baseDir, problems);
   const originOf = (key: Key) =>
     (settingAt(written, key) ?? written.findLast((setting) => isUnder(setting.key, key)))?.origin?.label;
   const onProblem = (key: Key, text: string) => problems.add(key.join('.'), text, originOf(key));
@@ -137,6 +157,21 @@ function resolveConfig(
     load,
     report,
   };
+}
+
+/** The settings that are not replaced, taken back or unused. */
+function countingSettings(
+  settings: readonly Setting[],
+  env: Environment,
+  baseDir: string,
+  problems: Problems,
+): readonly Setting[] {
+  const stateDir: Setting = { key: ['stateDir'], value: '.foliopipe', origin: undefined };
+  const usable = [stateDir, ...settings].filter((setting) => isUsable(setting, problems));
+  const effective = effectiveSettings(withoutNulled(usable.map(emptied))).filter(
+    (setting, at, all) => !isFilled(setting, all.slice(at + 1)),
+  );
+  return withoutUnused(withToken(effective, env, baseDir), env);
 }
 
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */

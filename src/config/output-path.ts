@@ -75,11 +75,12 @@ export function withLimit(config: Config, limit: number | undefined): Config {
       hint: 'such as: foliopipe run --limit 100',
     });
   }
-  const { output, failures } = config;
+  const { output, failures, report } = config;
   const path = samplePath(output.path);
   return {
     ...config,
     load: null,
+    report: { ...report, html: null },
     failures: { ...failures, onExceeded: 'publish' },
     output: { ...output, path, delta: false, drift: false, maxFileBytes: null, types: {} },
   };

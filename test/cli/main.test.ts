@@ -47,7 +47,6 @@ it.each([
   [['run', 'missing.yaml'], /missing\.yaml/],
   [['frobnicate'], /unknown command 'frobnicate'/],
   [[], /no command was given/],
-  [['init'], /foliopipe init: .*not available in this release/],
   [['retry'], /missing required argument 'run'/],
   [['adopt', 'folio', '--chunk', '1'], /--run/],
   [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
@@ -66,7 +65,6 @@ describe('with --json and a JSON log', () => {
     ['retry with a config file in the place of the run', ['retry', 'job.yaml'], 2, 'USAGE'],
     ['publish with a config file in the place of the run', ['publish', 'job.YML'], 2, 'USAGE'],
     ['a missing config', ['status', 'missing.yaml'], 2, 'CONFIG_UNREADABLE'],
-    ['an unavailable command', ['init', 'x'], 2, 'NOT_YET'],
     ['a missing state', ['runs', 'JOB'], 2, 'STATE_MISSING'],
     ['a missing source', ['plan', 'JOB', '--source', 'absent.csv'], 4, expect.stringMatching(/^SOURCE_/)],
   ])('%s gives a summary, and the log holds the error', async (_, args, exitCode, code) => {

@@ -18,9 +18,7 @@ async function loaded(...words: string[]): Promise<string[]> {
 }
 
 describe('a command', () => {
-  const shown = rows.filter(({ hidden }) => !hidden);
-
-  it.each(shown)('$name is loaded when it is called, and no other command is', async ({ name }) => {
+  it.each(rows)('$name is loaded when it is called, and no other command is', async ({ name }) => {
     const ways = [
       [name, '--bogus'],
       [name, 'run'],
@@ -31,11 +29,24 @@ describe('a command', () => {
     for (const words of ways) expect(await loaded(...words), words.join(' ')).toEqual([name]);
   });
 
-  it.each(shown)('$name takes what the list of commands says', async ({ name, usage }) => {
+  it.each(rows)('$name takes what the list of commands says', async ({ name, usage }) => {
     const { commands } = await program(name);
     const whole = commands.find((command) => command.name() === name)!;
     const term = whole.commands.length > 0 ? `${name} ${whole.usage()}` : new Help().subcommandTerm(whole);
     expect(term.replace('[command] ', '')).toBe(`${name} ${usage}`);
+  });
+
+  it.each(rows)('$name has examples, with flags that it knows', async ({ name, examples = [] }) => {
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const [word, second, ...words] = example.match(/"[^"]*"|'[^']*'|\S+/g)!;
+      expect(word).toBe(name);
+      const command = (await program(name)).commands.find((one) => one.name() === name)!;
+      const own = command.commands.find((one) => one.name() === second) ?? command;
+      const flags = [second ?? '', ...words].filter((one) => one.startsWith('-'));
+      const known = [...own.options, ...command.options].flatMap(({ short, long }) => [short, long]);
+      expect(known, example).toEqual(expect.arrayContaining(flags));
+    }
   });
 
   it.each([[], ['--help'], ['--help', 'run'], ['help'], ['frobnicate', 'run'], ['help', 'frobnicate']])(
@@ -44,16 +55,6 @@ describe('a command', () => {
       expect(await loaded(...words)).toEqual([]);
     },
   );
-
-  it.each(rows.filter(({ hidden }) => hidden))('$name, hidden, is refused by name', async ({ name }) => {
-    const listed = (await program()).helpInformation();
-    expect(listed).not.toMatch(new RegExp(`^ +${name}\\b`, 'm'));
-    const words = [name, 'some-run', '--flag'];
-    await expect((await program(...words)).parseAsync(words, { from: 'user' })).rejects.toMatchObject({
-      code: 'NOT_YET',
-      message: expect.stringContaining(`foliopipe ${name}: `),
-    });
-  });
 });
 
 describe('the start', () => {

@@ -17,7 +17,9 @@ interface StoredNight {
 export function historyReads(db: StateDatabase): Pick<CheckpointReader, 'nights' | 'chunkTimes'> {
   const nights = db.prepare<[string, number], StoredNight>(`
     SELECT number AS publication, run, night FROM publications
-    WHERE pipeline = ? AND night IS NOT NULL ORDER BY number DESC LIMIT ? + 0`);
+    WHERE pipeline = ? AND night IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL)
+    ORDER BY number DESC LIMIT ? + 0`);
   // A dropped attempt has sent nothing: it is a part of the wait.
   const times = db.prepare<[string, number, number], StoredTimes>(`
     SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS cutAt,

@@ -76,7 +76,7 @@ function addForget(reuse: Command, finish: Finish): void {
     .command('forget')
     .description('give up stored answers, so that their records are bought again; asks nothing')
     .argument('[file]', 'config file')
-    .option('--run <run>', 'the answers of a run or an import: an id, or the beginning of one')
+    .option('--run <run>', 'the answers of a run or an import: an id, the beginning of one, or last')
     .option(
       '--key <value>',
       'the answer of one record of the source, by the value of source.key; of several columns: a line of CSV; repeatable',

@@ -51,7 +51,8 @@ export async function forgetAnswers(
   what: ForgetWhat,
 ): Promise<Forgotten> {
   const all = await checkpoint.segments();
-  const run = 'run' in what ? beginningWith(what.run, [...new Set(all.map((one) => one.run))]) : undefined;
+  const ids = [...new Set(all.map((one) => one.run))];
+  const run = 'run' in what ? beginningWith(await idOf(what.run, checkpoint, config), ids) : undefined;
   const chosen = all.filter((segment) =>
     'run' in what ? segment.run === run : isMeant(segment, what, config),
   );
@@ -72,6 +73,15 @@ export async function forgetAnswers(
     successful: segments.reduce((sum, one) => sum + one.successful, 0),
     failed: segments.reduce((sum, one) => sum + one.failed, 0),
   };
+}
+
+/** The id of the last run, if that is named; else the name. */
+async function idOf(
+  name: string,
+  checkpoint: Pick<ForgetContext['checkpoint'], 'latestRun'>,
+  { pipeline }: Config,
+): Promise<string> {
+  return (name === 'last' && (await checkpoint.latestRun(pipeline))?.id) || name;
 }
 
 function isMeant(segment: Segment, what: ForgetWhat, config: Config): boolean {

@@ -81,8 +81,8 @@ export function memoryReads(memory: Memory) {
     nights: (pipeline: string, limit: number): Night[] =>
       [...(memory.published.get(pipeline) ?? [])]
         .reverse()
-        .flatMap(({ night, run, number }) =>
-          night === undefined ? [] : [{ ...night, run, publication: number }],
+        .flatMap(({ night, run, number, isSample }) =>
+          night === undefined || isSample ? [] : [{ ...night, run, publication: number }],
         )
         .slice(0, limit),
     lastLoad: (run: string): RecordedLoad | undefined => memory.loads.get(run),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
 import { loadConfig } from '../../../pipelines/index.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -30,7 +31,9 @@ function block(language: string, text: string): string {
 beforeAll(async () => {
   const names = ['README.md', 'docs/local-service.md', 'docs/embedding.md'];
   pages = (await Promise.all(names.map((name) => readFile(new URL(name, root), 'utf8')))).join('\n');
-  const [, npx, command, ...args] = /^(npx) (foliopipe) (serve .*)\n$/.exec(block('sh', 'foliopipe serve'))!;
+  const commands = [...pages.matchAll(/```sh\n(npx) (foliopipe) (serve .*)\n```/g)];
+  expect(new Set(commands.map(([, ...words]) => words.join(' ')))).toHaveLength(1);
+  const [, npx, command, ...args] = commands[0]!;
   expect([npx, command]).toEqual(['npx', 'foliopipe']);
   const typed = args[0]!.replace('8787', '0').split(' ');
   serve = spawnCli([...typed, '--data', join(await folder(), 'service')]);
@@ -95,10 +98,35 @@ describe('the curl commands', () => {
   });
 });
 
-describe('the smallest config', () => {
-  it('is complete', async () => {
+describe('your first real job', () => {
+  it('works as typed, from the first line to an enriched file', async () => {
+    const cwd = join(await folder(), 'first');
+    await mkdir(join(cwd, 'data'), { recursive: true });
+    await writeFile(join(cwd, 'data/businesses.csv'), await readFile(new URL('data/businesses.csv', root)));
+    const lines = block('sh', 'foliopipe init')
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(/ +#.*$/, '').replace('http://127.0.0.1:8787', address));
+    const [, name, value] = /^export (\w+)=(\w+)$/.exec(lines.shift()!)!;
+    for (const line of lines) {
+      const [npx, foliopipe, ...words] = line.split(' ');
+      expect([npx, foliopipe]).toEqual(['npx', 'foliopipe']);
+      const { code, stderr } = await callMain(words, { cwd, env: { [name!]: value! } });
+      expect(code, `${line}\n${stderr}`).toBe(0);
+    }
+    const output = join(cwd, 'out/businesses-enriched.csv');
+    const rows = parse(await readFile(output), { columns: true });
+    expect(rows).toHaveLength(1000);
+    expect(parse(await readFile(`${output}.sample.csv`), { columns: true })).toEqual(rows.slice(0, 100));
+    const written = parseYaml(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8'));
+    const shown = parseYaml(block('yaml', 'pipeline: businesses').replace('http://127.0.0.1:8787', address));
+    expect(written).toEqual(shown);
+  });
+
+  it('changes to another service by the values that the page names', async () => {
     const file = join(await folder(), 'smallest.yaml');
-    await writeFile(file, block('yaml', 'pipeline: nightly'));
+    const yaml = block('yaml', 'pipeline: businesses');
+    await writeFile(file, yaml.replace('http://127.0.0.1:8787', 'https://predictions.example.com'));
     const config = await loadConfig({
       files: [file],
       env: { FOLIOPIPE_TOKEN: 'secret' },
@@ -106,19 +134,19 @@ describe('the smallest config', () => {
       cwd: '/',
     });
     expect(config).toMatchObject({
-      pipeline: 'nightly',
+      pipeline: 'businesses',
       source: { path: join(await folder(), 'data/businesses.csv') },
       upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
       service: { embedded: false, baseUrl: 'https://predictions.example.com' },
-      output: { path: join(await folder(), 'out/enriched.csv') },
+      output: { path: join(await folder(), 'out/businesses-enriched.csv') },
     });
   });
 
-  it('runs against the local service with the lines beside its command', async () => {
+  it('takes the lines of docs/local-service.md', async () => {
     const cwd = join(await folder(), 'try');
     await mkdir(join(cwd, 'data'), { recursive: true });
     await writeFile(join(cwd, 'data/businesses.csv'), await readFile(new URL('data/businesses.csv', root)));
-    const own = block('yaml', 'pipeline: nightly').replace(/service:\n(?: .*\n)+/, '');
+    const own = block('yaml', 'pipeline: businesses').replace(/service:\n(?: .*\n)+/, '');
     const local = block('yaml', 'token: demo').replace('http://127.0.0.1:8787', address);
     await writeFile(join(cwd, 'foliopipe.yaml'), `${own}${local}poll: { first: 50ms, max: 100ms }\n`);
     expect(await callMain(['run'], { cwd })).toMatchObject({ code: 0 });
@@ -131,7 +159,7 @@ describe('the smallest config', () => {
       join(cwd, 'data/businesses.csv'),
       'BusinessName,Address,State\nBitterroot Dental Clinic,12 Main St,MT\nRed Rock Daycare,1 Oak Ave,MT\n',
     );
-    const yaml = block('yaml', 'pipeline: nightly').replace('https://predictions.example.com', address);
+    const yaml = block('yaml', 'pipeline: businesses').replace('http://127.0.0.1:8787', address);
     await writeFile(join(cwd, 'foliopipe.yaml'), `${yaml}poll: { first: 50ms, max: 100ms }\n`);
     const library = new URL('dist/bundle/index.js', root).href;
     const program = block('ts', 'enrich, FoliopipeError').replace("'foliopipe'", JSON.stringify(library));
@@ -143,8 +171,8 @@ describe('the smallest config', () => {
     const well = await run(process.execPath, ['program.mjs'], { cwd, env });
     expect(well.stderr).toBe('');
     expect(well.stdout).toContain('read: 2');
-    expect(well.stdout).toContain(join(cwd, 'out/enriched.csv'));
-    const rows = parse(await readFile(join(cwd, 'out/enriched.csv')), { columns: true });
+    expect(well.stdout).toContain(join(cwd, 'out/businesses-enriched.csv'));
+    const rows = parse(await readFile(join(cwd, 'out/businesses-enriched.csv')), { columns: true });
     expect(rows).toMatchObject([
       { BusinessName: 'Bitterroot Dental Clinic', prediction_status: 'SUCCESSFUL' },
       { BusinessName: 'Red Rock Daycare', prediction_status: 'SUCCESSFUL' },

@@ -241,6 +241,8 @@ describe('reuse forget', () => {
     expect(await sentBy(job)).toBe(RECORDS);
     const again = await callMain(['reuse', 'forget', job.config, '--run', 'R-unknown']);
     expect(again.stderr).toContain('[REUSE_RUN_UNKNOWN]');
+    await command('reuse', 'forget', job.config, '--run', 'last');
+    expect(await sentBy(job)).toBe(RECORDS);
   });
 
   it('--older-than: keeps what is younger', async () => {

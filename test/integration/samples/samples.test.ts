@@ -35,6 +35,15 @@ const runsOf = async (job: Job) => {
   }
 };
 
+const nightsOf = async (job: Job) => {
+  const reader = (await openCheckpointReader(job.config().stateDir))!;
+  try {
+    return await reader.nights('hostile', 10);
+  } finally {
+    await reader.close();
+  }
+};
+
 describe('a sample', () => {
   it('is its own run beside an unfinished night, and both have the same first rows', async () => {
     await withJob({}, async (job) => {
@@ -57,6 +66,7 @@ describe('a sample', () => {
       const rows = await readFile(sampleOf(job), 'utf8');
       expect((await job.output()).startsWith(rows)).toBe(true);
       expect(await job.published()).toContain('enriched.csv._SUCCESS');
+      expect((await nightsOf(job)).map(({ run }) => run)).toEqual([night.run]);
 
       expect(await job.enrich({}, { limit: 25 })).toMatchObject({ run: sample.run, found: 'done' });
       expect(await job.enrich({}, { limit: 1000 })).toMatchObject({ found: 'new', counts: { read: 60 } });

@@ -1,0 +1,67 @@
+/** `foliopipe config show`: every key of the config with its value, and where the value comes from. */
+import { createRequire } from 'node:module';
+import type { Command } from 'commander';
+import { type ExplainedKey, explainConfig } from '../../../pipelines/index.js';
+import { escapeUnprintable, safeJson } from '../../text.js';
+import {
+  type CommonOptions,
+  type Finish,
+  layersOf,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { print, printJson } from '../output.js';
+
+interface Options extends CommonOptions {
+  readonly origins?: boolean;
+}
+
+export function addConfig(config: Command, finish: Finish): void {
+  const command = config
+    .command('show')
+    .description(
+      'list every key with its value: of files, environment and flags, and defaults; secrets are masked',
+    )
+    .argument('[file]', 'config file')
+    .option('--origins', 'also where each value comes from');
+  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+    const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
+    if (options.json) {
+      for (const { key, value = null, origin } of keys) await printJson('key', { key, value, origin });
+      await printJson('summary', { keys: keys.length, exitCode: 0 });
+    } else await print(tableOf(keys, options.origins === true));
+    finish(0);
+  });
+}
+
+interface SchemaNode {
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly anyOf?: readonly SchemaNode[];
+}
+
+/** The default of a key as people write it, from the JSON Schema that the package ships. */
+function defaultOf(key: readonly string[]): unknown {
+  const schema = createRequire(import.meta.url)('foliopipe/schema.json') as SchemaNode;
+  const inner = (node: SchemaNode) =>
+    node.properties ?? node.anyOf?.find((way) => way.properties)?.properties;
+  return key.reduce<SchemaNode | undefined>((node, part) => node && inner(node)?.[part], schema)?.default;
+}
+
+const MOST = 60;
+
+/** Keys that nothing gives, and that have no default, are left out. */
+function tableOf(keys: readonly ExplainedKey[], hasOrigins: boolean): string {
+  const shown = keys.filter(({ value }) => value !== undefined);
+  const texts = shown.map(({ value }) =>
+    typeof value === 'string' ? escapeUnprintable(value) : safeJson(value),
+  );
+  const keyWidth = Math.max(...shown.map(({ key }) => key.length));
+  const width = Math.min(MOST, Math.max(...texts.map((text) => text.length)));
+  const lines = shown.map(({ key, origin }, at) => {
+    const value = texts[at]!;
+    const from = hasOrigins ? `  ${escapeUnprintable(origin ?? 'default')}` : '';
+    return `${key.padEnd(keyWidth)}  ${hasOrigins ? value.padEnd(width) : value}${from}`;
+  });
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,156 @@
+/** `foliopipe init`: looks at a CSV and writes a first config for it. */
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { ConfigError, type SourceLook } from '../../../pipelines/index.js';
+import type { Finish } from '../common-options.js';
+import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
+import { chooseColumns, choosePlaces, findSource, type InitFlags } from '../init/choose.js';
+import { configText, EDIT, type FirstConfig, pipelineName } from '../init/config-text.js';
+import type { Guesses } from '../init/guess-columns.js';
+import { foundLines, foundText, guessLines, look } from '../init/look.js';
+import { stderr, writeJson } from '../output.js';
+import { quoteForShell } from '../resume-command.js';
+import { untilStopped } from '../stop-signals.js';
+
+interface Options extends InitFlags {
+  readonly config?: readonly string[];
+  readonly force?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+export function addInit(command: Command, finish: Finish): void {
+  command
+    .argument('[csv]', 'the source: a CSV or Parquet file, or a pattern; by default the only one here')
+    .option('-c, --config <file>', 'the config to write (default: foliopipe.yaml)', (file) => [file])
+    .option('--force', 'replace a config that is there')
+    .option('--yes', 'ask nothing, take what is guessed')
+    .option('--name <column>', 'the column with the name of the business')
+    .option('--address <column>', 'the column with its address')
+    .option('--state <column>', 'the column with its state')
+    .option('--delimiter <character>', 'source.delimiter, if the detected one is wrong')
+    .option('--encoding <name>', 'source.encoding, if the detected one is wrong')
+    .option('--output <file>', 'output.path: the enriched CSV')
+    .option('--base-url <url>', "service.baseUrl: the service's address")
+    .option('--json', 'print what was found and written as JSON')
+    .action(async (csv: string | undefined, options: Options) => {
+      const mayAsk = isInteractive() && !options.yes && !options.json;
+      const write = (ask?: Ask) => untilStopped((signal) => writeConfig(csv, options, signal, ask));
+      finish(await (mayAsk ? withQuestions(write) : write()));
+    });
+}
+
+async function writeConfig(
+  csv: string | undefined,
+  options: Options,
+  signal: AbortSignal,
+  ask: Ask | undefined,
+): Promise<number> {
+  const file = options.config?.at(-1) ?? 'foliopipe.yaml';
+  if (existsSync(file) && !options.force) throw existsError(file);
+  const path = csv ?? (await findSource(ask));
+  const found = path === undefined ? undefined : await look(path, options, signal);
+  if (found !== undefined) stderr.write(foundLines(path!, found));
+  const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, ask);
+  if (found !== undefined && ask === undefined) stderr.write(guessLines(guesses));
+  const pipeline = pipelineName(path ?? '');
+  const places = await choosePlaces(pipeline, options, ask);
+  const config = configFor(file, path, found, guesses, pipeline, places, options);
+  await write(file, configText(config), options.force === true);
+  if (options.json) writeJson('summary', { ...summaryOf(file, config, guesses), exitCode: 0 });
+  stderr.write(nextText(file, config));
+  return 0;
+}
+
+function configFor(
+  file: string,
+  path: string | undefined,
+  found: SourceLook | undefined,
+  guesses: Guesses,
+  pipeline: string,
+  places: Pick<FirstConfig, 'baseUrl' | 'output'>,
+  flags: InitFlags,
+): FirstConfig {
+  const folder = dirname(resolve(file));
+  const fromConfig = (name: string) => {
+    if (isAbsolute(name) || /^\w+:\/\//.test(name) || folder === process.cwd()) return name;
+    const path = relative(folder, resolve(name)).replaceAll('\\', '/');
+    return name.endsWith('/') ? `${path}/` : path;
+  };
+  const columns = Object.fromEntries(Object.entries(guesses).map(([sent, { column }]) => [sent, column]));
+  return {
+    pipeline,
+    source: path === undefined ? 'data/businesses.csv' : fromConfig(path),
+    found: found && foundText(found),
+    delimiter: flags.delimiter,
+    encoding: flags.encoding,
+    columns: found === undefined ? { name: 'BusinessName', address: 'Address', state: 'State' } : columns,
+    baseUrl: places.baseUrl,
+    output: places.output === flags.output ? fromConfig(places.output) : places.output,
+    schema: schemaOf(folder),
+    isExample: found === undefined,
+  };
+}
+
+/** The schema of the installed package, if it is installed beside the config; else that of its registry. */
+function schemaOf(folder: string): string {
+  const installed = './node_modules/foliopipe/config/schema.json';
+  if (existsSync(join(folder, installed))) return installed;
+  const { version } = createRequire(import.meta.url)('foliopipe/package.json') as { version: string };
+  return `https://unpkg.com/foliopipe@${version}/config/schema.json`;
+}
+
+async function write(file: string, text: string, force: boolean): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw existsError(file);
+    throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: ${String(cause)}`, {
+      hint: 'name another file: foliopipe init -c FILE',
+      facts: { file },
+      cause,
+    });
+  }
+}
+
+function existsError(file: string): ConfigError {
+  return new ConfigError('CONFIG_EXISTS', `${file} is there already, and is not replaced`, {
+    hint: 'write another one: foliopipe init -c FILE; or replace it with --force',
+    facts: { file },
+  });
+}
+
+function summaryOf(file: string, { source, columns, baseUrl, isExample }: FirstConfig, guesses: Guesses) {
+  const missing = [...(baseUrl === undefined ? ['service.baseUrl'] : []), 'service.token'];
+  return { config: file, source, columns, guesses, isExample, missing };
+}
+
+/** What to type next. */
+function nextText(file: string, { baseUrl, isExample }: FirstConfig): string {
+  const flag = file === 'foliopipe.yaml' ? '' : ` -c ${quoteForShell(file)}`;
+  const trial = '--limit 100 --set service.embedded=true --set failures.tolerate=100%';
+  const steps: (readonly [string, string])[] = [
+    [`foliopipe plan${flag}`, 'checks the file; shows the first records as they are sent, and the cost'],
+    [`foliopipe run${flag} ${trial}`, 'tries 100 records with the local service, without an account'],
+    ...(baseUrl === undefined
+      ? [
+          [
+            'export FOLIOPIPE_BASE_URL=https://...',
+            'the address of the service; or write it into the config',
+          ] as const,
+        ]
+      : []),
+    ['export FOLIOPIPE_TOKEN=...', 'its token'],
+    [`foliopipe check${flag}`, 'asks service and token, and pays nothing'],
+    [`foliopipe run${flag} --limit 100`, 'a sample, to look at real answers'],
+    [`foliopipe run${flag}`, 'all of it; after an interruption the same command goes on'],
+  ];
+  const edit = isExample
+    ? `There is no CSV here, so source and columns in it are examples: replace what stands behind ${EDIT}\n`
+    : '';
+  const lines = steps.map(([command, what]) => `  ${command}\n      ${what}`);
+  return `wrote ${file}\n${edit}next:\n${lines.join('\n')}\n`;
+}

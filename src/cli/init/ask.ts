@@ -1,0 +1,62 @@
+/** Asks a person on the terminal, one question at a time. Nothing is written before the last answer. */
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
+import { InterruptedError, reworded } from '../../errors.js';
+import { escapeUnprintable } from '../../text.js';
+import { stderr, terminalInput } from '../output.js';
+
+export interface Question {
+  readonly text: string;
+  /** Taken for an empty answer; it is shown in brackets. */
+  readonly fallback: string;
+  /** What is wrong with an answer; undefined if nothing is. */
+  readonly problem?: (answer: string) => string | undefined;
+}
+
+/** Asks a question, again and again until its answer is good. */
+export type Ask = (question: Question) => Promise<string>;
+
+/** Whether there is somebody to ask. */
+export function isInteractive(): boolean {
+  return isatty(0) && stderr.isTTY;
+}
+
+/**
+ * Lets `use` ask.
+ * @throws InterruptedError after Ctrl-C or Ctrl-D, whatever `use` waits for.
+ */
+export async function withQuestions<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
+  const output = new Writable({
+    write: (text, _, done) => {
+      stderr.writeStyled(String(text));
+      done();
+    },
+  });
+  const lines = createInterface({ input: terminalInput(), output, terminal: true });
+  const gone = new AbortController();
+  lines.once('SIGINT', () => gone.abort());
+  lines.once('close', () => gone.abort());
+  const ask: Ask = async ({ text, fallback, problem }) => {
+    for (;;) {
+      const shown = fallback === '' ? '' : ` [${escapeUnprintable(fallback)}]`;
+      const typed = await lines.question(`${text}${shown}: `, { signal: gone.signal });
+      const answer = typed.trim() === '' ? fallback : typed.trim();
+      const wrong = problem?.(answer);
+      if (wrong === undefined) return answer;
+      stderr.write(`  ${wrong}\n`);
+    }
+  };
+  try {
+    return await use(ask);
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+    stderr.write('\n');
+    throw reworded(new InterruptedError('SIGINT'), {
+      message: 'interrupted: nothing was written',
+      hint: 'type the same command again',
+    });
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,168 @@
+/** Decides on source, columns, service and output of a first config: by flags, by answers, or by guesses. */
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError, parseConfig, type SourceLook } from '../../../pipelines/index.js';
+import { escapeUnprintable } from '../../text.js';
+import { stderr } from '../output.js';
+import { quoteForShell } from '../resume-command.js';
+import type { Ask } from './ask.js';
+import type { FirstConfig } from './config-text.js';
+import { type Guess, type Guesses, guessColumns, SENT, type Sent } from './guess-columns.js';
+import { columnsText, recordLines } from './look.js';
+
+export interface InitFlags extends Partial<Record<Sent, string>> {
+  readonly delimiter?: string;
+  readonly encoding?: string;
+  readonly output?: string;
+  readonly baseUrl?: string;
+}
+
+/**
+ * The CSV or Parquet file here, or in `data/`.
+ * @returns undefined if there is none.
+ * @throws ConfigError `INIT_SOURCE_AMBIGUOUS` if there are several and nobody to ask.
+ */
+export async function findSource(ask: Ask | undefined): Promise<string | undefined> {
+  const found = [...(await sourcesIn('.')), ...(await sourcesIn('data'))];
+  const [first, ...others] = found;
+  if (first === undefined || others.length === 0) return first;
+  const shown = columnsText(found);
+  if (ask !== undefined) {
+    stderr.write(`files: ${shown}\n`);
+    const problem = (answer: string) => (existsSync(answer) ? undefined : `there is no file ${answer}`);
+    return ask({ text: 'Which file is the source', fallback: first, problem });
+  }
+  throw new ConfigError('INIT_SOURCE_AMBIGUOUS', `there are ${found.length} files here: ${shown}`, {
+    hint: `name one of them: foliopipe init ${quoteForShell(escapeUnprintable(first))}; or all of them by a pattern in quotes`,
+    facts: { files: found.length },
+  });
+}
+
+async function sourcesIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => /\.(?:csv|tsv|csv\.gz|tsv\.gz|parquet)$/i.test(name) && !name.startsWith('.'))
+    .filter((name) => !/\.(?:sample|rejects|delta|drift)\.csv$/.test(name))
+    .map((name) => (folder === '.' ? name : join(folder, name)))
+    .filter((path) => !existsSync(`${path}.manifest.json`))
+    .sort();
+}
+
+/**
+ * The columns to send.
+ * @throws ConfigError `INIT_COLUMN_UNKNOWN` for a flag that names none, `INIT_COLUMNS_UNKNOWN` if no name was found.
+ */
+export async function chooseColumns(
+  path: string,
+  found: SourceLook,
+  flags: InitFlags,
+  ask: Ask | undefined,
+): Promise<Guesses> {
+  const { columns, records } = found;
+  const guesses: Partial<Record<Sent, Guess>> = { ...guessColumns(columns, records) };
+  for (const sent of SENT) {
+    const column = flags[sent];
+    if (column === undefined) continue;
+    const problem = columnProblem(column, columns);
+    if (problem !== undefined) throw unknownColumn(sent, problem, columns);
+    guesses[sent] = { column, certainty: 'sure', why: `--${sent}` };
+  }
+  if (ask !== undefined) return askForColumns(found, guesses, ask);
+  if (guesses.name === undefined) throw noName(path, columns);
+  return inOrder(guesses);
+}
+
+async function askForColumns(found: SourceLook, guesses: Guesses, ask: Ask): Promise<Guesses> {
+  stderr.write(`${recordLines(found, inOrder(guesses))}Which columns shall the service get?\n`);
+  const chosen: Partial<Record<Sent, Guess>> = {};
+  for (const sent of SENT) {
+    const isNeeded = sent === 'name';
+    const fallback = guesses[sent]?.column ?? (isNeeded ? '' : NONE);
+    const text = `  ${QUESTIONS[sent]}${isNeeded ? '' : `, ${NONE} for none`}`;
+    const problem = (answer: string) =>
+      !isNeeded && answer === NONE ? undefined : columnProblem(answer, found.columns);
+    const column = await ask({ text, fallback, problem });
+    if (column !== NONE || isNeeded) chosen[sent] = { column, certainty: 'sure', why: 'chosen' };
+  }
+  return chosen;
+}
+
+const NONE = '-';
+const QUESTIONS: Readonly<Record<Sent, string>> = {
+  name: 'name of the business',
+  address: 'its street address',
+  state: 'its state',
+};
+
+function inOrder(guesses: Guesses): Guesses {
+  return Object.fromEntries(SENT.flatMap((sent) => (guesses[sent] ? [[sent, guesses[sent]]] : [])));
+}
+
+function columnProblem(column: string, columns: readonly string[]): string | undefined {
+  const times = columns.filter((one) => one === column).length;
+  if (column !== '' && times === 1) return undefined;
+  const shown = JSON.stringify(escapeUnprintable(column));
+  return times > 1 ? `${shown} is there ${times} times` : `there is no column ${shown}`;
+}
+
+function unknownColumn(sent: Sent, problem: string, columns: readonly string[]): ConfigError {
+  return new ConfigError('INIT_COLUMN_UNKNOWN', `--${sent}: ${problem}; there are ${columnsText(columns)}`, {
+    hint: 'nothing was written; name a column as it stands in the header',
+  });
+}
+
+function noName(path: string, columns: readonly string[]): ConfigError {
+  return new ConfigError(
+    'INIT_COLUMNS_UNKNOWN',
+    `no column of ${escapeUnprintable(path)} looks like the name of a business; there are ${columnsText(columns)}`,
+    {
+      hint: `nothing was written; name the columns: foliopipe init ${quoteForShell(escapeUnprintable(path))} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; if the first line is no header, see source.header in docs/configuration.md`,
+      facts: { columns: columns.length },
+    },
+  );
+}
+
+/** The service's address and the path of the output. */
+export async function choosePlaces(
+  pipeline: string,
+  flags: InitFlags,
+  ask: Ask | undefined,
+): Promise<Pick<FirstConfig, 'baseUrl' | 'output'>> {
+  const given = { baseUrl: flags.baseUrl, output: flags.output ?? `out/${pipeline}-enriched.csv` };
+  for (const key of ['baseUrl', 'output'] as const) {
+    const problem = given[key] === undefined ? undefined : placeProblem(key, given[key]);
+    if (problem !== undefined) throw new ConfigError('USAGE', problem, { hint: 'nothing was written' });
+  }
+  if (ask === undefined) return given;
+  const baseUrl = await ask({
+    text: 'Address of the service (empty: later)',
+    fallback: given.baseUrl ?? '',
+    problem: (answer) => (answer === '' ? undefined : placeProblem('baseUrl', answer)),
+  });
+  const output = await ask({
+    text: 'Enriched file',
+    fallback: given.output,
+    problem: (answer) => placeProblem('output', answer),
+  });
+  return { baseUrl: baseUrl === '' ? undefined : baseUrl, output };
+}
+
+/** What the config says of a value. */
+function placeProblem(key: 'baseUrl' | 'output', value: string): string | undefined {
+  const example = {
+    pipeline: 'example',
+    source: { path: 'example.csv' },
+    upload: { columns: { name: 'name' } },
+    service: { baseUrl: key === 'baseUrl' ? value : 'https://example.com', token: 'none' },
+    output: { path: key === 'output' ? value : 'example.enriched.csv' },
+  };
+  try {
+    parseConfig(example, '/');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [[named, text] = ['', '']] = Object.entries(error.facts);
+    return `${named}: ${text}`;
+  }
+}

@@ -1,0 +1,79 @@
+/** The text of a first config: short, with a line of explanation for each key, and the address of its JSON Schema. */
+import { basename } from 'node:path';
+import type { Sent } from './guess-columns.js';
+
+export interface FirstConfig {
+  readonly pipeline: string;
+  /** Relative to the config, or absolute. */
+  readonly source: string;
+  /** What was found about the source, in a few words; undefined if nothing was looked at. */
+  readonly found: string | undefined;
+  readonly delimiter: string | undefined;
+  readonly encoding: string | undefined;
+  readonly columns: Readonly<Partial<Record<Sent, string>>>;
+  /** The service's address; undefined if it is not known yet. */
+  readonly baseUrl: string | undefined;
+  readonly output: string;
+  /** Where the JSON Schema of configs is. */
+  readonly schema: string;
+  /** Whether source and columns are examples that a person must replace. */
+  readonly isExample: boolean;
+}
+
+/** What a person has still to replace in a text that is written so. */
+export const EDIT = 'EDIT:';
+
+export function configText(config: FirstConfig): string {
+  const { pipeline, source, found, delimiter, encoding, columns, baseUrl, output, schema, isExample } =
+    config;
+  const edit = isExample ? `${EDIT} ` : '';
+  const sent = Object.entries(columns).map(
+    ([name, column]) =>
+      `    ${name}: ${scalar(column)}${isExample ? ` # ${EDIT} the column of your file` : ''}`,
+  );
+  const lines = [
+    `# yaml-language-server: $schema=${schema}`,
+    '# All keys, their defaults and where each value comes from: foliopipe config show --origins',
+    `pipeline: ${scalar(pipeline)} # runs, costs and bought answers are kept under this name`,
+    '',
+    'source:',
+    `  path: ${scalar(source)} # ${edit}${found ?? 'a CSV file, or a pattern such as data/*.csv.gz'}`,
+    ...(encoding === undefined ? [] : [`  encoding: ${scalar(encoding)}`]),
+    ...(delimiter === undefined ? [] : [`  delimiter: ${JSON.stringify(delimiter)}`]),
+    '',
+    'upload:',
+    '  columns: # the columns that the service gets, and the columns of the source that they are taken from',
+    ...sent,
+    '',
+    'service:',
+    baseUrl === undefined
+      ? `  baseUrl: \${FOLIOPIPE_BASE_URL} # ${EDIT} the address of the service, or set this variable`
+      : `  baseUrl: ${scalar(baseUrl)}`,
+    `  token: \${FOLIOPIPE_TOKEN} # set this variable: the token stands in no file`,
+    '',
+    'output:',
+    `  path: ${scalar(output)} # or .csv.gz, .parquet, s3://bucket/key.csv, or a folder with / at its end`,
+    '',
+    '# budget: { perRun: 10000, pricePerRecord: 0.01 } # records that a run may pay for; the price shows in plan',
+    '# reuse: { maxAge: 90d } # pay only for records that have changed since an earlier night',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** A text as YAML, in quotes where it needs them. It is never taken for a variable. */
+function scalar(text: string): string {
+  const isPlain = /^[A-Za-z.][\w./-]*(?: [\w./-]+)*$/.test(text) && !RESERVED.test(text);
+  return isPlain ? text : JSON.stringify(text.replaceAll('${', () => '$${'));
+}
+
+const RESERVED = /^(?:y|yes|n|no|true|false|on|off|null|\.nan|[-+]?\.inf)$/i;
+
+/** A name for the pipeline, from the name of a source. */
+export function pipelineName(path: string): string {
+  const name = basename(path)
+    .replace(/(?:\.(?:csv|tsv|txt|gz|zst|parquet))+$/i, '')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '')
+    .slice(0, 40);
+  return name === '' ? 'businesses' : name;
+}

@@ -1,0 +1,78 @@
+/** Looks at the source of a first config, and shows what was found. */
+
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lookAtSource, type SourceLook } from '../../../pipelines/index.js';
+import { countOf, formatBytes } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
+import { stderr } from '../output.js';
+import { previewLines } from '../preview-text.js';
+import { GUESSED_FROM, type Guesses } from './guess-columns.js';
+
+/** @throws the errors of `lookAtSource`. */
+export function look(
+  path: string,
+  { delimiter, encoding }: { readonly delimiter?: string; readonly encoding?: string },
+  signal: AbortSignal,
+): Promise<SourceLook> {
+  return lookAtSource(path, {
+    records: GUESSED_FROM,
+    folder: join(tmpdir(), 'foliopipe-init'),
+    signal,
+    ...(delimiter !== undefined && { delimiter: delimiter === '\\t' ? '\t' : delimiter }),
+    ...(encoding !== undefined && { encoding }),
+  });
+}
+
+/** Such as `395.88 KB, utf8 with BOM, delimiter ",", 16 columns`. */
+export function foundText({ files, bytes, dialect, columns }: SourceLook): string {
+  const parts =
+    dialect === null
+      ? ['Parquet']
+      : [
+          formatBytes(bytes),
+          ...(dialect.gzip ? ['gzip'] : []),
+          `${dialect.encoding}${dialect.bom ? ' with BOM' : ''}`,
+          `delimiter ${JSON.stringify(dialect.delimiter)}`,
+        ];
+  const more = files.length > 1 ? `${countOf(files.length, 'file')}, the first one: ` : '';
+  return `${more}${[...parts, countOf(columns.length, 'column')].join(', ')}`;
+}
+
+/** What was found, with the names of the columns. */
+export function foundLines(path: string, found: SourceLook): string {
+  const names = columnsText(found.columns);
+  return `${escapeUnprintable(path)}: ${foundText(found)}\n  ${names}\n`;
+}
+
+const SHOWN_COLUMNS = 60;
+
+/** The names of columns, not too many of them. */
+export function columnsText(columns: readonly string[]): string {
+  const shown = columns.slice(0, SHOWN_COLUMNS).map((column) => escapeUnprintable(column));
+  const left = columns.length - shown.length;
+  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
+
+/** What was guessed, and how sure that is. */
+export function guessLines(guesses: Guesses): string {
+  const lines = Object.entries(guesses).map(
+    ([sent, { column, certainty, why }]) =>
+      `  ${sent.padEnd(8)} ${escapeUnprintable(column)}  (${certainty}: ${why})`,
+  );
+  const missing = ['address', 'state'].filter((sent) => !Object.hasOwn(guesses, sent));
+  const lacks =
+    missing.length === 0 ? [] : [`  no column for ${missing.join(' and ')} was found: it is not sent`];
+  const hint = '  if one is wrong: foliopipe init --force with --name, --address or --state COLUMN';
+  return `guessed columns\n${[...lines, ...lacks, hint].join('\n')}\n`;
+}
+
+/** The first records in the columns that are chosen. */
+export function recordLines({ columns, records }: SourceLook, guesses: Guesses): string {
+  const chosen = Object.entries(guesses);
+  if (records.length === 0 || chosen.length === 0) return '';
+  const fields = chosen.map(([, { column }]) => columns.indexOf(column));
+  const rows = records.slice(0, 3).map((record) => fields.map((field) => record[field] ?? ''));
+  const lines = previewLines({ columns: chosen.map(([sent]) => sent), records: rows }, stderr.columns);
+  return lines.map((line) => `  ${line}\n`).join('');
+}

@@ -1,0 +1,58 @@
+/** `foliopipe config show` says what each key is and where that comes from, and shows no secret. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { withFolder } from '../../helpers/folders/folders.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
+
+const config = `pipeline: nightly
+source: { path: data/*.csv }
+upload: { columns: { name: A, state: B } }
+service:
+  baseUrl: https://predictions.example.com
+  token: \${FOLIOPIPE_TOKEN}
+chunks: { maxRecords: 500 }
+load: { into: "postgres://me:pass-4711@db/w?password=other-4711", table: t, mode: append }
+output: { path: out.csv }
+`;
+
+it('tells defaults, files with lines, variables and flags apart', async () => {
+  await withFolder(async (cwd) => {
+    await writeFile(join(cwd, 'foliopipe.yaml'), config);
+    const env = { FOLIOPIPE_TOKEN: 'tok-4711', FOLIOPIPE_CHUNKS__MAX_BYTES: '1MB' };
+    const args = ['config', 'show', '--set', 'upload.columns.address=C', '--set', 'poll.first=2s'];
+    const { stdout, code } = await callMain([...args, '--json'], { cwd, env });
+    expect(code).toBe(0);
+    const keys = new Map(jsonLines(stdout).map((line) => [line.key as string, [line.value, line.origin]]));
+    expect(Object.fromEntries(keys)).toMatchObject({
+      pipeline: ['nightly', 'foliopipe.yaml:1'],
+      'source.path': [join(cwd, 'data/*.csv'), 'foliopipe.yaml:2'],
+      'upload.columns': [{ name: 'A', state: 'B', address: 'C' }, 'foliopipe.yaml:3, --set'],
+      'service.token': ['[secret]', 'foliopipe.yaml:6'],
+      'chunks.maxRecords': [500, 'foliopipe.yaml:7'],
+      'chunks.maxBytes': ['1MB', 'FOLIOPIPE_CHUNKS__MAX_BYTES'],
+      'poll.first': ['2s', '--set'],
+      'poll.max': ['5m', null],
+      'load.into': ['postgres://db/w', 'foliopipe.yaml:8'],
+      'load.onSchema': ['fail', null],
+      'source.query.sql': [null, null],
+    });
+    const text = await callMain([...args, '--origins'], { cwd, env });
+    expect(text.stdout).toMatch(/^poll\.max +5m +default$/m);
+    expect(text.stdout).toMatch(/^chunks\.maxRecords +500 +foliopipe\.yaml:7$/m);
+    expect(stdout + text.stdout).not.toContain('4711');
+  });
+});
+
+it('names a variable that is not set, and refuses a config as every command does', async () => {
+  await withFolder(async (cwd) => {
+    await writeFile(join(cwd, 'foliopipe.yaml'), config);
+    const { stdout, code } = await callMain(['config', 'show'], { cwd });
+    expect(stdout).toMatch(/^service\.token +\[the variable FOLIOPIPE_TOKEN is not set\]$/m);
+    expect(code).toBe(0);
+    const wrong = await callMain(['config', 'show', '--set', 'chunks.maxRecord=5'], { cwd });
+    expect(wrong.stderr).toContain('did you mean maxRecords?');
+    expect(wrong.code).toBe(2);
+  });
+});

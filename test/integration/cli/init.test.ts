@@ -1,0 +1,146 @@
+/** `foliopipe init`: what it writes passes `plan` at once, and what it cannot know it says. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { loadConfig } from '../../../pipelines/index.js';
+import { chooseColumns, choosePlaces } from '../../../src/cli/init/choose.js';
+import { configText } from '../../../src/cli/init/config-text.js';
+import { withFolder } from '../../helpers/folders/folders.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
+
+const rows = 'Acme Inc,12 Main St,MT\nHarbor Hardware,9 Oak Ave,ID\n';
+const text = `Legal Name,Street,ST\n${rows}`;
+const semicolons = text.replaceAll(',', ';');
+const columns = { name: 'Legal Name', address: 'Street', state: 'ST' };
+
+describe('foliopipe init', () => {
+  it.each([
+    ['plain.csv', Buffer.from(text)],
+    ['semi.csv', Buffer.from(`\ufeff${semicolons}`)],
+    ['tabs.tsv', Buffer.from(text.replaceAll(',', '\t'))],
+    ['utf16.csv', Buffer.from(`\ufeff${semicolons}`, 'utf16le')],
+    ['packed.csv.gz', gzipSync(text)],
+  ])('writes a config for %s that passes plan, and check names what is missing', async (name, content) => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, name), content);
+      const { code, stderr } = await callMain(['init', name], { cwd });
+      expect(code, stderr).toBe(0);
+      expect(stderr).toMatch(/name +Legal Name +\(sure: .*next:\n {2}foliopipe plan\n/s);
+      const written = await readFile(join(cwd, 'foliopipe.yaml'), 'utf8');
+      expect(written).toMatch(/^# yaml-language-server: \$schema=\S+schema\.json\n/);
+      expect(parse(written)).toMatchObject({ source: { path: name }, upload: { columns } });
+
+      const plan = await callMain(['plan'], { cwd });
+      expect(plan.code, plan.stderr).toBe(0);
+      expect(plan.stdout).toMatch(/1 +Acme Inc +12 Main St +MT\n/);
+      const check = await callMain(['check'], { cwd });
+      expect(check.stdout).toContain('service.token is missing');
+      expect(check.code).toBe(2);
+    });
+  });
+
+  it('replaces no config, but with --force', async () => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'only.csv'), text);
+      expect(await callMain(['init', '-c', 'n.yaml'], { cwd })).toMatchObject({ code: 0 });
+      const { code, stderr } = await callMain(['init', '-c', 'n.yaml'], { cwd });
+      expect(stderr).toContain('[CONFIG_EXISTS]');
+      expect(code).toBe(2);
+      const again = await callMain(['init', '-c', 'n.yaml', '--force', '--json', '--state', 'Street'], {
+        cwd,
+      });
+      expect(jsonLines(again.stdout)).toMatchObject([
+        { type: 'summary', config: 'n.yaml', source: 'only.csv', columns: { state: 'Street' }, exitCode: 0 },
+      ]);
+      expect(again.stderr).toContain('foliopipe plan -c n.yaml');
+    });
+  });
+
+  it('says which columns there are where none is the name of a business', async () => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'x.csv'), 'a,b,\u001b[31mc\n1,2,3\n');
+      const { code, stderr } = await callMain(['init', 'x.csv'], { cwd });
+      expect(stderr).toContain('there are a, b, \\u{1b}[31mc [INIT_COLUMNS_UNKNOWN]');
+      expect(stderr).toContain('foliopipe init x.csv --name COLUMN --address COLUMN --state COLUMN');
+      const wrong = await callMain(['init', 'x.csv', '--name', 'A'], { cwd });
+      expect(wrong.stderr).toContain('--name: there is no column "A"; there are a, b,');
+      expect([code, wrong.code]).toEqual([2, 2]);
+    });
+  });
+
+  it('names the files where there are several, and marks what must be edited where there is none', async () => {
+    await withFolder(async (cwd) => {
+      const example = await callMain(['init'], { cwd });
+      expect(example.stderr).toContain('replace what stands behind EDIT:');
+      expect(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8')).toMatch(
+        /path: data\/businesses.csv # EDIT:/,
+      );
+      for (const name of ['a.csv', 'b.csv']) await writeFile(join(cwd, name), text);
+      const several = await callMain(['init', '--force'], { cwd });
+      expect(several.stderr).toContain('there are 2 files here: a.csv, b.csv [INIT_SOURCE_AMBIGUOUS]');
+    });
+  });
+
+  it('writes any name of a column and of a file so that they are read again', async () => {
+    await withFolder(async (folder) => {
+      const config = join(folder, 'c.yaml');
+      const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter((one) => !one.includes('\0'));
+      await fc.assert(
+        fc.asyncProperty(name, name, async (column, file) => {
+          const example = { found: undefined, delimiter: ';', encoding: undefined, isExample: false };
+          const source = `data/${file}`;
+          const places = { baseUrl: undefined, output: 'out.csv', schema: 'x.json' };
+          const first = { ...example, ...places, pipeline: 'p', source, columns: { name: column } };
+          await writeFile(config, configText(first));
+          const needs = 'given';
+          const read = await loadConfig({ files: [config], env: {}, overrides: [], cwd: folder, needs });
+          expect(read.upload.columns).toEqual({ name: column });
+          expect(read.source.path).toBe(join(folder, source));
+        }),
+        { numRuns: 50 },
+      );
+    });
+  });
+});
+
+describe('on a terminal', () => {
+  const found = { files: ['x.csv'], bytes: 1, dialect: null, columns: ['a', 'b', 'c'], records: [] };
+  /** Answers in this order; a bad answer is followed by the next one, as a person would. */
+  const person = (...answers: readonly string[]) => {
+    const left = [...answers];
+    const asked: string[] = [];
+    const ask: NonNullable<Parameters<typeof choosePlaces>[2]> = async ({ text, fallback, problem }) => {
+      for (;;) {
+        const answer = left.shift() || fallback;
+        const wrong = problem?.(answer);
+        asked.push(`${text} [${fallback}]${wrong === undefined ? '' : `: ${wrong}`}`);
+        if (wrong === undefined) return answer;
+      }
+    };
+    return { ask, asked };
+  };
+
+  it('asks for each column until it is one, and sends none for a dash', async () => {
+    const { ask, asked } = person('x', 'b', '-', 'c');
+    const chosen = await chooseColumns('x.csv', found, {}, ask);
+    expect(Object.entries(chosen).map(([sent, { column }]) => [sent, column])).toEqual([
+      ['name', 'b'],
+      ['state', 'c'],
+    ]);
+    expect(asked[0]).toContain('there is no column "x"');
+  });
+
+  it('asks for address and output until the config takes them', async () => {
+    const { ask, asked } = person('http://far.example', 'https://far.example', 'out/x.json', '');
+    expect(await choosePlaces('p', {}, ask)).toEqual({
+      baseUrl: 'https://far.example',
+      output: 'out/p-enriched.csv',
+    });
+    expect(asked[0]).toContain('http:// would send token and records unencrypted');
+    expect(asked[2]).toContain('ends like a format that is not written');
+  });
+});
