@@ -83,6 +83,8 @@ export function secretsOf({ service, source, load, report }: Config): readonly s
   return [
     ...(service.embedded ? [] : [service.token.reveal()]),
     ...(source.query?.database.secrets() ?? []),
+    // As it stands within a line of JSON.
+    ...(source.query === null ? [] : [JSON.stringify(source.query.sql).slice(1, -1)]),
     ...(load?.into?.secrets() ?? []),
     ...(report.webhook?.secrets() ?? []),
   ];

@@ -92,7 +92,7 @@ describe('the codes of a run', () => {
       expectError(
         await runCli(['run', job.config], { env: job.env }),
         6,
-        /read 7 records where 10 were sent/,
+        /10 records sent, and the service read 7/,
       );
       await expect(stat(job.output)).rejects.toThrow('ENOENT');
       await service.close();

@@ -195,8 +195,15 @@ describe('your first real job', () => {
   });
 });
 
-it('the list of stages is the one of pipelines/enrich.ts', async () => {
-  const enrich = await readFile(new URL('pipelines/enrich.ts', root), 'utf8');
-  const unindented = enrich.replaceAll(/^ +/gm, '');
-  expect(unindented).toContain(block('ts', 'await runStages(').replaceAll(/^ +/gm, ''));
+it('the list of stages is the one of pipelines/answer-source.ts, and what follows is in enrich.ts', async () => {
+  const read = async (name: string) => {
+    const text = await readFile(new URL(`pipelines/${name}.ts`, root), 'utf8');
+    return text.replaceAll(/^ +/gm, '');
+  };
+  const [stages, rest] = block('ts', 'await runStages(').replaceAll(/^ +/gm, '').split('await answerFailed');
+  const named = stages!.replace('await', 'return').replace('appendMerged(run)', 'sink');
+  expect((await read('answer-source')).replace('(run, chunk), options)', '(run, chunk))')).toContain(named);
+  expect(await read('enrich')).toContain(
+    `await answerSource(run, appendMerged(run));\nawait answerFailed${rest}`,
+  );
 });

@@ -160,6 +160,7 @@ describe('the command says', () => {
   output    ${job.output} still holds publication 1 of run ${first}
   records   40 read = 34 successful + 6 failed (15%) + 0 unprocessed + 0
             rejected
+  reasons   6 SERVICE_FAILED: no industry matches the name
   reuse     0 reused + 0 duplicates, 40 sent
   This is a rehearsal: the local service answered, so the predictions are not real.
   Exit 9: 6 of 40 records failed (15%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
@@ -202,7 +203,7 @@ describe('the command says', () => {
         exitCode: 9,
         publication: null,
       });
-      expect((await here('runs')).stdout).toMatch(/withheld, exit 9/);
+      expect((await here('runs')).stdout).toMatch(/exit 9, withheld/);
       const plan = await here('plan');
       expect(plan.stdout).toContain(`run ${run} has done this source already and is withheld`);
       expect(plan.stdout).toMatch(/^chunks\n {2}\d+ chunks? with .* in all, nothing to upload$/m);
