@@ -38,14 +38,22 @@ export function shareOf({ what, beside, figure, ours, peer, atMost }) {
 }
 
 /** A figure that stands for itself. */
-export function within({ what, values, unit, atMost }) {
+export function within({ what, values, unit, atMost, atLeast }) {
+  const goals = [
+    ...(atMost === undefined
+      ? []
+      : [{ goal: `≤ ${precise(atMost)} ${unit}`, isReached: median(values) <= atMost }]),
+    ...(atLeast === undefined
+      ? []
+      : [{ goal: `≥ ${precise(atLeast)} ${unit}`, isReached: median(values) >= atLeast }]),
+  ];
   return {
     what,
     ours: shown(values, unit),
     beside: '',
     ratio: '',
-    goal: atMost === undefined ? '' : `≤ ${precise(atMost)} ${unit}`,
-    reached: atMost === undefined ? '' : verdict(median(values) <= atMost),
+    goal: goals.map(({ goal }) => goal).join(', '),
+    reached: goals.length === 0 ? '' : verdict(goals.every(({ isReached }) => isReached)),
   };
 }
 
