@@ -3,11 +3,13 @@ import {
   abortOnEarlyReturn,
   ConfigError,
   checkRow,
+  checkSchema,
   createOutputLayout,
   createRowReader,
   giveBack,
   iterateChain,
   type MergedStretch,
+  oneByOne,
   outputColumns,
   outputHeader,
   type RowObject,
@@ -58,8 +60,9 @@ export interface EnrichedRecordsOptions<Output> {
  *
  * Leaving the loop early stops the job as a signal does: uploads in flight are waited for, and a run that is opened again
  * goes on, pays nothing twice and gives every row again, from the first. After the last record, `run.confirm()` marks the
- * run done.
- * @throws ConfigError `COLUMN_TWICE` before anything is paid, when two columns have the same name; UntrustedError
+ * run done. Several workers may ask one iterator for records at the same time: each record is given once.
+ * @throws ConfigError before anything is paid: `COLUMN_TWICE` when two columns have the same name,
+ *   `ROW_SCHEMA_UNKNOWN` for what is no Standard Schema; UntrustedError
  *   `ROW_INVALID` when a record does not fit the schema; GuardError `ROWS_WITHHELD`; the errors of `enrich`.
  */
 export function enrichedRecords(run: ReadyRun): AsyncGenerator<RowObject, void, undefined>;
@@ -72,25 +75,36 @@ export function enrichedRecords<Output>(
   options?: EnrichedRecordsOptions<Output>,
 ): AsyncGenerator<RowObject | Output, void, undefined> {
   checkNames(run);
+  if (options !== undefined) checkSchema(options.schema);
   return oneByOne(
     untilLeft(run, batchesOf(run)),
-    options && ((row, record) => checkRow(options.schema, row, run.id, record)),
+    options && (({ rows, recordOf }, at) => checkRow(options.schema, rows[at]!, run.id, recordOf(at))),
   );
 }
 
 /** Stops the job when the consumer leaves early, also while it waits for its next item. */
 function untilLeft<T>(run: ReadyRun, items: AsyncGenerator<T>): AsyncGenerator<T> {
   const guarded = abortOnEarlyReturn(items, run.controller);
+  let hasLeft = false;
   const iterator = {
-    next: () => guarded.next(),
+    next: () =>
+      guarded.next().catch((error: unknown) => {
+        // A call that waited when the consumer left: nothing more comes.
+        if (hasLeft) return { done: true, value: undefined };
+        throw error;
+      }),
     return: async (value?: unknown) => {
+      hasLeft = true;
       const end = await guarded.return(value);
       // A paid reply that could be recorded nowhere must not go unnoticed.
       const lost = runError(run, undefined);
       if (lost !== undefined) throw lost;
       return end;
     },
-    throw: (error: unknown) => guarded.throw(error),
+    throw: (error: unknown) => {
+      hasLeft = true;
+      return guarded.throw(error);
+    },
     [Symbol.asyncIterator]: () => iterator,
   } as AsyncGenerator<T>;
   return iterator;
@@ -120,58 +134,6 @@ async function* batchesOf(run: ReadyRun): AsyncGenerator<Batch> {
     }
     giveBack(bytes);
   }
-}
-
-/** Gives the rows of batches without a promise chain for each of them. */
-function oneByOne<Output>(
-  batches: AsyncGenerator<Batch>,
-  check: ((row: RowObject, record: number) => Output | Promise<Output>) | undefined,
-): AsyncGenerator<RowObject | Output, void, undefined> {
-  type Result = IteratorResult<RowObject | Output, void>;
-  let batch: Batch | undefined;
-  let at = 0;
-  const take = (): Result | Promise<Result> => {
-    const index = at++;
-    const row = batch!.rows[index]!;
-    if (check === undefined) return { done: false, value: row };
-    const value = check(row, batch!.recordOf(index));
-    return value instanceof Promise
-      ? value.then((found) => ({ done: false, value: found }))
-      : { done: false, value };
-  };
-  const nextBatch = async (): Promise<Result> => {
-    const { done, value } = await batches.next();
-    if (done) return { done: true, value: undefined };
-    batch = value;
-    at = 0;
-    return batch.rows.length === 0 ? nextBatch() : take();
-  };
-  const end = async (): Promise<Result> => {
-    batch = undefined;
-    await batches.return(undefined);
-    return { done: true, value: undefined };
-  };
-  const iterator = {
-    next: async () => {
-      if (batch === undefined || at >= batch.rows.length) return nextBatch();
-      try {
-        return await take();
-      } catch (error) {
-        await end();
-        throw error;
-      }
-    },
-    return: end,
-    throw: async (error: unknown) => {
-      await end();
-      throw error;
-    },
-    [Symbol.asyncIterator]: () => iterator,
-    [Symbol.asyncDispose]: async () => {
-      await end();
-    },
-  };
-  return iterator as AsyncGenerator<RowObject | Output, void, undefined>;
 }
 
 /** An object has each key once. */

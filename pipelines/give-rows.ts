@@ -30,7 +30,7 @@ import { type ReadyRun, recheckLost } from './with-ready-run.js';
  * answered where an answer may still change what was given: with rounds or searches of failed records, and with
  * `result.onChange: add`. A run that is done gives its rows again from what was bought.
  * @param sink takes stretch after stretch. When it returns early, nothing more is submitted.
- * @throws ConfigError `RUN_STOPPED`, `ROWS_TAKEN`; GuardError `ROWS_WITHHELD` after the last row, when too many records have failed
+ * @throws ConfigError `RUN_CLOSED`, `RUN_STOPPED`, `ROWS_TAKEN`; GuardError `ROWS_WITHHELD` after the last row, when too many records have failed
  *   and `failures.onExceeded` is `withhold`; TroubleError when rows are missing; the errors of `enrich`.
  */
 export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
@@ -41,7 +41,7 @@ export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, voi
     const hasEnded = row.state === 'done' || row.state === 'withheld';
     await (hasEnded ? giveAgain(run, row, sink) : giveNew(run, sink));
   } catch (error) {
-    throw runError(run, error);
+    throw asClosed(run, runError(run, error));
   } finally {
     run.given.isTaking = false;
   }
@@ -91,7 +91,20 @@ async function mayChangeLater({ id, config, checkpoint }: ReadyRun): Promise<boo
   return round > 0 || (await checkpoint.lastRound(id)) > round;
 }
 
+/** The error of work on a run that the program has closed meanwhile: without this, it would be one of the checkpoint. */
+export function asClosed({ id, given }: Pick<ReadyRun, 'id' | 'given'>, error: unknown): unknown {
+  return given.isClosed && !(error instanceof FoliopipeError) ? closedError(id) : error;
+}
+
+export function closedError(run: string): ConfigError {
+  return new ConfigError('RUN_CLOSED', `run ${run} is closed: it gives no rows and cannot be confirmed`, {
+    hint: 'take the rows and confirm before close(), or inside the block of withRun and of await using; opened again, it goes on, pays nothing twice, and gives every row again',
+    facts: { run },
+  });
+}
+
 function checkUsable({ id, signal, given }: ReadyRun): void {
+  if (given.isClosed) throw closedError(id);
   if (given.isTaking) {
     throw new ConfigError('ROWS_TAKEN', `the rows of run ${id} are being taken already`, {
       hint: 'read them in one loop; it may give each row to several places',

@@ -13,6 +13,7 @@ import {
   withHandedRecords,
 } from '../src/index.js';
 import { endOfRun } from './end-of-run.js';
+import { asClosed, closedError } from './give-rows.js';
 import { pruneAfter } from './prune.js';
 import { finishEarlier, isReady, type ReadyRun, withReadyRun } from './with-ready-run.js';
 
@@ -23,7 +24,7 @@ export interface OpenRun extends ReadyRun {
    * and the same source is done. Nothing is published. Commit the rows first: after a kill in between, the run goes on
    * and gives every row again. For a run that is done already, does nothing.
    * @returns the summary; its `exitCode` is 0, or 3 where `enrich` would end with 3.
-   * @throws ConfigError `ROWS_NOT_GIVEN` while this process has not taken all rows; GuardError `ROWS_WITHHELD`;
+   * @throws ConfigError `RUN_CLOSED`, and `ROWS_NOT_GIVEN` while this process has not taken all rows; GuardError `ROWS_WITHHELD`;
    *   UntrustedError when the counts do not balance; SourceError when the source has changed.
    */
   confirm(): Promise<RunSummary>;
@@ -68,14 +69,18 @@ function withConfirm(run: ReadyRun): OpenRun {
   let confirming: Promise<unknown> = Promise.resolve();
   // `return run.confirm()` in a block with `await using` closes the run before the confirmation has ended.
   const close = async () => {
+    run.given.isClosed = true;
     await confirming;
     await run.close();
   };
   return {
     ...run,
     confirm: () => {
-      const confirmed = confirm(run);
-      confirming = confirmed.catch(() => undefined);
+      if (run.given.isClosed) return Promise.reject(closedError(run.id));
+      const confirmed = confirm(run).catch((error: unknown) => {
+        throw asClosed(run, error);
+      });
+      confirming = Promise.allSettled([confirming, confirmed]);
       return confirmed;
     },
     close,

@@ -127,7 +127,7 @@ export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-s
 export type { Unusual } from './report/unusual.js';
 export { createOutputLayout, outputColumns, outputHeader } from './results/output-layout.js';
 export { createRowReader, type RowObject } from './results/read-rows.js';
-export { checkRow, type RowSchema } from './results/standard-schema.js';
+export { checkRow, checkSchema, type RowSchema } from './results/standard-schema.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
 export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
@@ -229,6 +229,7 @@ export { giveBack } from './streams/buffer-pool.js';
 export { systemClock } from './streams/clock.js';
 export { iterateChain } from './streams/iterate-chain.js';
 export { mapConcurrent } from './streams/map-concurrent.js';
+export { oneByOne } from './streams/one-by-one.js';
 export type { Permits } from './streams/permits.js';
 export { drain, runStages, type SinkStage, type SourceStage, type Stage } from './streams/run-stages.js';
 export type * from './types.js';

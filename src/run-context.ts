@@ -80,6 +80,8 @@ export interface RunContext {
     rows: { readonly counts: RowCounts; readonly columns: readonly string[] } | undefined;
     /** Whether a loop of the program takes them now. */
     isTaking: boolean;
+    /** Whether the program has closed the run: no more rows can be given. */
+    isClosed: boolean;
   };
   /** The hash of the work file; known only if this process has written all of it. */
   readonly work: KnownWork;

@@ -24,6 +24,16 @@ export function showText(text: string | Uint8Array, maxLength = 60): string {
   return `"${shown}${characters.length > maxLength ? '…' : ''}"`;
 }
 
+/** The text of what was thrown, whatever it is. It may hold anything: show it by `showText`. */
+export function thrownText(thrown: unknown): string {
+  try {
+    const message = (thrown as Partial<Error> | null | undefined)?.message;
+    return typeof message === 'string' ? message : String(thrown);
+  } catch {
+    return 'an error without a text';
+  }
+}
+
 /** @param unprintable matches each character that is written as `\u{hex}`; it has the flags `gu`. */
 export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): string {
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);

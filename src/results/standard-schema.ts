@@ -1,6 +1,7 @@
 /** Checks rows by a schema of any library that implements Standard Schema (https://standardschema.dev), such as zod. */
-import { UntrustedError } from '../errors.js';
-import { showText } from '../text.js';
+import { types } from 'node:util';
+import { ConfigError, UntrustedError } from '../errors.js';
+import { showText, thrownText } from '../text.js';
 import type { RowObject } from './read-rows.js';
 
 interface StandardIssue {
@@ -22,10 +23,23 @@ export interface RowSchema<Output> {
   };
 }
 
+/** @throws ConfigError `ROW_SCHEMA_UNKNOWN` for what is no Standard Schema. */
+export function checkSchema(schema: unknown): void {
+  const standard = (schema as Partial<RowSchema<unknown>> | null | undefined)?.['~standard'];
+  if (typeof standard?.validate === 'function') return;
+  throw new ConfigError(
+    'ROW_SCHEMA_UNKNOWN',
+    'the schema for the rows is no Standard Schema (https://standardschema.dev)',
+    {
+      hint: 'give a schema of zod 4, valibot, arktype or another library with Standard Schema; or leave it out',
+    },
+  );
+}
+
 /**
  * @param record the number of the record in the source.
  * @returns what the schema makes of the row; a promise if the schema is asynchronous.
- * @throws UntrustedError `ROW_INVALID` with record and column.
+ * @throws UntrustedError `ROW_INVALID` with record and column; its cause is the error of a schema that throws.
  */
 export function checkRow<Output>(
   schema: RowSchema<Output>,
@@ -33,25 +47,44 @@ export function checkRow<Output>(
   run: string,
   record: number,
 ): Output | Promise<Output> {
-  const result = schema['~standard'].validate(row);
-  return result instanceof Promise
-    ? result.then((ended) => outputOf(ended, run, record))
-    : outputOf(result, run, record);
+  const failed = (cause: unknown): never => {
+    throw invalid(run, record, null, `makes its schema fail: ${showText(thrownText(cause), 200)}`, cause);
+  };
+  let result: StandardResult<Output> | Promise<StandardResult<Output>>;
+  try {
+    result = schema['~standard'].validate(row);
+  } catch (cause) {
+    return failed(cause);
+  }
+  return types.isPromise(result)
+    ? result.then((ended) => outputOf(ended, run, record), failed)
+    : outputOf(result as StandardResult<Output>, run, record);
 }
 
 function outputOf<Output>(result: StandardResult<Output>, run: string, record: number): Output {
+  if (typeof result !== 'object' || result === null) {
+    throw invalid(run, record, null, 'gets no result from its schema', undefined);
+  }
   if (result.issues === undefined) return result.value;
   const [issue] = result.issues;
   const [part] = issue?.path ?? [];
   const key = typeof part === 'object' ? part.key : part;
   const column = key === undefined ? null : String(key);
+  const why = `does not fit the schema: ${showText(issue?.message ?? 'no reason is given', 200)}`;
+  throw invalid(run, record, column, why, undefined);
+}
+
+function invalid(
+  run: string,
+  record: number,
+  column: string | null,
+  why: string,
+  cause: unknown,
+): UntrustedError {
   const where = column === null ? '' : `, column ${showText(column)}`;
-  throw new UntrustedError(
-    'ROW_INVALID',
-    `run ${run}: record ${record}${where} does not fit the schema: ${showText(issue?.message ?? 'no reason is given', 200)}`,
-    {
-      hint: 'correct the schema, or what it reads: every value is a text, and empty where there is no prediction; the run goes on when it is opened again, and gives every row again',
-      facts: { run, record, column },
-    },
-  );
+  return new UntrustedError('ROW_INVALID', `run ${run}: record ${record}${where} ${why}`, {
+    hint: 'correct the schema, or what it reads: every value is a text, and empty where there is no prediction; the run goes on when it is opened again, and gives every row again',
+    facts: { run, record, column },
+    cause,
+  });
 }

@@ -149,6 +149,7 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
     // A pruned run keeps its figures only.
     const chosen = await openChosen(answers, run);
     if (chosen !== null) releasers.add(chosen);
+    const givenRows: OpenRun['given'] = { rows: undefined, isTaking: false, isClosed: false };
     const percentages = new Map<number, number>();
     if (options.onProgress !== undefined) {
       const sources = { checkpoint, clock, percentages, waits };
@@ -179,13 +180,16 @@ export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<O
       deferred: { error: undefined },
       uploads,
       join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
-      given: { rows: undefined, isTaking: false },
+      given: givenRows,
       work: { written: undefined },
       progress: { tell, percentages },
       clock,
       logger,
       at,
-      close: () => releasers.close(),
+      close: () => {
+        givenRows.isClosed = true;
+        return releasers.close();
+      },
     };
   } catch (error) {
     await releasers.close();

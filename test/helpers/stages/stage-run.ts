@@ -111,7 +111,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     controller,
     deferred: { error: undefined },
     join: { method: null, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
-    given: { rows: undefined, isTaking: false },
+    given: { rows: undefined, isTaking: false, isClosed: false },
     work: { written: undefined },
     uploads: { stopped: false, inFlight: new Set(), unrecorded: [] },
     signal: controller.signal,

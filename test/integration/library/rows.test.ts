@@ -16,6 +16,7 @@ import {
   openRun,
   planRun,
   publish,
+  type RowSchema,
   type RunOptions,
   type RunSummary,
   submit,
@@ -233,6 +234,58 @@ describe('rows out', () => {
       });
     }));
 
+  it('come once each to workers that ask at the same time, and are confirmed after the last one only', () =>
+    withRecords(async (job) => {
+      await withRun(job.config(), { records }, async (run) => {
+        const rows = enrichedRecords(run);
+        const got: Row[] = [];
+        const work = async () => {
+          for (let row = await rows.next(); !row.done; row = await rows.next()) got.push(row.value);
+        };
+        const refused = expect(run.confirm()).rejects.toMatchObject({ code: 'ROWS_NOT_GIVEN' });
+        await Promise.all([refused, work(), work(), work(), work()]);
+        expect(got).toEqual(expected);
+        expect(await run.confirm()).toMatchObject({ state: 'done', confirmed: true });
+      });
+    }));
+
+  it.each<[string, () => unknown, string]>([
+    ['refuses the first record', () => ({ issues: [{ message: 'bad' }] }), 'does not fit the schema: "bad"'],
+    [
+      'throws',
+      () => {
+        throw new TypeError('no \u001b[31m');
+      },
+      'makes its schema fail: "no \\u{1b}[31m"',
+    ],
+    ['gives a rejected promise', () => Promise.reject(null), 'makes its schema fail: "null"'],
+    ['gives no result', () => undefined, 'gets no result from its schema'],
+  ])('end with ROW_INVALID when the schema %s, and cannot be confirmed', (_, validate, text) =>
+    withRecords(async (job) => {
+      const schema = { '~standard': { version: 1, vendor: 'test', validate } } as unknown as RowSchema<Row>;
+      await withRun(job.config(oneChunk), { records }, async (run) => {
+        const rows = enrichedRecords(run, { schema });
+        const error = { code: 'ROW_INVALID', facts: { record: 1 }, message: expect.stringContaining(text) };
+        await expect(rows.next()).rejects.toMatchObject(error);
+        expect((await rows.next()).done).toBe(true);
+        await expect(run.confirm()).rejects.toMatchObject({ code: 'ROWS_NOT_GIVEN' });
+      });
+    }),
+  );
+
+  it('are refused for what is no schema, and after the run was closed, which cannot be confirmed either', () =>
+    withRecords(async (job) => {
+      const run = await openRun(job.config(), { records });
+      const wrong = { schema: {} as RowSchema<Row> };
+      expect(() => enrichedRecords(run, wrong)).toThrow(/no Standard Schema/);
+      const begun = enrichedRecords(run);
+      await begun.next();
+      await run.close();
+      for (const call of [() => all(begun), () => all(enrichedRecords(run)), () => run.confirm()]) {
+        await expect(call()).rejects.toMatchObject({ code: 'RUN_CLOSED', facts: { run: run.id } });
+      }
+    }));
+
   it('come while later chunks are still at the service, and only as fast as they are taken', () =>
     withRecords(
       async (job) => {
@@ -265,8 +318,8 @@ describe('rows out', () => {
         await withRun(job.config({ poll: { first: '1h', max: '2h' } }), { records }, async (run) => {
           const rows = enrichedRecords(run);
           const [first] = [rows.next(), await setImmediate()];
-          first.catch(() => undefined);
           await rows.return();
+          expect(await first).toEqual({ done: true, value: undefined });
         });
         job.service.behaviour = {};
         expect((await take(job.config(), { records })).rows).toEqual(expected);
