@@ -3,6 +3,7 @@ import {
   type Config,
   confirmRows,
   GuardError,
+  guardListeners,
   judgedCounts,
   openRun as openFoundRun,
   type RunOptions,
@@ -38,7 +39,7 @@ export interface OpenRun extends ReadyRun {
  * @throws LockedError, ConfigError, SourceError, GuardError; everything that was opened is then closed.
  */
 export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
-  const handed = withHandedRecords(options);
+  const handed = guardListeners(withHandedRecords(options));
   for (;;) {
     const run = await openFoundRun(config, handed);
     if (isReady(run)) return withConfirm(run);

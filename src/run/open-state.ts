@@ -10,6 +10,7 @@ import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { type Logger, silentLogger } from '../logger.js';
 import type { OnProgress } from '../progress/events.js';
+import { guardListeners, guardLogger } from '../progress/guard-listeners.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import { createLocalAnswerStore } from '../reuse/local-answer-store.js';
 import { withStopErrors } from '../streams/abortable.js';
@@ -53,7 +54,7 @@ export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock)
 /** Runs a body with the state of a pipeline. Needs neither source nor service. */
 export async function withState<T>(
   config: Pick<Config, 'stateDir' | 'pipeline'>,
-  options: StateOptions,
+  handed: StateOptions,
   body: (
     state: StateContext & {
       readonly checkpoint: Checkpoint;
@@ -62,6 +63,7 @@ export async function withState<T>(
     },
   ) => Promise<T>,
 ): Promise<T> {
+  const options = guardListeners(handed);
   const { clock = systemClock, logger = silentLogger } = options;
   return withStopErrors(options.signal, async (signal = neverAborted()) => {
     const context = { clock, logger, signal };
@@ -94,7 +96,8 @@ export async function withCheckpoint<T>(
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
   body: (state: StateContext & { readonly checkpoint: Checkpoint }) => Promise<T>,
 ): Promise<T> {
-  const { clock = systemClock, logger = silentLogger } = options;
+  const { clock = systemClock } = options;
+  const logger = guardLogger(options.logger);
   return withStopErrors(options.signal, async (signal = neverAborted()) => {
     const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
     try {

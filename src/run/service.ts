@@ -8,7 +8,7 @@ import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
 import { serviceAddress } from '../config/service-section.js';
 import { isAddress } from '../config/values.js';
 import { ConfigError } from '../errors.js';
-import { silentLogger } from '../logger.js';
+import { guardLogger } from '../progress/guard-listeners.js';
 import type { RunOptions, ServiceEndpoint } from './run-options.js';
 
 /**
@@ -84,7 +84,7 @@ export function openApi(
     timeouts,
     retry,
     lostAfter: poll.lostAfter,
-    logger: options.logger ?? silentLogger,
+    logger: guardLogger(options.logger),
     ...(watcher && { watcher }),
     ...(options.proxies && { proxies: options.proxies }),
     ...(options.limits?.requests && { limiter: options.limits.requests }),
