@@ -66,18 +66,20 @@ export function withRun<T>(
 }
 
 function withConfirm(run: ReadyRun): OpenRun {
-  let confirming: Promise<unknown> = Promise.resolve();
+  let confirming: Promise<RunSummary> | undefined;
   // `return run.confirm()` in a block with `await using` closes the run before the confirmation has ended.
   const close = async () => {
-    await confirming;
+    await confirming?.catch(() => undefined);
     await run.close();
   };
   return {
     ...run,
+    // Whoever asks while it is confirmed waits for the same end: the answers are kept once.
     confirm: () => {
-      const confirmed = confirm(run);
-      confirming = confirmed.catch(() => undefined);
-      return confirmed;
+      confirming ??= confirm(run).finally(() => {
+        confirming = undefined;
+      });
+      return confirming;
     },
     close,
     [Symbol.asyncDispose]: close,

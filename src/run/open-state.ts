@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { LockHolder, PipelineLock } from '../checkpoint/pipeline-lock.js';
+import { holderHere } from '../checkpoint/sqlite/lock-file.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { createFileLock } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
@@ -48,7 +49,7 @@ export async function openState(
 
 /** This process, as it is shown to others while it holds a lock. */
 export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock): LockHolder {
-  return { pid: 0, command: 'foliopipe', ...holder, since: clock.now() };
+  return holderHere(holder, clock.now());
 }
 
 /** Runs a body with the state of a pipeline. Needs neither source nor service. */

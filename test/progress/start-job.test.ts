@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InterruptedError, TroubleError } from '../../src/errors.js';
-import { silentLogger } from '../../src/logger.js';
+import { type Logger, silentLogger } from '../../src/logger.js';
 import type { JobEvent, OnProgress } from '../../src/progress/events.js';
 import { startJob } from '../../src/progress/start-job.js';
 
@@ -172,7 +172,12 @@ describe('startJob', () => {
     const fail = () => {
       throw new Error('the disk of the log is full');
     };
-    const logger = { debug: fail, info: fail, warn: fail, error: () => Promise.reject(new Error('later')) };
+    const logger: Logger = {
+      debug: fail,
+      info: fail,
+      warn: fail,
+      error: () => Promise.reject(new Error('later')),
+    };
     const job = startJob({ logger }, async (given) => {
       given.logger.info({}, 'begun');
       given.logger.error({}, 'bad');
