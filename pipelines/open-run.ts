@@ -3,6 +3,7 @@ import {
   type Config,
   confirmRows,
   GuardError,
+  guardListeners,
   judgedCounts,
   openRun as openFoundRun,
   type RunOptions,
@@ -39,7 +40,7 @@ export interface OpenRun extends ReadyRun {
  * @throws LockedError, ConfigError, SourceError, GuardError; everything that was opened is then closed.
  */
 export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
-  const handed = withHandedRecords(options);
+  const handed = guardListeners(withHandedRecords(options));
   for (;;) {
     const run = await openFoundRun(config, handed);
     if (isReady(run)) return withConfirm(run);
@@ -66,22 +67,26 @@ export function withRun<T>(
 }
 
 function withConfirm(run: ReadyRun): OpenRun {
-  let confirming: Promise<unknown> = Promise.resolve();
+  let confirming: Promise<RunSummary> | undefined;
   // `return run.confirm()` in a block with `await using` closes the run before the confirmation has ended.
   const close = async () => {
     run.given.isClosed = true;
-    await confirming;
+    await confirming?.catch(() => undefined);
     await run.close();
   };
   return {
     ...run,
+    // Whoever asks while it is confirmed waits for the same end: the answers are kept once.
     confirm: () => {
       if (run.given.isClosed) return Promise.reject(closedError(run.id));
-      const confirmed = confirm(run).catch((error: unknown) => {
-        throw asClosed(run, error);
-      });
-      confirming = Promise.allSettled([confirming, confirmed]);
-      return confirmed;
+      confirming ??= confirm(run)
+        .catch((error: unknown) => {
+          throw asClosed(run, error);
+        })
+        .finally(() => {
+          confirming = undefined;
+        });
+      return confirming;
     },
     close,
     [Symbol.asyncDispose]: close,

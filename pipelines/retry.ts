@@ -37,7 +37,7 @@ export interface RetryOptions extends RunOptions {
  * place stays unchanged. The new output replaces one that is missing, or that this pipeline has published; it never
  * replaces one that something else has changed.
  * @param id a run of the config's pipeline; its source must be unchanged.
- * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
+ * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`, `RESTORED_UNCONFIRMED`.
  */
 export function retry(config: Config, id: string, options: RetryOptions = {}): Job<RunSummary> {
@@ -55,6 +55,7 @@ async function retryRun(
   return withLostRechecked(config, options, async (run, reopened) => {
     const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
+    if (row.confirmed !== null) throw confirmedError(run.id);
     let isReopened = reopened;
     if (row.state === 'done' || row.state === 'withheld') {
       await checkNoOtherOpen(run, 'retry');
@@ -99,6 +100,14 @@ async function isAsPublished(run: OpenRun): Promise<boolean> {
 function unfinishedError(run: string): ConfigError {
   return new ConfigError('RUN_UNFINISHED', `run ${run} is not done yet`, {
     hint: 'finish it with: foliopipe run; what has failed then can be sent again',
+    facts: { run },
+  });
+}
+
+/** Its rows went to a program, which would never see the new answers. */
+function confirmedError(run: string): ConfigError {
+  return new ConfigError('RETRY_CONFIRMED', `a program has taken the rows of run ${run} and confirmed them`, {
+    hint: 'let the program ask again: openRun with the same source, fresh: true and reuse.failedAge: 0 pays for the failed records alone where reuse.maxAge keeps the other answers; failures.rounds asks again before the rows are given. For a file of this run: foliopipe publish, then retry',
     facts: { run },
   });
 }

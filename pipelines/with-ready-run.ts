@@ -8,6 +8,7 @@ import {
   drain,
   findGivenUp,
   givenUpText,
+  guardListeners,
   hasLostFolios,
   type OpenRun,
   openChunks,
@@ -34,7 +35,7 @@ export async function withReadyRun<T>(
   options: RunOptions | undefined,
   body: (run: ReadyRun) => Promise<T>,
 ): Promise<T> {
-  const handed = withHandedRecords(options ?? {});
+  const handed = guardListeners(withHandedRecords(options ?? {}));
   const ready = await withRun(config, handed, async (run) => {
     if (!isReady(run)) {
       await finishEarlier(run, handed);
@@ -64,7 +65,7 @@ export async function withLostRechecked<T>(
   options: RunOptions | undefined,
   body: (run: ReadyRun, reopened: boolean) => Promise<T>,
 ): Promise<T> {
-  const handed = withHandedRecords(options ?? {});
+  const handed = guardListeners(withHandedRecords(options ?? {}));
   const done = await withReadyRun(config, handed, async (run) => {
     const reopened = await recheckLost(run);
     // The run must be found again, because it is unfinished now.

@@ -2,6 +2,7 @@
  * The errors that foliopipe throws on purpose. Each one says what happened, where, and what to do next; its class gives
  * the exit code.
  */
+import { thrownText } from './text.js';
 import type { Doubt } from './types.js';
 
 /** Facts of an error as fields: file, record, line, chunk, folio. They are shown to people and are never secret. */
@@ -113,9 +114,9 @@ export class InterruptedError extends FoliopipeError {
 }
 
 function stopText(reason: unknown): string {
-  if (!(reason instanceof Error)) return `stopped by its caller: ${String(reason)}`;
-  if (reason.name === 'TimeoutError') return 'stopped by a time-out of its caller';
-  return reason.name === 'AbortError' ? 'stopped by its caller' : `stopped by its caller: ${reason.message}`;
+  const name = reason instanceof Error ? reason.name : undefined;
+  if (name === 'TimeoutError') return 'stopped by a time-out of its caller';
+  return name === 'AbortError' ? 'stopped by its caller' : `stopped by its caller: ${thrownText(reason)}`;
 }
 
 /** What a job throws after its signal has aborted: the reason, if it is a FoliopipeError, else an InterruptedError. */

@@ -15,7 +15,10 @@ const REBUILD = 'rebuild it with: foliopipe recover; or put';
 
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
-  PIPELINE_LOCKED: () => 'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
+  PIPELINE_LOCKED: ({ here }) =>
+    here === true
+      ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'
+      : 'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
 
   STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',

@@ -91,6 +91,7 @@ export type {
   Wait,
   WaitingEvent,
 } from './progress/events.js';
+export { guardListeners } from './progress/guard-listeners.js';
 export { type Job, type JobOptions, startJob } from './progress/start-job.js';
 export {
   type Adoptable,

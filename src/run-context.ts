@@ -5,6 +5,7 @@ import type { Config } from './config/schema.js';
 import type { DeltaStore } from './delta/delta-store.js';
 import type { FoliopipeError, UntrustedError } from './errors.js';
 import type { AtFailpoint } from './failpoints.js';
+import type { ReasonCounter } from './failure-reasons.js';
 import type { OutputStore } from './files/output-store.js';
 import type { RunFiles } from './files/run-files.js';
 import type { KnownWork } from './files/work-file.js';
@@ -77,7 +78,14 @@ export interface RunContext {
    * it has not begun there.
    */
   readonly given: {
-    rows: { readonly counts: RowCounts; readonly columns: readonly string[] } | undefined;
+    rows:
+      | {
+          readonly counts: RowCounts;
+          readonly columns: readonly string[];
+          /** Why those without a prediction have none. */
+          readonly reasons: ReasonCounter;
+        }
+      | undefined;
     /** Whether a loop of the program takes them now. */
     isTaking: boolean;
     /** Whether the program has closed the run: no more rows can be given. */

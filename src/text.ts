@@ -39,6 +39,15 @@ export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): stri
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
+/** What was thrown, as a short text that can be shown: the message of an error, else the value. Anything can be thrown. */
+export function thrownText(thrown: unknown): string {
+  try {
+    return shorten(escapeUnprintable(thrown instanceof Error ? String(thrown.message) : String(thrown)), 500);
+  } catch {
+    return 'something that has no text';
+  }
+}
+
 /** Lines of text for a terminal: all unprintable characters but line ends and tabs are written as `\u{hex}`. */
 export function safeLines(text: string): string {
   return escapeUnprintable(text, UNPRINTABLE_IN_LINES);

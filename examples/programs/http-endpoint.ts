@@ -2,10 +2,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Config, enrichedBytes, FoliopipeError, hintOf, openRun, type RunOptions } from 'foliopipe';
+import { type Config, enrichedBytes, FoliopipeError, openRun, type RunOptions } from 'foliopipe';
 
 /**
- * @param configOf the config for a name: a pipeline of its own, so that names do not wait for each other.
+ * @param configOf the config for a name: a pipeline of its own, so that names do not wait for each other. With
+ *   `source.onChange: supersede` a client that never comes back does not block its name: its run is collected first.
  * @param options such as a logger.
  */
 export function createEndpoint(configOf: (name: string) => Config, options: RunOptions = {}): Server {
@@ -15,7 +16,9 @@ export function createEndpoint(configOf: (name: string) => Config, options: RunO
       response.writeHead(404).end();
       return;
     }
-    answer(request, response, configOf(name), options).catch((error: unknown) => refuse(response, error));
+    answer(request, response, configOf(name), options).catch((error: unknown) =>
+      refuse(response, error, options),
+    );
   });
 }
 
@@ -38,14 +41,18 @@ async function answer(
   response.end();
 }
 
+/** Codes of a config that the columns of the posted CSV do not fit. */
+const THEIRS = new Set(['CONFIG_COLUMN_MISSING', 'CONFIG_COLUMN_TWICE', 'COLUMN_TWICE']);
+
 /** After the first row there is no status to send: the connection is cut, so that half an answer never looks whole. */
-function refuse(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
+function refuse(response: ServerResponse, error: unknown, { logger }: RunOptions): void {
+  logger?.warn({ error: String(error) }, 'a posted CSV is not answered');
+  if (response.headersSent) return void response.destroy();
   const known = error instanceof FoliopipeError ? error : undefined;
-  const status = known?.exitCode === 4 ? 422 : known?.exitCode === 11 ? 409 : 503;
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ code: known?.code, message: known?.message, hint: known && hintOf(known) }));
+  const { exitCode = 5, code = 'INTERNAL', facts = {} } = known ?? {};
+  const isTheirs = exitCode === 4 || THEIRS.has(code);
+  response.writeHead(isTheirs ? 422 : exitCode === 11 ? 409 : 503, { 'content-type': 'application/json' });
+  const { line, record, column } = facts;
+  // Messages and hints name paths of this server: they are for its log.
+  response.end(JSON.stringify({ code, line, record, column }));
 }

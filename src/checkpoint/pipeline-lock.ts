@@ -27,15 +27,21 @@ export interface LockHolder {
   readonly since: number;
 }
 
-/** The error for a lock that is held. */
-export function lockedError(pipeline: string, holder: LockHolder | undefined): LockedError {
+/**
+ * The error for a lock that is held.
+ * @param isOurs this process holds it, such as by a run that it has not closed.
+ */
+export function lockedError(pipeline: string, holder: LockHolder | undefined, isOurs = false): LockedError {
+  const here = isOurs && { here: true };
   if (holder === undefined) {
-    return locked(`another process runs the pipeline ${pipeline}`, { pipeline });
+    const who = isOurs ? 'this process' : 'another process';
+    return locked(`${who} runs the pipeline ${pipeline}`, { pipeline, ...here });
   }
   const { pid, command } = holder;
   const since = new Date(holder.since).toISOString();
-  const message = `process ${pid} (${command}) has been running the pipeline ${pipeline} since ${since}`;
-  return locked(message, { pipeline, pid, command, since });
+  const who = `${isOurs ? 'this process, ' : 'process '}${pid} (${command})${isOurs ? ',' : ''}`;
+  const message = `${who} has been running the pipeline ${pipeline} since ${since}`;
+  return locked(message, { pipeline, pid, command, since, ...here });
 }
 
 function locked(message: string, facts: ErrorFacts): LockedError {

@@ -1,4 +1,5 @@
 /** How a run ends, as it is stored: its output is published or withheld, or its rows are confirmed. */
+import type { FailureReason } from '../failure-reasons.js';
 import type { PublishedSettings } from '../output-format.js';
 import type { Counts, Drift, Origins, PublishedDelta } from '../types.js';
 import type { NightFacts } from './night.js';
@@ -45,6 +46,8 @@ export interface Withheld {
 /** How a run has ended whose rows went to a sink of the embedding program, which has confirmed that it has them. */
 export interface Confirmed extends Pick<Publication, 'exitCode' | 'counts' | 'resultColumns' | 'drift'> {
   readonly origins: Origins;
+  /** Why records have no prediction: its rows are written nowhere. Missing in older confirmations. */
+  readonly reasons?: readonly FailureReason[];
 }
 
 /** A publication before it has a number. */

@@ -2,9 +2,10 @@
  * Makes a job of work: a promise of its result that is also an async iterable of its events. Invariant: an error reaches
  * a consumer of either one, and is unhandled only if nobody consumes any.
  */
-import { type Logger, silentLogger } from '../logger.js';
+import type { Logger } from '../logger.js';
 import { withStopErrors } from '../streams/abortable.js';
 import type { JobEvent, OnProgress } from './events.js';
+import { guardListeners } from './guard-listeners.js';
 
 /**
  * A job that works already: `await` gives its result, `for await` its events.
@@ -31,7 +32,8 @@ export function startJob<Options extends JobOptions, Result>(
 ): Job<Result> {
   const latest = new Map<JobEvent['type'], { readonly event: JobEvent; readonly number: number }>();
   const listeners = new Set<() => void>();
-  const told = guarded(options.onProgress, options.logger);
+  const safe = guardListeners(options);
+  const told = safe.onProgress;
   let count = 0;
   let isEnded = false;
 
@@ -42,7 +44,7 @@ export function startJob<Options extends JobOptions, Result>(
     for (const wake of listeners) wake();
   };
   const isHeard = () => listeners.size > 0 || (told !== undefined && told.isHeard?.() !== false);
-  const given = { ...options, onProgress: Object.assign(tell, { isHeard }) };
+  const given = { ...safe, onProgress: Object.assign(tell, { isHeard }) };
   const job = withStopErrors(options.signal, (signal) =>
     work({ ...given, ...(signal && { signal }) }),
   ).finally(() => {
@@ -79,22 +81,4 @@ export function startJob<Options extends JobOptions, Result>(
     }
   }
   return Object.assign(job, { [Symbol.asyncIterator]: events });
-}
-
-/** The listener of the caller, which never throws; undefined without one. */
-function guarded(onProgress: OnProgress | undefined, logger: Logger = silentLogger): OnProgress | undefined {
-  if (onProgress === undefined) return undefined;
-  let hasFailed = false;
-  const tell = (event: JobEvent) => {
-    if (hasFailed) return;
-    try {
-      onProgress(event);
-    } catch (error) {
-      hasFailed = true;
-      const why = error instanceof Error ? error.message : String(error);
-      logger.warn({ error: why }, `onProgress has thrown and is called no more; the job goes on: ${why}`);
-    }
-  };
-  const isHeard = () => !hasFailed && onProgress.isHeard?.() !== false;
-  return Object.assign(tell, { isHeard });
 }

@@ -176,7 +176,7 @@ export async function summarizeRun(
     withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
     counts: (ended ?? withheld)?.counts ?? countsOf(run.source, tally),
     // While a published run is written again, its work file has a part of the rows only.
-    failedBy: published?.night?.reasons ?? (await checkpoint.failureReasons(id)),
+    failedBy: published?.night?.reasons ?? confirmed?.reasons ?? (await checkpoint.failureReasons(id)),
     origins,
     saved: savedBy(origins, config.budget),
     ...(await costFigures(checkpoint, run, tally, config.budget)),

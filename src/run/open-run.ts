@@ -12,6 +12,7 @@ import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
 import { silentLogger } from '../logger.js';
+import { guardListeners } from '../progress/guard-listeners.js';
 import { createWaits } from '../progress/waits.js';
 import { createRunMeasure, type RunMeasure } from '../report/measure-run.js';
 import { recordsToSend } from '../report/origins.js';
@@ -96,7 +97,8 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
  * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then closed.
  */
-export async function openRun(whole: Config, wanted: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(whole: Config, handed: RunOptions = {}): Promise<OpenRun> {
+  const wanted = guardListeners(handed);
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = wanted;
   const { measure = createRunMeasure() } = wanted;
   const releasers = createReleasers();

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import type { LockHolder, PipelineLock } from '../checkpoint/pipeline-lock.js';
+import { holderHere } from '../checkpoint/sqlite/lock-file.js';
 import { openSqliteCheckpoint } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { createFileLock } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
@@ -10,6 +11,7 @@ import { createLocalFiles } from '../files/local-run-files.js';
 import type { FileStore } from '../files/run-files.js';
 import { type Logger, silentLogger } from '../logger.js';
 import type { OnProgress } from '../progress/events.js';
+import { guardListeners, guardLogger } from '../progress/guard-listeners.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
 import { createLocalAnswerStore } from '../reuse/local-answer-store.js';
 import { withStopErrors } from '../streams/abortable.js';
@@ -47,13 +49,13 @@ export async function openState(
 
 /** This process, as it is shown to others while it holds a lock. */
 export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock): LockHolder {
-  return { pid: 0, command: 'foliopipe', ...holder, since: clock.now() };
+  return holderHere(holder, clock.now());
 }
 
 /** Runs a body with the state of a pipeline. Needs neither source nor service. */
 export async function withState<T>(
   config: Pick<Config, 'stateDir' | 'pipeline'>,
-  options: StateOptions,
+  handed: StateOptions,
   body: (
     state: StateContext & {
       readonly checkpoint: Checkpoint;
@@ -62,6 +64,7 @@ export async function withState<T>(
     },
   ) => Promise<T>,
 ): Promise<T> {
+  const options = guardListeners(handed);
   const { clock = systemClock, logger = silentLogger } = options;
   return withStopErrors(options.signal, async (signal = neverAborted()) => {
     const context = { clock, logger, signal };
@@ -94,7 +97,8 @@ export async function withCheckpoint<T>(
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
   body: (state: StateContext & { readonly checkpoint: Checkpoint }) => Promise<T>,
 ): Promise<T> {
-  const { clock = systemClock, logger = silentLogger } = options;
+  const { clock = systemClock } = options;
+  const logger = guardLogger(options.logger);
   return withStopErrors(options.signal, async (signal = neverAborted()) => {
     const checkpoint = options.checkpoint ?? (await openSqliteCheckpoint(stateDir));
     try {

@@ -95,9 +95,11 @@ export interface RunOptions extends RunPorts {
   /** A note kept with a new run. */
   readonly label?: string;
   readonly endpoint?: ServiceEndpoint;
+  /** The work asks the service only for a part that is lost: without an `endpoint` it is refused only then. */
+  readonly isServiceSpare?: boolean;
   /** The proxies of the environment variables, passed by the caller: the library does not read the environment. */
   readonly proxies?: { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string };
-  /** Shown to another process that finds the pipeline locked. */
+  /** Shown to whoever finds the pipeline locked. Default: the id of this process, and `foliopipe`. */
   readonly holder?: { readonly pid: number; readonly command: string };
   /** Called with each event of the work: what is copied and checked, which run it is, and how the run stands. */
   readonly onProgress?: OnProgress;

@@ -8,7 +8,7 @@ import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
 import { serviceAddress } from '../config/service-section.js';
 import { isAddress } from '../config/values.js';
 import { ConfigError } from '../errors.js';
-import { silentLogger } from '../logger.js';
+import { guardLogger } from '../progress/guard-listeners.js';
 import type { RunOptions, ServiceEndpoint } from './run-options.js';
 
 /**
@@ -58,9 +58,9 @@ export function serviceMissing(missing: readonly string[]): ConfigError {
 }
 
 /** Stands for the client of a service that is not given: whoever must ask it gets the error. */
-function refusingApi(missing: readonly string[]): PredictionApi {
+function refusingApi(errorOf: () => ConfigError): PredictionApi {
   const refuse = async () => {
-    throw serviceMissing(missing);
+    throw errorOf();
   };
   return { upload: refuse, track: refuse, download: refuse, search: refuse, close: async () => undefined };
 }
@@ -71,12 +71,15 @@ function refusingApi(missing: readonly string[]): PredictionApi {
  */
 export function openApi(
   config: Config,
-  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits'>,
+  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits' | 'isServiceSpare'>,
   watcher?: ApiWatcher,
 ): PredictionApi {
   const { service, timeouts, retry, poll } = config;
   const missing = missingOfService(config);
-  if (missing.length > 0) return refusingApi(missing);
+  if (missing.length > 0) return refusingApi(() => serviceMissing(missing));
+  if (options.isServiceSpare && service.embedded && options.endpoint === undefined) {
+    return refusingApi(serviceNotStarted);
+  }
   return openPredictionApi({
     ...serviceEndpoint(config, options.endpoint),
     tokenIn: service.tokenIn,
@@ -84,7 +87,7 @@ export function openApi(
     timeouts,
     retry,
     lostAfter: poll.lostAfter,
-    logger: options.logger ?? silentLogger,
+    logger: guardLogger(options.logger),
     ...(watcher && { watcher }),
     ...(options.proxies && { proxies: options.proxies }),
     ...(options.limits?.requests && { limiter: options.limits.requests }),
@@ -113,7 +116,11 @@ export function serviceEndpoint(
     const { baseUrl, token } = endpoint;
     return { baseUrl, token, legacyBaseUrl: baseUrl };
   }
-  throw new ConfigError(
+  throw serviceNotStarted();
+}
+
+function serviceNotStarted(): ConfigError {
+  return new ConfigError(
     'SERVICE_NOT_STARTED',
     'service.embedded: the local service is started by the command line',
     { hint: "hand in an endpoint: await openService() of 'foliopipe/service' gives one" },

@@ -8,6 +8,7 @@ import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { codeOf } from '../streams/system-error.js';
 import type { Bytes } from '../types.js';
+import { checkFaults, checkOptions } from './check-options.js';
 import { createServer } from './create-server.js';
 import { FaultSession } from './faults/fault-session.js';
 import type { FaultPlan } from './faults/rule.js';
@@ -71,7 +72,7 @@ export interface Service {
    * faults that hit them.
    */
   setFaults(faults: FaultPlan | undefined): void;
-  /** What it has accepted, oldest first. */
+  /** What it has accepted, oldest first. @throws ConfigError `SERVICE_CLOSED` after `close`. */
   uploads(): readonly AcceptedUpload[];
   /** How many calls of each operation have arrived since it was opened, refused ones included. */
   calls(): Readonly<Record<Operation, number>>;
@@ -85,10 +86,11 @@ export interface Service {
  * Opens the local prediction service in this process: the one that `foliopipe serve` starts. It continues the folios that
  * an earlier one has left PROCESSING in its folder.
  * @returns the service, which must be closed: an open one keeps the process alive.
- * @throws LockedError when another service uses the data folder; ConfigError when the folder cannot be used or the
+ * @throws LockedError when another service uses the data folder; ConfigError when an option is wrong, the folder cannot be used or the
  * service cannot listen.
  */
 export async function openService(options: ServiceOptions = {}): Promise<Service> {
+  checkOptions(options);
   if (options.dataDir !== undefined) return openInFolder(options.dataDir, options, async () => undefined);
   const folder = await mkdtemp(path.join(tmpdir(), 'foliopipe-service-'));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -143,6 +145,12 @@ async function openInFolder(
     closing ??= closeAll();
     return closing;
   };
+  const checkOpen = () => {
+    if (closing === undefined) return;
+    throw new ConfigError('SERVICE_CLOSED', 'the local service is closed: its folios can no longer be read', {
+      hint: 'look at uploads() before close(); a service that is opened on the same dataDir has them too',
+    });
+  };
   try {
     const unfinished = store.processing();
     await uploads.sweep(unfinished.map(({ folio }) => folio));
@@ -153,9 +161,14 @@ async function openInFolder(
       baseUrl,
       token: { reveal: () => token },
       setFaults: (plan) => {
+        checkFaults(plan);
+        checkOpen();
         faults = plan && new FaultSession(plan, openedAt(), store.newestId());
       },
-      uploads: () => acceptedUploads(store, uploads),
+      uploads: () => {
+        checkOpen();
+        return acceptedUploads(store, uploads);
+      },
       calls: () => ({ ...calls }),
       close,
       [Symbol.asyncDispose]: close,

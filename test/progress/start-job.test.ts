@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InterruptedError, TroubleError } from '../../src/errors.js';
-import { silentLogger } from '../../src/logger.js';
+import { type Logger, silentLogger } from '../../src/logger.js';
 import type { JobEvent, OnProgress } from '../../src/progress/events.js';
 import { startJob } from '../../src/progress/start-job.js';
 
@@ -20,6 +20,10 @@ afterEach(async () => {
   process.off('unhandledRejection', listen);
   expect(unhandled).toEqual([]);
 });
+
+const throwing = () => {
+  throw new Error('no text');
+};
 
 /** A job that waits to be told what to do. */
 function heldJob(options: Parameters<typeof startJob>[0] = {}) {
@@ -134,10 +138,64 @@ describe('startJob', () => {
     expect(lines).toEqual(['onProgress has thrown and is called no more; the job goes on: no screen']);
   });
 
+  it.each<[string, OnProgress]>([
+    ['gives a promise that fails', () => Promise.reject(new Error('no screen'))],
+    [
+      'throws in isHeard',
+      Object.assign(() => undefined, {
+        isHeard: () => {
+          throw new Error('no screen');
+        },
+      }),
+    ],
+    [
+      'throws what has no text',
+      () => {
+        throw Object.create(null);
+      },
+    ],
+  ])('survives a callback that %s', async (_, onProgress) => {
+    const lines: string[] = [];
+    const logger = { ...silentLogger, warn: (__: object, text: string) => void lines.push(text) };
+    const { job, tell, resolve } = heldJob({ onProgress, logger });
+    tell(copy);
+    tell.isHeard?.();
+    await turn();
+    tell(copy);
+    expect(tell.isHeard?.()).toBe(false);
+    resolve('summary');
+    expect(await job).toBe('summary');
+    expect(lines).toHaveLength(1);
+  });
+
+  it('survives a logger that throws, or gives a promise that fails', async () => {
+    const fail = () => {
+      throw new Error('the disk of the log is full');
+    };
+    const logger: Logger = {
+      debug: fail,
+      info: fail,
+      warn: fail,
+      error: () => Promise.reject(new Error('later')),
+    };
+    const job = startJob({ logger }, async (given) => {
+      given.logger.info({}, 'begun');
+      given.logger.error({}, 'bad');
+      return 'summary';
+    });
+    expect(await job).toBe('summary');
+  });
+
   it.each([
     ['a time-out', () => AbortSignal.timeout(1), 'stopped by a time-out of its caller', 'TimeoutError'],
     ['an abort', () => AbortSignal.abort(), 'stopped by its caller', 'AbortError'],
     ['a reason', () => AbortSignal.abort(new Error('enough')), 'stopped by its caller: enough', 'Error'],
+    [
+      'a hostile reason',
+      () => AbortSignal.abort(new Error('\u{1b}[2J')),
+      'stopped by its caller: \\u{1b}[2J',
+      'Error',
+    ],
   ])('ends after %s with an InterruptedError', async (_, signal, message, name) => {
     const job = startJob({ signal: signal() }, async (given) => {
       const stop = given.signal!;
@@ -148,6 +206,19 @@ describe('startJob', () => {
     expect(error).toBeInstanceOf(InterruptedError);
     expect(error).toMatchObject({ message, exitCode: 143, code: 'INTERRUPTED', cause: { name } });
   });
+
+  it.each([[Object.create(null)], [{ toString: throwing }], [Symbol('s')]])(
+    'is stopped by a reason of any kind',
+    async (reason) => {
+      const controller = new AbortController();
+      const job = startJob({ signal: controller.signal }, async ({ signal }) => {
+        await new Promise((resolve) => signal!.addEventListener('abort', resolve));
+        signal!.throwIfAborted();
+      });
+      controller.abort(reason);
+      await expect(job).rejects.toMatchObject({ code: 'INTERRUPTED', cause: reason });
+    },
+  );
 
   it('ends with the reason itself if that is an error of ours, whatever Node throws', async () => {
     const reason = new InterruptedError('SIGINT');

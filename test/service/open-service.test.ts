@@ -5,7 +5,8 @@ import { cp, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockedError } from '../../src/errors.js';
+import { ConfigError, LockedError } from '../../src/errors.js';
+import { parseFaults } from '../../src/service/faults/read-faults.js';
 import { openService, type ServiceOptions } from '../../src/service/open-service.js';
 import {
   acceptedFolio,
@@ -35,6 +36,34 @@ async function startChild(options: ServiceOptions) {
   const [line] = await once(child.stdout, 'data');
   return { url: String(line).trim(), child };
 }
+
+it.each<[object, RegExp]>([
+  [
+    { segmentRecords: 0, recordsPerSecond: -5 },
+    /2 options are wrong:\n {2}segmentRecords: .*\n {2}recordsPer/,
+  ],
+  [{ predictor: 'foo' }, /predictor: must be 'naics' or 'hash'/],
+  [{ port: 'x', timeScale: 0, maxOpen: Number.NaN }, /3 options/],
+  [{ token: 'se cret\n' }, /token: must have printable ASCII characters alone, and no spaces$/],
+])('options %j are refused before anything is opened', async (options, message) => {
+  const error = await openService(options as ServiceOptions).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'SERVICE_OPTIONS', message: expect.stringMatching(message) });
+});
+
+it('faults of another shape are refused, and a closed service says that it is closed', async () => {
+  const service = await openService({ predictor: 'hash' });
+  const wrong = { rules: 'x' } as never;
+  expect(() => service.setFaults(wrong)).toThrow('parseFaults');
+  await expect(openService({ faults: wrong })).rejects.toMatchObject({ code: 'FAULTS_INVALID' });
+  await service.close();
+  expect(() => service.uploads()).toThrow('the local service is closed');
+  expect(() => service.setFaults(undefined)).toThrow('the local service is closed');
+  expect(service.calls().upload).toBe(0);
+});
+
+it('a YAML alias that names nothing is an error of the faults', () => {
+  expect(() => parseFaults('a: *x')).toThrow(ConfigError);
+});
 
 describe('a service on the folder of an earlier one', () => {
   let dataDir: string;

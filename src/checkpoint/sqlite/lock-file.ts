@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { pid as ownPid } from 'node:process';
 import type { Database } from 'better-sqlite3';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 import type { LockHolder } from '../pipeline-lock.js';
@@ -59,6 +60,14 @@ export function isLocked(path: string): boolean {
 export function freeLock(path: string): void {
   held.get(path)?.close();
   held.delete(path);
+}
+
+/**
+ * This process, as it is shown to others while it holds a lock.
+ * @param given what its program says of it.
+ */
+export function holderHere(given: Partial<LockHolder> | undefined, since: number): LockHolder {
+  return { pid: ownPid, command: 'foliopipe', ...given, since };
 }
 
 /** Writes the file whole or not at all, with mode 0600. */

@@ -67,7 +67,8 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
 async function takeIn(folder: string, pipeline: string, holder: LockHolder): Promise<HeldLock> {
   const path = join(folder, `${pipeline}.lock`);
   const beside = holderPath(folder, pipeline);
-  if (!takeLock(path)) throw lockedError(pipeline, await readHolder(beside));
+  const isOurs = isHeldHere(path);
+  if (!takeLock(path)) throw lockedError(pipeline, await readHolder(beside), isOurs);
   try {
     await writeHolder(beside, holder);
   } catch (error) {

@@ -31,7 +31,19 @@ function parseText(text: string, place: (line?: number) => string | undefined): 
       facts: { line },
     });
   }
-  return checkPlan(document.toJS(), (path) => place(lineOf(document, path, lines)));
+  return checkPlan(contentOf(document), (path) => place(lineOf(document, path, lines)));
+}
+
+/** An alias may name nothing, or so much that the library refuses it. */
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch (cause) {
+    throw new ConfigError('FAULTS_INVALID', `the faults are not YAML: ${(cause as Error).message}`, {
+      hint: 'docs/faults.md shows every fault with an example',
+      cause,
+    });
+  }
 }
 
 async function readText(file: string): Promise<string> {

@@ -5,6 +5,7 @@
 import type { Checkpoint, ChunkRow, RowCounts } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
+import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
 import { addCounts, noRows } from '../../results/row-counts.js';
 import type { RunContext } from '../../run-context.js';
 import { abortable, abortOnEarlyReturn } from '../../streams/abortable.js';
@@ -37,7 +38,7 @@ export function mergeResults(
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = fromFirst ? undefined : await run.checkpoint.lastStretch(run.id);
     const merged = last?.lastRecord ?? 0;
-    run.given.rows = merged === 0 ? { counts: noRows, columns: [] } : undefined;
+    run.given.rows = merged === 0 ? noneGiven() : undefined;
     const columns = createResultColumns(run, merged, refetch);
     const answered = createAnsweredWalk(run, merged);
     let merger: StretchMerger | undefined;
@@ -67,9 +68,9 @@ export function mergeResults(
       for (;;) {
         const stretch = await deferOutage(() => next(upTo));
         if (stretch === undefined) return;
-        const { counts, columns: all } = stretch;
+        const { counts, columns: all, reasons = [] } = stretch;
         yield stretch;
-        countGiven(run, counts, all);
+        countGiven(run, counts, all, reasons);
       }
     };
 
@@ -90,11 +91,20 @@ function countGiven(
   { given }: Pick<RunContext, 'given'>,
   counts: RowCounts,
   columns: readonly string[],
+  reasons: readonly FailureReason[],
 ): void {
   if (given.rows === undefined) return;
-  const before = given.rows.columns.length === columns.length ? given.rows.counts : noRows;
-  given.rows = { counts: addCounts(before, counts), columns };
+  const before = given.rows.columns.length === columns.length ? given.rows : noneGiven();
+  for (const reason of reasons) before.reasons.add(reason);
+  given.rows = { counts: addCounts(before.counts, counts), columns, reasons: before.reasons };
 }
+
+/** Of a run that has given no row yet. */
+export const noneGiven = (): NonNullable<RunContext['given']['rows']> => ({
+  counts: noRows,
+  columns: [],
+  reasons: createReasonCounter(),
+});
 
 /** Finds the last record up to which all chunks are answered. */
 function createAnsweredWalk(run: Pick<MergeResultsNeeds, 'id' | 'checkpoint'>, merged: number) {

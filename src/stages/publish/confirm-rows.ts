@@ -6,8 +6,8 @@ import type { Checkpoint, Confirmed } from '../../checkpoint/checkpoint.js';
 import { ConfigError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
-import { noRows } from '../../results/row-counts.js';
 import type { RunContext } from '../../run-context.js';
+import { noneGiven } from '../merge/merge-results.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkBalance } from './check-balance.js';
@@ -27,7 +27,7 @@ export type ConfirmRowsNeeds = KeepAnswersNeeds &
  *   when the source has changed.
  */
 export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
-  const { counts: merged, columns } = await checkAllGiven(run);
+  const { counts: merged, columns, reasons } = await checkAllGiven(run);
   await checkOneService(run.checkpoint, run.id);
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run.source);
@@ -43,6 +43,7 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
     origins,
     exitCode: runExitCode(judgedCounts({ counts, origins }), failures.tolerate),
     resultColumns: columns,
+    reasons: reasons.top(),
     ...(drift && { drift }),
   };
   await run.checkpoint.recordConfirmed(run.id, confirmed, run.clock.now(), segment);
@@ -73,7 +74,7 @@ export async function checkAllGiven(
     rows === undefined ? 0 : rows.counts.successful + rows.counts.failed + rows.counts.unprocessed;
   const row = (await run.checkpoint.run(run.id))!;
   const isRoundOpen = (await run.checkpoint.lastRound(run.id)) > row.round;
-  if (given === all && row.chunks !== null && !isRoundOpen) return rows ?? { counts: noRows, columns: [] };
+  if (given === all && row.chunks !== null && !isRoundOpen) return rows ?? noneGiven();
   const left = isRoundOpen
     ? 'failed records are still being sent again'
     : `${countOf(all - given, 'row')} of ${countOf(all, 'record')} ${all - given === 1 ? 'was' : 'were'} not taken in this process`;

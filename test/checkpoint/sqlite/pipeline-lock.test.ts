@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { ConfigError, LockedError } from '../../../src/errors.js';
+import { hintOf } from '../../../src/hints.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 import { spawnCheckpointChild } from '../../helpers/processes/spawn-checkpoint-child.js';
 
@@ -42,7 +43,7 @@ describe('createFileLock', () => {
       expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(holder);
       await writeFile(path, '{"pid":');
       const second = createFileLock(folder).take('nightly', holder);
-      await expect(second).rejects.toThrow('another process runs the pipeline nightly');
+      await expect(second).rejects.toThrow('this process runs the pipeline nightly');
       await lock.close();
     }));
 
@@ -70,9 +71,19 @@ describe('createFileLock', () => {
       await lock.close();
     }));
 
-  it('is held by this process against another one', () =>
+  it('is held by this process against another one, and against itself, which is told so', () =>
     withFolder(async (folder) => {
       const lock = await createFileLock(folder).take('nightly', holder);
+      const own = await createFileLock(folder)
+        .take('nightly', holder)
+        .catch((error: LockedError) => error);
+      expect(own).toMatchObject({
+        message: expect.stringMatching(
+          /^this process, \d+ \(.*\), has been running the pipeline nightly since/,
+        ),
+        facts: { here: true },
+      });
+      expect(hintOf(own as LockedError)).toContain('close the run that this process has open');
       await expect(spawnCheckpointChild('lock', folder, 'nightly')).rejects.toThrow('PIPELINE_LOCKED');
       await lock.close();
     }));

@@ -73,7 +73,7 @@ const expected = Object.fromEntries(names.map((name, at) => [`b${at + 1}`, predi
 
 describe('an HTTP endpoint', () => {
   it('answers a posted CSV with its rows; a client that goes can post it again and pays once', async () => {
-    const config = await configOf({ source: {} });
+    const config = await configOf({ source: { onChange: 'supersede' } });
     const server = createEndpoint(() => config, { endpoint: service }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/nightly`;
@@ -83,6 +83,9 @@ describe('an HTTP endpoint', () => {
     const malformed = await post('id,name,state\n1,"never closed,MT\n');
     expect(malformed.status).toBe(422);
     expect(await malformed.json()).toMatchObject({ code: 'SOURCE_QUOTE_NOT_CLOSED' });
+    const unfit = await post('id,title,state\n1,Missoula Bakery,MT\n');
+    expect(unfit.status).toBe(422);
+    expect(await unfit.text()).not.toContain(config.stateDir);
     expect(paid()).toBe(0);
 
     service.setFaults(rule('on: track, fault: { neverFinishes: true }'));
@@ -98,6 +101,19 @@ describe('an HTTP endpoint', () => {
     expect(codesOf(await answer.text())).toEqual(expected);
     expect(codesOf(await (await post(csv)).text())).toEqual(expected);
     expect(paid()).toBe(25);
+
+    // A client that goes for good: the next one, with another CSV, does not wait for it.
+    service.setFaults(rule('on: track, fault: { neverFinishes: true }'));
+    const gone = new AbortController();
+    const leaving = post(csv.replaceAll('MT', 'WA'), gone.signal).catch((error: Error) => error.name);
+    await expect.poll(paid).toBe(50);
+    gone.abort();
+    await leaving;
+    service.setFaults(undefined);
+    let next = await post(csv.replaceAll('MT', 'ID'));
+    while (next.status === 409) next = await post(csv.replaceAll('MT', 'ID'));
+    expect(codesOf(await next.text())).toEqual(expected);
+    expect(paid()).toBe(75);
     server.close();
   });
 });

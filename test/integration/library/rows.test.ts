@@ -19,6 +19,7 @@ import {
   type RowSchema,
   type RunOptions,
   type RunSummary,
+  retry,
   submit,
   summarizeRun,
   withRun,
@@ -403,10 +404,48 @@ describe('confirm', () => {
       });
     }));
 
-  it('says exit code 3 where enrich would', () =>
+  it('says exit code 3 where enrich would, with the same reasons', () =>
     withRecords(async (job) => {
-      const { summary } = await take(job.config({ failures: { tolerate: 0 }, ...oneChunk }), { records });
+      const changes = { failures: { tolerate: 0 }, ...oneChunk };
+      const { summary } = await take(job.config(changes), { records });
       expect(summary).toMatchObject({ state: 'done', exitCode: 3, confirmed: true });
+      const written = await job.enrich(changes, { records, fresh: true });
+      expect(written.failedBy).not.toEqual([]);
+      expect(summary.failedBy).toEqual(written.failedBy);
+    }));
+
+  it('is done once for all who ask at the same time, also when the run is closed then', () =>
+    withRecords(async (job) => {
+      const config = job.config({ reuse: { maxAge: '30d' } });
+      const run = await openRun(config, { records });
+      await all(enrichedRecords(run));
+      const asked = Promise.all([run.confirm(), run.confirm(), run.confirm()]);
+      await run.close();
+      expect((await asked).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+      expect(await readdir(join(job.folder, '.foliopipe', 'reuse', 'segments'))).toHaveLength(1);
+    }));
+
+  it('and the rows are not stopped by a listener that throws, or by a logger', () =>
+    withRecords(async (job) => {
+      const fail = () => {
+        throw new Error('the metrics are down');
+      };
+      const logger = { debug: fail, info: fail, warn: fail, error: fail };
+      const options = { records, logger, onProgress: fail };
+      expect((await take(job.config(), options)).summary).toMatchObject({ exitCode: 0, state: 'done' });
+    }));
+
+  it('is final: a retry is refused, and a new run asks for the failed records alone', () =>
+    withRecords(async (job) => {
+      const config = job.config({ reuse: { maxAge: '30d', failedAge: 0, maxMiss: '100%' } });
+      const { summary } = await take(config, { records });
+      await expect(retry(config, summary.run)).rejects.toMatchObject({
+        code: 'RETRY_CONFIRMED',
+        exitCode: 2,
+      });
+      const again = await take(config, { records, fresh: true });
+      expect(again.rows).toEqual(expected);
+      expect(again.summary.origins.reused.records).toBe(summary.counts.successful);
     }));
 
   it('is repeated after a kill, with the same result', () =>
