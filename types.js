@@ -14,6 +14,7 @@ const ENTRIES = { 'pipelines/index.d.ts': 'foliopipe', 'src/service.d.ts': 'foli
 /** Exported types that zod infers, and the files that hold them. */
 const INFERRED = {
   Config: 'src/config/schema.d.ts',
+  ConfigInput: 'src/config/schema.d.ts',
   ParsedConfig: 'src/config/schema.d.ts',
   LoadConfig: 'src/config/load-section.d.ts',
   FaultPlan: 'src/service/faults/rule.d.ts',

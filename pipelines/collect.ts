@@ -27,7 +27,7 @@ import { withLostRechecked } from './with-ready-run.js';
 /** The options of `collect`. */
 export interface CollectOptions extends RunOptions {
   /** `false` asks for each folio once and throws `StillProcessingError` when one is not finished. Default: `true`. */
-  readonly wait?: boolean;
+  readonly wait?: boolean | undefined;
 }
 
 /**

@@ -22,7 +22,7 @@ import type { ReadyRun } from './with-ready-run.js';
 /** The options of `enrichedBytes`. */
 export interface EnrichedBytesOptions {
   /** Whether the first piece is the header. Default: `true`. */
-  readonly header?: boolean;
+  readonly header?: boolean | undefined;
 }
 
 /**

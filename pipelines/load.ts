@@ -13,6 +13,7 @@ import {
   type OpenRun,
   openLoadTarget,
   publicationOf,
+  type OnProgress,
   type RunOptions,
   startJob,
   withState,
@@ -37,7 +38,7 @@ export function load(config: Config, id: string, options: RunOptions = {}): Job<
 async function loadRun(
   config: Config,
   id: string,
-  options: RunOptions & Required<Pick<RunOptions, 'onProgress'>>,
+  options: RunOptions & { readonly onProgress: OnProgress },
 ): Promise<LoadedRun> {
   if (config.load === null || config.load.into === null) throw nothingToLoadInto();
   return withState(config, options, async ({ checkpoint, signal, clock, logger }) => {

@@ -3,7 +3,7 @@ import { type Config, type Job, type Plan, type PlanOptions, planRun, startJob }
 
 /** The options of `plan`. */
 export interface PlanJobOptions extends Omit<PlanOptions, 'signal'> {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

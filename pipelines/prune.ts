@@ -19,9 +19,9 @@ export interface PruneOptions
     'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'files' | 'answers'
   > {
   /** How long ago a run must have ended to lose its results, in ms. Default: `retention.results`. */
-  readonly olderThan?: number;
+  readonly olderThan?: number | undefined;
   /** Only report what would be removed. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** What `prune` has removed. */

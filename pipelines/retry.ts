@@ -29,7 +29,7 @@ import { checkNoOtherOpen, withLostRechecked } from './with-ready-run.js';
 /** The options of `retry`. */
 export interface RetryOptions extends RunOptions {
   /** One round of uploads, or single-record searches. Default: `search` if `failures.rescue` is, else `upload`. */
-  readonly by?: 'upload' | 'search';
+  readonly by?: 'upload' | 'search' | undefined;
 }
 
 /**

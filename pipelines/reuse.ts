@@ -41,7 +41,7 @@ export async function showReuse(
 /** Which answers `pruneReuse` removes. */
 export interface PruneReuseOptions extends ReuseOptions {
   /** Only report what would be removed. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** What `pruneReuse` has removed. */

@@ -34,7 +34,7 @@ export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export { withOutputPath } from './config/output-path.js';
 export { isS3 } from './config/s3-address.js';
-export type { Config } from './config/schema.js';
+export type { Config, ConfigInput } from './config/schema.js';
 export type { ServiceNeeds } from './config/service-needs.js';
 export { embeddedServiceFolder, Secret } from './config/service-section.js';
 export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';

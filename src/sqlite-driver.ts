@@ -15,6 +15,8 @@ interface Driver {
 }
 
 const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++ compiler must be there)';
+/** npm runs no install scripts where a setting or its caller says so, and takes the package for installed all the same. */
+const REBUILD = 'npm rebuild better-sqlite3 --ignore-scripts=false';
 
 let driver: Driver | undefined;
 
@@ -47,18 +49,26 @@ export function driverMajor(nodeApi: number): 12 | 13 {
  */
 export function loadDriver(load: (id: string) => unknown, nodeApi: number): Driver {
   const major = driverMajor(nodeApi);
+  let isInstalled = false;
   try {
     const found = (load('better-sqlite3/package.json') as { version: string }).version;
     if (!found.startsWith(`${major}.`)) throw new Error(`better-sqlite3 ${found} does not run on it`);
+    isInstalled = true;
     const loaded = load('better-sqlite3') as Driver;
     new loaded(':memory:').close();
     return loaded;
   } catch (cause) {
-    const why = (cause as Error).message.split('\n')[0];
-    throw new ConfigError('SQLITE_DRIVER', `no SQLite driver for Node ${version}: ${why}`, {
-      hint: `npm install better-sqlite3@${major}${major === 12 ? COMPILED : ''}`,
+    const [line] = (cause as Error).message.split('\n');
+    const why = isInstalled ? `the binary of better-sqlite3 does not load: ${line}` : line;
+    throw new ConfigError('SQLITE_DRIVER', `no SQLite driver for Node ${version}: ${withoutList(why!)}`, {
+      hint: `${isInstalled ? REBUILD : `npm install better-sqlite3@${major}`}${major === 12 ? COMPILED : ''}`,
       facts: { node: version, wanted: major },
       cause,
     });
   }
+}
+
+/** A first line without what only begins the list in the lines after it. */
+function withoutList(line: string): string {
+  return line.replace(/[.:]? Tried:$/, '');
 }

@@ -24,16 +24,6 @@ export function showText(text: string | Uint8Array, maxLength = 60): string {
   return `"${shown}${characters.length > maxLength ? '…' : ''}"`;
 }
 
-/** The text of what was thrown, whatever it is. It may hold anything: show it by `showText`. */
-export function thrownText(thrown: unknown): string {
-  try {
-    const message = (thrown as Partial<Error> | null | undefined)?.message;
-    return typeof message === 'string' ? message : String(thrown);
-  } catch {
-    return 'an error without a text';
-  }
-}
-
 /** @param unprintable matches each character that is written as `\u{hex}`; it has the flags `gu`. */
 export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): string {
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
@@ -42,7 +32,8 @@ export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): stri
 /** What was thrown, as a short text that can be shown: the message of an error, else the value. Anything can be thrown. */
 export function thrownText(thrown: unknown): string {
   try {
-    return shorten(escapeUnprintable(thrown instanceof Error ? String(thrown.message) : String(thrown)), 500);
+    const message = (thrown as Partial<Error> | null | undefined)?.message;
+    return shorten(escapeUnprintable(typeof message === 'string' ? message : String(thrown)), 500);
   } catch {
     return 'something that has no text';
   }

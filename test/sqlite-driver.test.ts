@@ -26,7 +26,6 @@ describe('the driver', () => {
     ['is not installed', 9, () => missing("Cannot find module 'better-sqlite3'\nRequire stack: ..."), 12],
     ['is 13 on a Node that it crashes', 9, installed('13.2.0'), 12],
     ['is 12 on a Node that it aborts', 10, installed('12.11.1'), 13],
-    ['has no binary', 9, installed('12.11.1'), 12],
   ])('that %s is one line with what to install', (_case, nodeApi, load, major) => {
     const error = thrownBy(() => loadDriver(load, nodeApi)) as ConfigError;
     expect(error).toBeInstanceOf(ConfigError);
@@ -34,6 +33,21 @@ describe('the driver', () => {
     expect(`${error.hint} `).toMatch(new RegExp(`^npm install better-sqlite3@${major} .*$`));
     expect(error.message).toMatch(/^no SQLite driver for Node v[\d.]+: .+$/);
   });
+
+  it.each([
+    [9, '12.11.1', / \(compiles it where it finds no binary/],
+    [10, '13.2.0', /=false$/],
+  ])(
+    'that has no binary, with Node-API %i, is built by npm rebuild: npm install thinks it is there',
+    (nodeApi, version, rest) => {
+      const error = thrownBy(() => loadDriver(installed(version), nodeApi)) as ConfigError;
+      expect(error.hint).toMatch(/^npm rebuild better-sqlite3 --ignore-scripts=false/);
+      expect(error.hint).toMatch(rest);
+      expect(error.message).toMatch(
+        /: the binary of better-sqlite3 does not load: Could not locate the bindings file$/,
+      );
+    },
+  );
 });
 
 /** A package of that version whose binary was never made. */
@@ -41,7 +55,9 @@ function installed(version: string): (id: string) => unknown {
   return (id) =>
     id === 'better-sqlite3/package.json'
       ? { version }
-      : () => missing('Could not locate the bindings file. Tried:\n → build/better_sqlite3.node');
+      : function Database() {
+          missing('Could not locate the bindings file. Tried:\n → build/better_sqlite3.node');
+        };
 }
 
 function missing(message: string): never {

@@ -10,7 +10,7 @@ import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import { resolveReport } from './report-section.js';
-import type { Config } from './schema.js';
+import type { Config, ConfigInput } from './schema.js';
 import { type ServiceNeeds, withStandIns } from './service-needs.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
@@ -27,9 +27,9 @@ export interface LoadOptions {
   /** Absolute base folder of the files and of the paths in variables. */
   readonly cwd: string;
   /** Default: `service`. */
-  readonly needs?: ServiceNeeds;
+  readonly needs?: ServiceNeeds | undefined;
   /** Other files of the command, which the output must not replace. */
-  readonly ownFiles?: readonly string[];
+  readonly ownFiles?: readonly string[] | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -88,10 +88,10 @@ export function settingValue(setting: Setting, env: Environment, baseDir: string
  * The config of a program that embeds foliopipe: a plain object with the values that YAML would give, such as durations
  * as texts with a unit. Uses no environment: `${VAR}` is a problem, and `$${` means `${`. Without `source.path` and
  * `source.query`, the program hands in the records (`RunOptions.records`).
- * @param baseDir base folder of relative paths.
+ * @param baseDir base folder of relative paths. Default: the working directory.
  * @throws ConfigError `CONFIG_INVALID` with every problem at once.
  */
-export function parseConfig(value: unknown, baseDir: string): Config {
+export function parseConfig(value: ConfigInput, baseDir = '.'): Config {
   const settings = withHandedSource(toSettings(value, [], () => undefined));
   const config = resolveConfig(settings, {}, resolve(baseDir), new Problems());
   return { ...config, ownFiles: tokenFiles(settings, {}, resolve(baseDir)) };

@@ -61,4 +61,21 @@ export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'report'
 /** The config as the schema gives it: the token may still be in its file, and addresses of databases and webhooks are texts. */
 export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
 
+/**
+ * What `parseConfig` takes: the sections and keys of a YAML file, with durations, sizes and shares as they are written
+ * there. A value of another type, such as one from JSON that a program has not checked itself, is handed in as
+ * `value as ConfigInput`: `parseConfig` checks every key and value in any case.
+ */
+export type ConfigInput = SectionsIn<DeepReadonly<Omit<z.input<typeof configSchema>, 'source' | 'stateDir'>>> & {
+  /** Left out where the program hands in the records. */
+  readonly source?: DeepReadonly<z.input<typeof sourceSchema>> | undefined;
+  /** Default: `.foliopipe` in the base folder. */
+  readonly stateDir?: string | undefined;
+};
+
+/** A section may be left out if no key in it is needed. */
+type SectionsIn<T> = {
+  readonly [K in keyof T as object extends T[K] ? never : K]: T[K];
+} & { readonly [K in keyof T as object extends T[K] ? K : never]?: T[K] | undefined };
+
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -22,10 +22,10 @@ import type { BegunUploads } from './s3/upload-parts.js';
 export function createOutputStore(
   { output, timeouts }: Pick<Config, 'output' | 'timeouts'>,
   options: {
-    readonly signal?: AbortSignal;
-    readonly attempts?: number;
-    readonly at?: AtFailpoint;
-    readonly begunUploads?: BegunUploads;
+    readonly signal?: AbortSignal | undefined;
+    readonly attempts?: number | undefined;
+    readonly at?: AtFailpoint | undefined;
+    readonly begunUploads?: BegunUploads | undefined;
   } = {},
 ): OutputStore {
   const local = createLocalOutputStore();

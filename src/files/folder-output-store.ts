@@ -30,7 +30,7 @@ export function createFolderOutputStore({
   at = () => undefined,
   signal,
 }: {
-  readonly at?: AtFailpoint;
+  readonly at?: AtFailpoint | undefined;
   readonly signal?: AbortSignal | undefined;
 } = {}): Required<Pick<OutputStore, 'put' | 'identity' | 'read' | 'stream' | 'remove' | 'sweep'>> {
   return {

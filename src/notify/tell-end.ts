@@ -19,10 +19,10 @@ export interface TellOptions {
   readonly reader: Pick<CheckpointReader, 'runs'> | null;
   readonly logger: Pick<Logger, 'warn' | 'info' | 'debug'>;
   /** If it has aborted, the webhook is tried once, for a short time; if it aborts now, the tries end soon. */
-  readonly signal?: AbortSignal;
-  readonly proxies?: Proxies;
+  readonly signal?: AbortSignal | undefined;
+  readonly proxies?: Proxies | undefined;
   /** How long the webhook is tried. Default: 30 s in all, 10 s a try. */
-  readonly times?: PostTimes;
+  readonly times?: PostTimes | undefined;
 }
 
 const USUAL: PostTimes = { attempt: 10_000, all: 30_000, firstRetry: 1_000 };

@@ -17,9 +17,9 @@ export type Job<Result> = Promise<Result> & AsyncIterable<JobEvent>;
 
 /** The options that every job has. */
 export interface JobOptions {
-  readonly signal?: AbortSignal;
-  readonly logger?: Logger;
-  readonly onProgress?: OnProgress;
+  readonly signal?: AbortSignal | undefined;
+  readonly logger?: Logger | undefined;
+  readonly onProgress?: OnProgress | undefined;
 }
 
 /**

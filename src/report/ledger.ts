@@ -14,7 +14,7 @@ import { priceOf, publishedOrigins, type Saved, savedBy } from './origins.js';
 /** Which part of the ledger is read. */
 export interface LedgerOptions {
   /** `YYYY-MM` in the time zone. Default: all months. */
-  readonly month?: string;
+  readonly month?: string | undefined;
   /** A time zone name that Intl knows. */
   readonly timeZone: string;
   readonly pricePerRecord: number | null;

@@ -51,7 +51,7 @@ export async function refuseOtherPipeline(
 /** What may be done about a file that no pipeline has published. */
 export interface ForeignOptions {
   /** Replaces it all the same, and says so. */
-  readonly yes?: boolean;
+  readonly yes?: boolean | undefined;
   readonly logger: Logger;
 }
 

@@ -79,7 +79,7 @@ type DiskConfig = Pick<Config, 'stateDir' | 'upload' | 'output' | 'chunks' | 'co
 export async function checkDisk(
   config: DiskConfig,
   write: StillToWrite,
-  options: { readonly yes?: boolean; readonly logger: Logger },
+  options: { readonly yes?: boolean | undefined; readonly logger: Logger },
   diskOf: (folder: string) => Promise<Disk | undefined> = diskOfFolder,
 ): Promise<readonly DiskNeed[]> {
   const { stateDir, output } = config;

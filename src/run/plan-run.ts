@@ -87,14 +87,24 @@ export async function planRun(whole: Config, given: PlanOptions): Promise<Plan> 
 export interface PlanOptions
   extends Pick<
     RunOptions,
-    'onProgress' | 'fresh' | 'output' | 'deltas' | 'answers' | 'reuse' | 'yes' | 'stdin' | 'records' | 'limit'
+    | 'onProgress'
+    | 'logger'
+    | 'fresh'
+    | 'output'
+    | 'deltas'
+    | 'answers'
+    | 'reuse'
+    | 'yes'
+    | 'stdin'
+    | 'records'
+    | 'limit'
   > {
   readonly signal: AbortSignal;
 }
 
 /** @param folder for copies of the source; undefined if it is not copied. */
 async function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
-  const { output = createOutputStore(own, options), fresh, signal, limit } = options;
+  const { output = createOutputStore(own, options), fresh, signal, limit, logger = silentLogger } = options;
   const reader = await openCheckpointReader(own.stateDir);
   try {
     const now = Date.now();
@@ -124,7 +134,6 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       await checkOutput(config, output, paths);
       if (kind === 'begin') {
         const { path } = config.output;
-        const logger = silentLogger;
         const { deltas = createLocalDeltaStore(config.stateDir) } = options;
         if (reader !== undefined) await checkDelta({ config, deltas, checkpoint: reader });
         await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
@@ -165,7 +174,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
         ...left,
       };
       if (kind === 'begin' || next.records > 0)
-        disks = await checkDisk(config, write, { ...options, logger: silentLogger });
+        disks = await checkDisk(config, write, { ...options, logger });
     }
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };

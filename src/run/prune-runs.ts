@@ -24,9 +24,9 @@ export interface PruneLimits {
   /** Epoch milliseconds. */
   readonly now: number;
   /** A run that is never pruned. */
-  readonly keep?: string;
+  readonly keep?: string | undefined;
   /** Only report what would be removed. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** A run whose results were removed. */

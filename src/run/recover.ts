@@ -29,7 +29,7 @@ import type { RunOptions } from './run-options.js';
 /** How the checkpoint is rebuilt. */
 export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** Only report what would be rebuilt. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** A number of uploads and their records. */

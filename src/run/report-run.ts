@@ -20,10 +20,10 @@ import { loadStatus } from './recorded-load.js';
 /** The options of `reportRun`. */
 export interface ReportOptions {
   /** Default: the one in `stateDir`, opened for reading. */
-  readonly checkpoint?: CheckpointReader;
+  readonly checkpoint?: CheckpointReader | undefined;
   /** Default: the store of `output.path`. */
-  readonly output?: Pick<OutputStore, 'identity'>;
-  readonly clock?: Clock;
+  readonly output?: Pick<OutputStore, 'identity'> | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -30,30 +30,30 @@ export interface ServiceEndpoint {
  */
 export interface RunPorts {
   /** Default: SQLite in `stateDir`. */
-  readonly checkpoint?: Checkpoint;
+  readonly checkpoint?: Checkpoint | undefined;
   /** Taken before the checkpoint is opened. Default: a lock file in `stateDir`, which the system frees after a kill. */
-  readonly lock?: PipelineLock;
+  readonly lock?: PipelineLock | undefined;
   /** Chunk and part files. Default: folders in `stateDir`. */
-  readonly files?: FileStore;
+  readonly files?: FileStore | undefined;
   /** The answers of earlier runs. Default: files in `stateDir`. */
-  readonly answers?: AnswerStore;
+  readonly answers?: AnswerStore | undefined;
   /** The store for the output, its manifest, marker and rejects. Default: local folders. */
-  readonly output?: OutputStore;
+  readonly output?: OutputStore | undefined;
   /** What is kept of each pipeline's last publication, for `output.delta`. Default: files in `stateDir`. */
-  readonly deltas?: DeltaStore;
+  readonly deltas?: DeltaStore | undefined;
   /** The database into which publications are loaded, if the config has `load`. Default: the one at `load.into`. */
-  readonly loadTarget?: LoadTarget;
+  readonly loadTarget?: LoadTarget | undefined;
   /** The prediction service. Default: the HTTP client of `service.*`. */
-  readonly api?: PredictionApi;
+  readonly api?: PredictionApi | undefined;
   /**
    * The limits of the account, to be shared if several processes use one account. Default: `concurrency.folios` and
    * `service.requestsPerSecond`, counted in this process only.
    */
-  readonly limits?: { readonly folios?: Permits; readonly requests?: RequestLimiter };
+  readonly limits?: { readonly folios?: Permits | undefined; readonly requests?: RequestLimiter | undefined } | undefined;
   /** Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Default: logs nothing. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
 }
 
 /** How a run is done, besides its config. Everything has a default. */
@@ -63,49 +63,55 @@ export interface RunOptions extends RunPorts {
    * then throws the signal's reason, if that is a FoliopipeError; else an `InterruptedError` with the reason as its
    * `cause`, such as the `TimeoutError` of `AbortSignal.timeout()`.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Begin a new run even if one is unfinished or done; its records are paid for again. */
-  readonly fresh?: boolean;
+  readonly fresh?: boolean | undefined;
   /**
    * Only the first so many records of the source: the run is a sample. It is another run than that of the whole source,
    * and than samples with other limits; its output is `<output>.sample.csv`.
    */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** `false`: a new run takes no answers of earlier runs. Its own answers are kept as `reuse.*` says. */
-  readonly reuse?: false;
+  readonly reuse?: false | undefined;
   /** Passes the guards that ask before a run pays, such as `reuse.maxMiss`. */
-  readonly yes?: boolean;
+  readonly yes?: boolean | undefined;
   /** Never begin a run: use the run with this name (see `namedRun`). `true` uses the unfinished run, or else the last one. */
-  readonly existing?: true | string;
+  readonly existing?: true | string | undefined;
   /** Epoch milliseconds at which the run stops with a `DeadlineError`; it can be resumed. */
-  readonly deadline?: number;
+  readonly deadline?: number | undefined;
   /** At the deadline, publish the finished chunks: all other records are UNPROCESSED, and the run stays open. */
-  readonly publishPartial?: boolean;
+  readonly publishPartial?: boolean | undefined;
   /** How long to wait for the pipeline's lock. Default: 0, a held lock is an error at once. */
-  readonly waitLock?: Milliseconds;
+  readonly waitLock?: Milliseconds | undefined;
   /**
    * Standard input, for `source.path: "-"`. It is read to its end, once; the library does not look at the process.
    */
-  readonly stdin?: InputStream;
+  readonly stdin?: InputStream | undefined;
   /**
    * The records of the source, in place of a file: bytes of a CSV or objects. `source.path` is then `-`, as it is where
    * neither it nor `source.query` is set. They are copied into `stateDir` before anything is paid.
    */
-  readonly records?: SourceRecords | HandedRecords;
+  readonly records?: SourceRecords | HandedRecords | undefined;
   /** A note kept with a new run. */
-  readonly label?: string;
-  readonly endpoint?: ServiceEndpoint;
+  readonly label?: string | undefined;
+  readonly endpoint?: ServiceEndpoint | undefined;
   /** The work asks the service only for a part that is lost: without an `endpoint` it is refused only then. */
-  readonly isServiceSpare?: boolean;
+  readonly isServiceSpare?: boolean | undefined;
   /** The proxies of the environment variables, passed by the caller: the library does not read the environment. */
-  readonly proxies?: { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string };
+  readonly proxies?:
+    | {
+        readonly httpsProxy?: string | undefined;
+        readonly httpProxy?: string | undefined;
+        readonly noProxy?: string | undefined;
+      }
+    | undefined;
   /** Shown to whoever finds the pipeline locked. Default: the id of this process, and `foliopipe`. */
-  readonly holder?: { readonly pid: number; readonly command: string };
+  readonly holder?: { readonly pid: number; readonly command: string } | undefined;
   /** Called with each event of the work: what is copied and checked, which run it is, and how the run stands. */
-  readonly onProgress?: OnProgress;
+  readonly onProgress?: OnProgress | undefined;
   /** Measures the work of this process; the summary has its figures. Default: a new one. */
-  readonly measure?: RunMeasure;
-  readonly at?: AtFailpoint;
+  readonly measure?: RunMeasure | undefined;
+  readonly at?: AtFailpoint | undefined;
 }
 
 /** The options with records that are copied once, however often the job looks for its source. */

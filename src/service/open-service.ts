@@ -27,32 +27,32 @@ import { createUploadFolder } from './uploads/upload-folder.js';
 /** How the local service is opened. Each option has a default that suits a test. */
 export interface ServiceOptions {
   /** The address on which it listens. Default: `127.0.0.1`, which only this machine reaches. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Default: 0, which takes a free one. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The token that clients must send. Default: a random one, see `Service.token`. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /**
    * Folder of `service.db` and of the uploads in work. Only one service at a time can use it. Default: a temporary one,
    * which `close` removes.
    */
-  readonly dataDir?: string;
+  readonly dataDir?: string | undefined;
   /** Default: `naics`. */
-  readonly predictor?: PredictorName;
+  readonly predictor?: PredictorName | undefined;
   /** Successful records per part. Default: 10,000. */
-  readonly segmentRecords?: number;
+  readonly segmentRecords?: number | undefined;
   /** Speed, shared equally by the open folios. Default: 0, no limit. */
-  readonly recordsPerSecond?: number;
+  readonly recordsPerSecond?: number | undefined;
   /** Most folios that are PROCESSING at the same time; further uploads are refused with 429. Default: 1,000. */
-  readonly maxOpen?: number;
+  readonly maxOpen?: number | undefined;
   /** Larger files are refused with 413. Default: 1 GiB. */
-  readonly maxUploadBytes?: Bytes;
+  readonly maxUploadBytes?: Bytes | undefined;
   /** Default: logs nothing. */
-  readonly logger?: ServiceLogger;
+  readonly logger?: ServiceLogger | undefined;
   /** How the service misbehaves; see `parseFaults`. Default: no faults. */
-  readonly faults?: FaultPlan;
+  readonly faults?: FaultPlan | undefined;
   /** Seconds of the service's time per second of real time. Default: 1. */
-  readonly timeScale?: number;
+  readonly timeScale?: number | undefined;
 }
 
 /**

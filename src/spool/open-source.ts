@@ -34,7 +34,9 @@ export interface CopyReader {
   readonly createdAt: number;
 }
 
-export interface OpenSourceOptions extends Partial<Pick<Spool, 'at' | 'onCopy'>> {
+export interface OpenSourceOptions {
+  readonly at?: Spool['at'] | undefined;
+  readonly onCopy?: Spool['onCopy'] | undefined;
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Epoch milliseconds. */

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
 import { DatabaseAddress } from '../../src/config/load-section.js';
-import { minimal } from '../helpers/config/minimal-config.js';
+import { minimalWith } from '../helpers/config/minimal-config.js';
 
 const url = 'postgresql://bob:s3cr%40t@db.example.com:5433/warehouse?sslmode=verify-full&password=other';
 
@@ -22,7 +22,7 @@ describe('the address of a database', () => {
 
 describe('the section load', () => {
   const parse = (load: unknown, more: object = {}) =>
-    parseConfig({ ...minimal(), ...more, load }, '/base').load;
+    parseConfig(minimalWith({ ...more, load }), '/base').load;
   const section = { into: url, table: 'businesses', mode: 'append' };
   const problemOf = (load: unknown, more?: object) => {
     try {

@@ -5,11 +5,11 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { fixedValues } from '../../src/config/fixed-values.js';
 import { loadConfig, parseConfig } from '../../src/config/load-config.js';
-import { minimal, variable } from '../helpers/config/minimal-config.js';
+import { minimal, minimalWith, variable } from '../helpers/config/minimal-config.js';
 
 const database = 'postgres://bob:s3cret@db.example.com:5433/warehouse';
 const sql = "select * from businesses where token = 'abc' order by id";
-const parse = (source: unknown) => parseConfig({ ...minimal(), source }, '/base');
+const parse = (source: unknown) => parseConfig(minimalWith({ source }), '/base');
 const problemOf = (source: unknown) => {
   try {
     parse(source);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
 import { parseConfig } from '../../src/config/load-config.js';
+import type { ConfigInput } from '../../src/config/schema.js';
 import { configSchema } from '../../src/config/schema.js';
 import { ConfigError } from '../../src/errors.js';
 
@@ -34,7 +35,7 @@ test('whatever stands in a config, the answer is a ConfigError that shows no tok
     fc.property(config, (sections) => {
       const service = { baseUrl: 'https://predict.example', token: 'hunter2 hunter2' };
       try {
-        parseConfig({ ...sections, service }, '/base');
+        parseConfig({ ...sections, service } as ConfigInput, '/base');
       } catch (error) {
         expect(error).toBeInstanceOf(ConfigError);
         expect(String(error)).toContain('service.token');

@@ -15,9 +15,9 @@ export interface S3Options {
   /** How long a connection may be silent. */
   readonly idleMs: Milliseconds;
   /** How often a request is made before its error is told. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /** Ends requests. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type Sdk = typeof import('@aws-sdk/client-s3');

@@ -24,12 +24,12 @@ import { IMPORT } from './show-answers.js';
 export interface ImportOptions {
   readonly path: string;
   /** When the answers were paid for, where the rows do not say it; epoch milliseconds. */
-  readonly paidAt?: number;
+  readonly paidAt?: number | undefined;
   /** The answers' columns: the service's name, and the name in the file. */
-  readonly columns?: Readonly<Record<string, string>>;
+  readonly columns?: Readonly<Record<string, string>> | undefined;
   /** As `source.encoding` and `source.delimiter`; default: `auto`. */
-  readonly encoding?: string;
-  readonly delimiter?: string;
+  readonly encoding?: string | undefined;
+  readonly delimiter?: string | undefined;
 }
 
 /** What was imported. */

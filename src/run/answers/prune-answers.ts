@@ -17,7 +17,7 @@ export interface PruneAnswersTerms {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Only report what would be removed. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /**

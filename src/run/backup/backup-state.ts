@@ -33,7 +33,7 @@ export interface BackupOptions extends Pick<RunOptions, 'signal' | 'clock'> {
   /** The folder to make. It must not exist, or be empty. */
   readonly folder: string;
   /** Whether stored parts are copied too. Without them, a restore fetches them from the service again. */
-  readonly results?: boolean;
+  readonly results?: boolean | undefined;
 }
 
 /** What was backed up. */

@@ -38,9 +38,9 @@ export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | '
   /** The folder of the backup. */
   readonly folder: string;
   /** Restore although the state folder holds a state: its database is set aside, what it knows more is kept. */
-  readonly replace?: boolean;
+  readonly replace?: boolean | undefined;
   /** Only check the backup. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** What was restored. */

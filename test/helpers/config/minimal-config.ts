@@ -1,8 +1,9 @@
 /** The smallest valid config, for tests that add to it. */
+import type { ConfigInput } from '../../../src/config/schema.js';
 import { ConfigError } from '../../../src/errors.js';
 
 /** With a real service, whose token is `t0ken`. */
-export function minimal(): Record<string, Record<string, unknown> | string> {
+export function minimal() {
   return {
     pipeline: 'nightly',
     source: { path: 'in.csv' },
@@ -13,8 +14,8 @@ export function minimal(): Record<string, Record<string, unknown> | string> {
 }
 
 /** `minimal()` with some sections replaced. */
-export function minimalWith(sections: Record<string, unknown>): Record<string, unknown> {
-  return { ...minimal(), ...sections };
+export function minimalWith(sections: Record<string, unknown>): ConfigInput {
+  return { ...minimal(), ...sections } as ConfigInput;
 }
 
 /** Runs a function that must throw a ConfigError and returns the error. */

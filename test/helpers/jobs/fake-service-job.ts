@@ -5,6 +5,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import {
   type Config,
+  type ConfigInput,
   enrich,
   parseConfig,
   type RunOptions,
@@ -84,7 +85,7 @@ export async function withJob(setup: JobSetup, use: (job: Job) => Promise<void>)
 function createJob(folder: string, service: FakeService, base: Changes): Job {
   const outputPath = path.join(folder, 'out', 'enriched.csv');
   const config = (changes: Changes = {}) =>
-    parseConfig(merge(merge(standard(service), base), changes), folder);
+    parseConfig(merge(merge(standard(service), base), changes) as ConfigInput, folder);
   return {
     folder,
     service,

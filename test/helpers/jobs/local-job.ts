@@ -6,6 +6,7 @@ import { parse } from 'csv-parse/sync';
 import {
   type ChunkRow,
   type Config,
+  type ConfigInput,
   enrich,
   openCheckpointReader,
   parseConfig,
@@ -117,7 +118,7 @@ function createJob(
   base: LocalJobSetup['config'],
 ): Omit<LocalJob, 'restartService' | 'served' | 'timesPaid'> {
   const output = join(folder, 'out', 'enriched.csv');
-  const config = (changes?: LocalJobSetup['config']) => parseConfig(sectionsOf(url, base, changes), folder);
+  const config = (changes?: LocalJobSetup['config']) => parseConfig(sectionsOf(url, base, changes) as ConfigInput, folder);
   const kept: LocalJob['kept'] = async () => {
     const reader = (await openCheckpointReader(config().stateDir))!;
     try {
