@@ -21,9 +21,10 @@ const webhook = z
 
 export const reportSchema = z.strictObject({
   html: filePath
+    .refine((path) => /\.html?$/i.test(path), { error: 'must end in .html' })
     .transform((path) => resolve(path))
     .nullable()
-    .describe('null, or the path of a file')
+    .describe('null, or the path of a file that ends in .html')
     .default(null),
   textfile: filePath
     .refine((path) => path.endsWith(PROM), {
