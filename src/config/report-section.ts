@@ -64,9 +64,11 @@ export class WebhookAddress {
 
   /** The texts that must appear nowhere. */
   secrets(): readonly string[] {
-    const { pathname, search, username, password } = new URL(this.#url);
+    const { pathname, search, searchParams, username, password } = new URL(this.#url);
     // A short path is no secret, and is part of other texts.
-    const parts = [`${pathname}${search}`, pathname, username, password].filter((text) => text.length >= 8);
+    const parts = [`${pathname}${search}`, pathname, ...searchParams.values(), username, password].filter(
+      (text) => text.length >= 8,
+    );
     return [this.#url, ...parts];
   }
 
