@@ -43,7 +43,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...base,
     'type run-context',
   ],
-  notify: ['report', 'api', 'type checkpoint', 'type config', 'streams', ...base],
+  notify: ['report', 'api', 'files', 'type checkpoint', 'type config', 'streams', ...base],
   page: ['type checkpoint', 'report', ...base],
   run: [
     'page',

@@ -11,22 +11,29 @@ export type ServiceText = (text: string) => string;
 const MAX_LENGTH = 200;
 const HIDDEN = '[token]';
 
-/** @returns a function from any text to one of at most 200 characters, in which the token is replaced. */
-export function createServiceText(token: TokenSecret): ServiceText {
+/** A shorter token is a part of too many words: it is hidden only where it is the whole text. */
+const MIN_WITHIN = 4;
+
+/** @returns a function that replaces the token in a text, also where it is percent-encoded. */
+export function hideToken(token: TokenSecret): ServiceText {
   return (text) => {
     const secret = token.reveal();
+    if (secret.length < MIN_WITHIN) return text === secret && text !== '' ? HIDDEN : text;
     const forms = [
       secret,
       encodeURIComponent(secret),
       new URLSearchParams({ t: secret }).toString().slice(2),
     ];
     // Longest first, because the encoded forms may contain the plain token.
-    const hide = (line: string): string =>
-      forms
-        .filter((form) => form !== '')
-        .sort((a, b) => b.length - a.length)
-        .reduce((rest, form) => rest.replaceAll(form, HIDDEN), line);
-    // Hides the token before and after: `oneLine` may join the parts of a token that was split.
-    return shorten(hide(oneLine(hide(text))), MAX_LENGTH);
+    return forms
+      .sort((a, b) => b.length - a.length)
+      .reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
   };
+}
+
+/** @returns a function from any text to one of at most 200 characters, in which the token is replaced. */
+export function createServiceText(token: TokenSecret): ServiceText {
+  const hide = hideToken(token);
+  // Hides the token before and after: `oneLine` may join the parts of a token that was split.
+  return (text) => shorten(hide(oneLine(hide(text))), MAX_LENGTH);
 }

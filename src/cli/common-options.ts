@@ -8,6 +8,7 @@ import {
   type RunOptions,
   type ServiceNeeds,
 } from '../../pipelines/index.js';
+import { rememberSecrets } from './redact.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;
@@ -115,7 +116,9 @@ export async function readConfig(
   file?: string,
   needs: ServiceNeeds = 'service',
 ): Promise<Config> {
-  return loadConfig(layersOf(options, file, needs));
+  const config = await loadConfig(layersOf(options, file, needs));
+  rememberSecrets(process.argv, config);
+  return config;
 }
 
 /** From where the config is loaded. @throws ConfigError `CONFIG_MISSING`. */

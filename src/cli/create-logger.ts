@@ -2,13 +2,14 @@
 
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { Config, Logger } from '../../pipelines/index.js';
+import type { Logger } from '../../pipelines/index.js';
 import { countOf } from '../quantities.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
 import { nextSteps } from './next-steps.js';
 import { stderr } from './output.js';
+import { createRedact, redactLine } from './redact.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
 export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
@@ -36,6 +37,7 @@ export function createLogger(
   const warnLater = (target: string) => (code: string) =>
     queueMicrotask(() => warnLost(logger, target, code));
 
+  const redact = createRedact(secrets);
   let leftOut = 0;
   const write = (line: string) => {
     if (stderr.isBehind) {
@@ -70,24 +72,12 @@ export function createLogger(
           const shown = args.map((arg: unknown) => (typeof arg === 'string' ? nextSteps(arg) : arg));
           method.apply(this, shown as typeof args);
         },
-        streamWrite: (line) => safeJsonText(redact(line, secrets)),
+        streamWrite: (line) => safeJsonText(redactLine(line, redact)),
       },
     },
     pino.multistream(streams),
   );
   return logger;
-}
-
-/** The texts of a config that must appear in no log. */
-export function secretsOf({ service, source, load, report }: Config): readonly string[] {
-  return [
-    ...(service.embedded ? [] : [service.token.reveal()]),
-    ...(source.query?.database.secrets() ?? []),
-    // As it stands within a line of JSON.
-    ...(source.query === null ? [] : [JSON.stringify(source.query.sql).slice(1, -1)]),
-    ...(load?.into?.secrets() ?? []),
-    ...(report.webhook?.secrets() ?? []),
-  ];
 }
 
 /** @param code the system's code, such as `ENOSPC`. */
@@ -113,8 +103,4 @@ function isShownOtherwise({ type }: LogRecord, { hasBlock }: Pick<Terminal, 'has
 function withSafeMessage(line: string): LogRecord {
   const record = JSON.parse(line) as LogRecord;
   return typeof record.msg === 'string' ? { ...record, msg: safeLines(record.msg) } : record;
-}
-
-function redact(line: string, secrets: readonly string[]): string {
-  return secrets.reduce((text, secret) => (secret === '' ? text : text.replaceAll(secret, '[secret]')), line);
 }

@@ -15,6 +15,7 @@ import {
   summarizeRun,
   tellEnd,
 } from '../../pipelines/index.js';
+import { hideSecrets } from './redact.js';
 import { describeFailure } from './report-failure.js';
 
 export interface EndTeller {
@@ -45,7 +46,9 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
       // A sample is no night.
       if (summary?.sample != null) return;
       const thisProcess = measure.figures();
-      const end = describeEnd(config, { ...facts, summary, thisProcess, run, began, ended: Date.now() });
+      const end = hideSecrets(
+        describeEnd(config, { ...facts, summary, thisProcess, run, began, ended: Date.now() }),
+      );
       await tellEnd(config, end, { ...options, reader, logger });
     } finally {
       await reader?.close().catch(() => undefined);

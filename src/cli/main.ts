@@ -4,11 +4,13 @@ import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
 import { rememberCommand } from './next-steps.js';
 import { createProgram } from './program.js';
+import { rememberSecrets } from './redact.js';
 
 /** @param argv as node gives it: the first two are skipped. */
 export async function main(argv: readonly string[]): Promise<number> {
   const exit = { code: 0 };
   rememberCommand(argv);
+  rememberSecrets(argv);
   try {
     const program = await createProgram(argv, (code) => {
       exit.code = code;

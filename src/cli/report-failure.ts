@@ -21,6 +21,7 @@ import {
   wouldBeginAnother,
 } from './next-steps.js';
 import { stderr, writeJson } from './output.js';
+import { hideSecrets } from './redact.js';
 import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
 /**
@@ -36,7 +37,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   if (argv.includes('--json')) {
     writeJson('summary', { exitCode, run, stand: stand?.fields ?? null, error: told });
   }
-  const text = known === undefined ? bugText(error, message) : failureText(known, stand, hint, resume);
+  const text = known === undefined ? bugText(error, message) : failureText(told, stand);
   const record = jsonRecord(
     { type: 'failure', code, exitCode, run, stand: stand?.fields ?? null, hint, resume, facts },
     text,
@@ -55,7 +56,8 @@ export function describeFailure(thrown: unknown, argv: readonly string[]) {
   const next = known && hintOf(known);
   const hint = next === undefined ? null : withCommand(code, nextSteps(asRehearsed(next, argv)), argv);
   const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
-  return { error, known, exitCode: known?.exitCode ?? 1, told: { code, message, hint, resume, facts } };
+  const told = hideSecrets({ code, message, hint, resume, facts });
+  return { error, known, exitCode: known?.exitCode ?? 1, told };
 }
 
 /** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */
@@ -92,20 +94,18 @@ function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
 const needsPerson = [RefusedError, UntrustedError];
 
 function failureText(
-  error: FoliopipeError,
+  { code, message, hint, resume }: ReturnType<typeof describeFailure>['told'],
   stand: RememberedStand | undefined,
-  hint: string | null,
-  resume: string | null,
 ): string {
   const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;
   const next = hint === null ? '' : `\n  next: ${hint}`;
   const command = resume === null ? '' : `\n  go on with: ${resume}`;
-  return `foliopipe: ${error.message} [${error.code}]${next}${left}${command}\n`;
+  return `foliopipe: ${message} [${code}]${next}${left}${command}\n`;
 }
 
 function bugText(error: unknown, message: string): string {
   const stack = error instanceof Error ? (error.stack ?? message) : message;
-  return `foliopipe: unexpected error, a bug: please report it\n${stack}\n`;
+  return `foliopipe: unexpected error, a bug: please report it\n${hideSecrets(stack)}\n`;
 }
 
 /** The value of a flag, of a command line that may be impossible to parse. */

@@ -11,12 +11,13 @@ import {
 } from '../../pipelines/index.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
-import { createLogger, secretsOf, warnLost } from './create-logger.js';
+import { createLogger, warnLost } from './create-logger.js';
 import { createEndTeller } from './end-teller.js';
 import { standOf, standText } from './how-it-stands.js';
 import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-steps.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
+import { hideSecrets, secretsOf } from './redact.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createCommandTerminal } from './terminal.js';
@@ -128,10 +129,10 @@ export async function runSession<T extends object>(
     progress.close();
     const code = exitCode(result);
     await teller?.ended(summaryOf!(result), code);
-    const shown = nextSteps(text(result, config));
+    const shown = hideSecrets(nextSteps(text(result, config)));
     const fields: object = { type: 'summary', ...result, exitCode: code };
     logger.info(fields, shown.trimEnd());
-    if (options.json) writeJson('summary', { ...result, exitCode: code });
+    if (options.json) writeJson('summary', hideSecrets({ ...result, exitCode: code }));
     else if (options.logFormat !== 'json') stderr.write(shown);
     return code;
   } catch (error) {

@@ -130,13 +130,15 @@ function checkOutputPath({ output, source, stateDir }: Sections, onProblem: OnPr
 }
 
 function checkReport({ report, output, source, stateDir }: Sections, onProblem: OnProblem): void {
+  for (const [key, path] of Object.entries({ html: report?.html, textfile: report?.textfile })) {
+    if (path != null && stateDir !== undefined && path.startsWith(`${stateDir}${sep}`)) {
+      onProblem(`report.${key}`, 'lies in stateDir, whose files belong to foliopipe');
+    }
+  }
   const html = report?.html;
   if (html == null) return;
   if (output && html === output.path) onProblem('report.html', 'is the output itself; write another file');
   if (html === source?.path) onProblem('report.html', 'is the source itself, which must stay as it is');
-  if (stateDir !== undefined && html.startsWith(`${stateDir}${sep}`)) {
-    onProblem('report.html', 'lies in stateDir, whose files belong to foliopipe');
-  }
 }
 
 function checkFolder({ output, source }: Sections, onProblem: OnProblem): void {

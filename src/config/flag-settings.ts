@@ -17,13 +17,17 @@ export interface Override {
   readonly origin: string;
 }
 
-/** @param problems gets a problem for a token or a password in a flag, because every user of the machine can read the flags. */
+/** @param problems gets a problem for a token, a password or the address of a webhook in a flag, because every user of the machine can read the flags. */
 export function flagSettings(overrides: readonly Override[], problems: Problems): Setting[] {
   return overrides.flatMap(({ key, value, baseDir, origin }) => {
     const parts = key.split('.');
     const read = typeof value === 'string' ? textValue(parts, value) : value;
     const settings = toSettings(read, parts, () => ({ label: origin, baseDir }));
     for (const setting of settings) {
+      if (isLiteralWebhook(setting)) {
+        const text = `the address of a webhook in a flag can be read by every user of the machine; name a variable, such as \${FOLIOPIPE_WEBHOOK}, or write it into the config file`;
+        problems.add(setting.key.join('.'), text, origin);
+      }
       if (isLiteralToken(setting)) {
         const text =
           'a token in a flag can be read by every user of the machine; use FOLIOPIPE_TOKEN or tokenFile';
@@ -36,6 +40,14 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
     }
     return settings;
   });
+}
+
+/** Whether a setting shows an address to which anyone who reads it may post. Scheme and host are no secret. */
+function isLiteralWebhook({ key, value }: Setting): boolean {
+  if (key.join('.') !== 'report.webhook' || typeof value !== 'string' || value.includes('${')) return false;
+  if (!URL.canParse(value)) return value !== '';
+  const { pathname, search, username, password } = new URL(value);
+  return pathname !== '/' || `${search}${username}${password}` !== '';
 }
 
 /** Whether a setting shows the token. A reference to a variable does not show it. */

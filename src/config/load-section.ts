@@ -83,8 +83,8 @@ export class DatabaseAddress {
   /** The texts that must appear nowhere. */
   secrets(): readonly string[] {
     if (this.file !== null) return [];
-    const { password } = new URL(this.#url);
-    return [this.#url, password, decoded(password)].filter((text) => text !== '');
+    const { password, searchParams } = new URL(this.#url);
+    return [this.#url, password, searchParams.get('password') ?? ''].filter((text) => text !== '');
   }
 
   toString(): string {
@@ -99,13 +99,5 @@ export class DatabaseAddress {
 
   [inspect.custom](): string {
     return this.toString();
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }

@@ -21,9 +21,10 @@ const webhook = z
 
 export const reportSchema = z.strictObject({
   html: filePath
+    .refine((path) => /\.html?$/i.test(path), { error: 'must end in .html' })
     .transform((path) => resolve(path))
     .nullable()
-    .describe('null, or the path of a file')
+    .describe('null, or the path of a file that ends in .html')
     .default(null),
   textfile: filePath
     .refine((path) => path.endsWith(PROM), {
@@ -63,9 +64,11 @@ export class WebhookAddress {
 
   /** The texts that must appear nowhere. */
   secrets(): readonly string[] {
-    const { pathname, search, username, password } = new URL(this.#url);
+    const { pathname, search, searchParams, username, password } = new URL(this.#url);
     // A short path is no secret, and is part of other texts.
-    const parts = [`${pathname}${search}`, pathname, username, password].filter((text) => text.length >= 8);
+    const parts = [`${pathname}${search}`, pathname, ...searchParams.values(), username, password].filter(
+      (text) => text.length >= 8,
+    );
     return [this.#url, ...parts];
   }
 

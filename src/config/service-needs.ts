@@ -24,8 +24,9 @@ export function withStandIns(
   env: Environment,
 ): readonly Setting[] {
   if (needs === 'service') return settings;
+  const used = needs === 'address' ? settings : withoutUnset(settings, env);
   const optional: readonly string[] = needs === 'address' ? TOKENS : [...ADDRESSES, ...TOKENS];
-  const left = optional.reduce((some, name) => withoutUngiven(some, name, env), settings);
+  const left = optional.reduce((some, name) => withoutUngiven(some, name, env), used);
   const isToken = (setting: Setting) => TOKENS.some((name) => isKey(setting, name));
   const hasToken = needs === 'given' && (Boolean(env.FOLIOPIPE_TOKEN) || left.some(isToken));
   return [
@@ -36,6 +37,26 @@ export function withStandIns(
 
 const ADDRESSES = ['baseUrl', 'legacyBaseUrl'];
 const TOKENS = ['token', 'tokenFile'];
+
+/**
+ * The settings without the places that the command tells or loads to, where their variable is not set: it does neither.
+ * A section `load` without its database is whole with `none`.
+ */
+function withoutUnset(settings: readonly Setting[], env: Environment): readonly Setting[] {
+  return settings.map((setting) => {
+    const key = setting.key.join('.');
+    if (!(key in UNUSED) || isResolved(setting, env)) return setting;
+    return { ...setting, value: UNUSED[key] };
+  });
+}
+
+/** What stands for them. */
+const UNUSED: Readonly<Record<string, unknown>> = {
+  'report.html': null,
+  'report.textfile': null,
+  'report.webhook': null,
+  'load.into': 'none',
+};
 
 /** The settings without those of a key whose last value is not there: a variable is not set, or a file is missing. */
 function withoutUngiven(settings: readonly Setting[], name: string, env: Environment): readonly Setting[] {

@@ -2,6 +2,7 @@
  * Tells the end of a command on a run to those that the config names under `report`. What cannot be told is warned of, and
  * never changes how the command ends.
  */
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Proxies } from '../api/http-client.js';
 import { type PostTimes, postJson } from '../api/post-json.js';
@@ -77,6 +78,8 @@ export async function tellEnd(
 
 function whyUnwritten(error: unknown, path: string): string {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+  // A folder such as /proc is there, and takes no files.
+  if (isMissing && existsSync(dirname(path))) return `no file can be made in ${dirname(path)}`;
   if (isMissing) return `the folder ${dirname(path)} does not exist`;
   return diskError(error, path)?.message ?? (error as Error).message;
 }

@@ -6,6 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import { METRICS, refuseForeignReport } from '../files/report-place.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import type { RunEnd } from './run-end.js';
 import { metricsText } from './run-metrics.js';
@@ -14,30 +15,35 @@ const MODE = 0o644;
 
 /**
  * @param reader null where the state cannot be read.
- * @throws the system's error when the file cannot be written. Its folder is not created: node_exporter must find it.
+ * @throws ConfigError `REPORT_PLACE_TAKEN` if the path holds anything but such metrics; the system's error when the file
+ *   cannot be written. Its folder is not created: node_exporter must find it.
  */
 export async function writeTextfile(
   path: string,
   end: RunEnd,
   reader: Pick<CheckpointReader, 'runs'> | null,
 ): Promise<void> {
+  await refuseForeignReport(METRICS, path);
   const text = await metricsText(end, await lastSuccess(path, end, reader));
   await writeFileAtomically(path, MODE, (file) => writeFileSync(file, text));
 }
 
 /**
  * When a run of the pipeline last ended well: now, or as the file or the state tells. The state alone does not know that a
- * source was found unchanged, and the file may have been removed. A rehearsal is no success.
+ * source was found unchanged, and the file may have been removed. Neither a rehearsal nor a sample is a success.
  */
 async function lastSuccess(
   path: string,
   { outcome, summary, times, pipeline }: RunEnd,
   reader: Pick<CheckpointReader, 'runs'> | null,
 ): Promise<number | null> {
-  if (outcome === 'success' && summary?.rehearsal !== true) return Date.parse(times.ended);
+  if (outcome === 'success' && summary?.rehearsal !== true && summary?.sample == null)
+    return Date.parse(times.ended);
   const runs = (await reader?.runs(pipeline)) ?? [];
-  const ends = runs.flatMap(({ rehearsal, publication, finishedAt }) =>
-    rehearsal || publication?.exitCode !== 0 || finishedAt === null ? [] : [finishedAt],
+  const ends = runs.flatMap(({ rehearsal, publication, finishedAt, source }) =>
+    rehearsal || source.limit !== undefined || publication?.exitCode !== 0 || finishedAt === null
+      ? []
+      : [finishedAt],
   );
   const known = [await writtenSuccess(path, pipeline), ...ends].filter((time) => time !== null);
   return known.length === 0 ? null : known.reduce((latest, time) => Math.max(latest, time));

@@ -4,6 +4,7 @@
  */
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
+import { safeLines } from '../text.js';
 import { Html, html } from './html.js';
 
 export interface Figure {
@@ -67,7 +68,8 @@ function drawSvg(
   }
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-labelledby', `${id}-title ${id}-desc`);
-  return new Html(svg.outerHTML);
+  // The drawing holds texts of the service, which may have control characters.
+  return new Html(safeLines(svg.outerHTML));
 }
 
 /** What is used of an element; the library's types know the browser's. */

@@ -29,6 +29,7 @@ export function renderReport(report: RunReport): string {
   const spend = spendFigure(report);
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
+<meta name="generator" content="foliopipe">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${summary.pipeline} · run ${summary.run}</title>

@@ -22,6 +22,8 @@ export interface WrittenRows {
 
 /** Options that are the same for all rows of a run. */
 export interface RowOptions {
+  /** Makes the text of a failure fit to be counted among the reasons; the row has it as it is. */
+  readonly showReason?: (text: string) => string;
   readonly run: string;
   readonly layout: OutputLayout;
   /** Columns that the service adds, in output order. */
@@ -39,7 +41,7 @@ export interface RowWriter {
 
 /** @param tables shared with the comparison of the same chunk's echoes, so that they are loaded once. */
 export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsExports>): RowWriter {
-  const { layout, columns, sentColumns, run } = options;
+  const { layout, columns, sentColumns, run, showReason = (text: string) => text } = options;
   // Reused for all chunks: they grow to the size of the largest.
   const out = new ByteWriter(64 * 1024);
   const kernel = new RowsKernel(
@@ -80,7 +82,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
         return out.take();
       });
       const why = countReasons(answers, records.count, (at, record) =>
-        failureText((sources[at] as ResultSource).table, record, reasons[at]!),
+        showReason(failureText((sources[at] as ResultSource).table, record, reasons[at]!)),
       );
       return { bytes, counts: countAnswers(answers, records.count), ...(why.length > 0 && { reasons: why }) };
     },

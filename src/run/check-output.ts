@@ -1,12 +1,13 @@
 /** Checks where a run writes, before it begins. Changes nothing, and leaves nothing behind. */
 import { realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { isS3 } from '../config/s3-address.js';
 import type { Config } from '../config/schema.js';
 import { STREAM } from '../config/values.js';
 import { ConfigError } from '../errors.js';
 import { nearestFolder } from '../files/output-rights.js';
 import type { OutputStore } from '../files/output-store.js';
+import { METRICS, PAGE, placeTaken, refuseForeignReport } from '../files/report-place.js';
 import { workFolderOf } from '../files/work-file.js';
 import { outputNames } from '../report/manifest.js';
 import { refuseOtherPipeline } from '../report/output-owner.js';
@@ -29,12 +30,13 @@ export async function checkOutput(
   await refuseOtherPipeline(store, path, writer);
 }
 
-type PlaceConfig = Pick<Config, 'source' | 'output' | 'stateDir' | 'ownFiles'>;
+type PlaceConfig = Pick<Config, 'source' | 'output' | 'stateDir' | 'ownFiles' | 'report' | 'load'>;
 
 /**
  * Checks that a publication would replace nothing that foliopipe needs: the source, its config, its state.
  * @param paths the files of the source.
- * @throws ConfigError as `OutputStore.check`; `OUTPUT_IN_STATE`, `OUTPUT_IN_SOURCE`, `STATE_IN_SOURCE`.
+ * @throws ConfigError as `OutputStore.check`; `OUTPUT_IN_STATE`, `OUTPUT_IN_SOURCE`, `STATE_IN_SOURCE`,
+ *   `REPORT_PLACE_TAKEN`.
  */
 export async function checkOutputPlace(
   config: PlaceConfig,
@@ -45,6 +47,7 @@ export async function checkOutputPlace(
   const own = [...config.ownFiles, database, `${database}-wal`, `${database}-shm`];
   await store.check(outputNames(config.output.path, config.stateDir), paths, own);
   if (!isS3(config.output.path)) await refuseState(config);
+  await checkReports(config);
   await refuseOwnFiles(config, paths);
 }
 
@@ -58,6 +61,23 @@ async function refuseState({ output: { path }, stateDir }: PlaceConfig): Promise
     `output.path ${path} lies in stateDir (${state}), whose files belong to foliopipe`,
     { hint: 'write the output into another folder', facts: { path, state } },
   );
+}
+
+/** Checks the files of `report` before anything is paid: each replaces a report of before, or nothing. */
+async function checkReports({ report, ownFiles, load, stateDir }: PlaceConfig): Promise<void> {
+  const { html, textfile } = report;
+  for (const [kind, path] of [[PAGE, html] as const, [METRICS, textfile] as const]) {
+    if (path === null) continue;
+    if ([...ownFiles, load?.into?.file].includes(path)) {
+      throw placeTaken(kind.key, path, 'is a file that foliopipe needs itself');
+    }
+    const folder = await realFolder(dirname(path));
+    const state = await realFolder(stateDir);
+    if (folder !== undefined && state !== undefined && `${folder}${sep}`.startsWith(`${state}${sep}`)) {
+      throw placeTaken(kind.key, path, `lies in stateDir (${state}), whose files belong to foliopipe`);
+    }
+    await refuseForeignReport(kind, path);
+  }
 }
 
 /** The folder without links, also if it is still to be made; undefined if that cannot be said. */
@@ -76,7 +96,7 @@ async function realFolder(folder: string): Promise<string | undefined> {
  * @throws ConfigError `OUTPUT_IN_SOURCE`, `STATE_IN_SOURCE`.
  */
 async function refuseOwnFiles(
-  { source, output, stateDir }: Pick<Config, 'source' | 'output' | 'stateDir'>,
+  { source, output, stateDir, report }: Pick<PlaceConfig, 'source' | 'output' | 'stateDir' | 'report'>,
   paths: readonly string[],
 ): Promise<void> {
   const pattern = source.path;
@@ -86,17 +106,20 @@ async function refuseOwnFiles(
   const ofState = ['chunk-000001.csv', 'part-000001-successful-0-0000000000000000.csv.gz'].map((name) =>
     join(stateDir, 'runs', 'RUN', name),
   );
-  const [matched] = await futureMatches(pattern, [path, ...beside, ...local, ...ofState]);
+  const reports = [report.html, report.textfile].filter((file) => file !== null);
+  const [matched] = await futureMatches(pattern, [path, ...beside, ...local, ...ofState, ...reports]);
   if (matched === undefined) return;
   const isState = ofState.includes(matched);
+  const isReport = reports.includes(matched);
+  const key = isState ? 'stateDir' : isReport ? 'the report' : 'output.path';
   const what = isState
     ? `files in stateDir, such as ${matched}`
-    : `what is written for the output, such as ${matched}`;
+    : `what is written for the ${isReport ? 'report' : 'output'}, such as ${matched}`;
   throw new ConfigError(
     isState ? 'STATE_IN_SOURCE' : 'OUTPUT_IN_SOURCE',
     `source.path ${pattern} also matches ${what}: the next run would read it as its source`,
     {
-      hint: `give source.path a pattern that does not match it, or set ${isState ? 'stateDir' : 'output.path'} to a folder that the pattern does not reach`,
+      hint: `give source.path a pattern that does not match it, or set ${key} to a folder that the pattern does not reach`,
       facts: { pattern, path: matched },
     },
   );

@@ -8,6 +8,7 @@ import { diskError } from '../disk-error.js';
 import { ConfigError, FoliopipeError } from '../errors.js';
 import { createOutputStore } from '../files/create-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
+import { PAGE, refuseForeignReport } from '../files/report-place.js';
 import { hintOf } from '../hints.js';
 import { makeFolder } from '../make-folder.js';
 import { collectReport, type RunReport, type StoppedBy } from '../report/run-report.js';
@@ -71,11 +72,13 @@ export async function reportPage(report: RunReport): Promise<string> {
  * Writes the report to a file, which appears as a whole.
  * @param mode permissions of the file.
  * @returns its size in bytes.
- * @throws TroubleError `DISK_FULL`, `DISK_FAILED`; ConfigError `FOLDER_UNWRITABLE`.
+ * @throws TroubleError `DISK_FULL`, `DISK_FAILED`; ConfigError `FOLDER_UNWRITABLE`, and `REPORT_PLACE_TAKEN` if the
+ *   path holds anything but such a page.
  */
 export async function writeReport(report: RunReport, path: string, mode: number): Promise<number> {
   const page = await reportPage(report);
   try {
+    await refuseForeignReport(PAGE, path);
     makeFolder(dirname(path));
     await writeFileAtomically(path, mode, (file) => writeFileSync(file, page));
   } catch (error) {

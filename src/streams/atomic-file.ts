@@ -36,7 +36,12 @@ export async function writeFileAtomically<T>(
     throw withPath(error, path);
   }
   closeSync(file);
-  renameSync(temporary, nameOf(result));
+  try {
+    renameSync(temporary, nameOf(result));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
   await syncFolder(dirname(path));
   return result;
 }

@@ -24,6 +24,7 @@ describe('the address of a webhook', () => {
       url,
       '/services/T00/B00/s3cretpath?key=s3cretkey',
       '/services/T00/B00/s3cretpath',
+      's3cretkey',
       'pa55word',
     ]);
     expect(new WebhookAddress('https://hooks.example/out').secrets()).toEqual(['https://hooks.example/out']);

@@ -149,10 +149,11 @@ describe('the file of metrics', () => {
 
   it('takes the last success from the state where there is no file, and leaves it out where none is known', async () => {
     expect(await write(endOf(failed))).not.toHaveProperty('last_success_timestamp_seconds');
-    const run = { rehearsal: false, publication: { exitCode: 0 }, finishedAt: now - 5_000 };
+    const run = { rehearsal: false, publication: { exitCode: 0 }, finishedAt: now - 5_000, source: {} };
     const runs = [
       { ...run, publication: { exitCode: 3 }, finishedAt: now },
       { ...run, rehearsal: true, finishedAt: now },
+      { ...run, source: { limit: 100 }, finishedAt: now },
       run,
       { ...run, finishedAt: now - 9_000 },
     ];

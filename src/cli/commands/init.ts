@@ -1,6 +1,7 @@
 /** `foliopipe init`: looks at a CSV and writes a first config for it. */
-import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { existsSync, lstatSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -51,6 +52,7 @@ async function writeConfig(
 ): Promise<number> {
   const file = options.config?.at(-1) ?? 'foliopipe.yaml';
   if (existsSync(file) && !options.force) throw existsError(file);
+  refuseOtherKinds(file);
   const path = csv ?? (await findSource(ask));
   const found = path === undefined ? undefined : await look(path, options, signal);
   if (found !== undefined) stderr.write(foundLines(path!, found));
@@ -103,9 +105,27 @@ function schemaOf(folder: string): string {
   return `https://unpkg.com/foliopipe@${version}/config/schema.json`;
 }
 
+/** A pipe would be waited for without end, and a link would be replaced by a file. */
+function refuseOtherKinds(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return;
+  throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: it is no regular file`, {
+    hint: 'name another file: foliopipe init -c FILE',
+    facts: { file },
+  });
+}
+
+/** Writes a new file under a name of its own first, so that a config that is replaced is whole at any moment. */
 async function write(file: string, text: string, force: boolean): Promise<void> {
   try {
-    await writeFile(file, text, { flag: force ? 'w' : 'wx' });
+    if (!force) return await writeFile(file, text, { flag: 'wx' });
+    const beside = `${file}.${randomUUID()}.tmp`;
+    try {
+      await writeFile(beside, text, { flag: 'wx' });
+      await rename(beside, file);
+    } finally {
+      await rm(beside, { force: true });
+    }
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw existsError(file);
     throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: ${String(cause)}`, {

@@ -1,5 +1,6 @@
 /** The text of a first config: short, with a line of explanation for each key, and the address of its JSON Schema. */
 import { basename } from 'node:path';
+import { parse } from 'yaml';
 import type { Sent } from './guess-columns.js';
 
 export interface FirstConfig {
@@ -62,11 +63,16 @@ export function configText(config: FirstConfig): string {
 
 /** A text as YAML, in quotes where it needs them. It is never taken for a variable. */
 function scalar(text: string): string {
-  const isPlain = /^[A-Za-z.][\w./-]*(?: [\w./-]+)*$/.test(text) && !RESERVED.test(text);
+  const isPlain = /^[A-Za-z.][\w./-]*(?: [\w./-]+)*$/.test(text) && isSame(text);
   return isPlain ? text : JSON.stringify(text.replaceAll('${', () => '$${'));
 }
 
-const RESERVED = /^(?:y|yes|n|no|true|false|on|off|null|\.nan|[-+]?\.inf)$/i;
+/** Whether YAML takes a text for itself, and not for a number or a word such as `yes`, in its version 1.1 too. */
+function isSame(text: string): boolean {
+  return VERSIONS.every((version) => parse(text, { version }) === text);
+}
+
+const VERSIONS = ['1.1', '1.2'] as const;
 
 /** A name for the pipeline, from the name of a source. */
 export function pipelineName(path: string): string {

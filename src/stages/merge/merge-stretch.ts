@@ -4,6 +4,7 @@
  * size, because a chunk may hold few records of a long part of the source.
  */
 
+import { hideToken } from '../../api/service-text.js';
 import type { ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
@@ -104,12 +105,15 @@ async function openWithColumns(
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
   // The results are loaded once: comparing and writing use the same memory.
   const tables = new TableMemory<RowsExports & EchoExports>();
+  const { service } = run.config;
   const rowOptions = {
     run: run.id,
     layout,
     columns,
     sentColumns: sentNames,
     partsFirst: run.chosen !== null,
+    // The row keeps what the service has said; what is counted is shown and posted.
+    ...(!service.embedded && { showReason: hideToken(service.token) }),
   };
   const rows = createRowWriter(rowOptions, tables);
   const compare = createEchoComparer(new EchoKernel(tables));

@@ -64,6 +64,21 @@ describe('a place where no output can be', () => {
       { source: { path: '{source.csv,.foliopipe/**/*.csv}' } },
       async () => undefined,
     ],
+    [
+      'with a report over a file that foliopipe has not written',
+      'REPORT_PLACE_TAKEN',
+      { report: { html: 'out/mine.html' } },
+      async (job) => {
+        await mkdir(path.dirname(job.outputPath), { recursive: true });
+        writeFileSync(path.join(path.dirname(job.outputPath), 'mine.html'), 'mine');
+      },
+    ],
+    [
+      'with a report within the pattern of the source',
+      'OUTPUT_IN_SOURCE',
+      { source: { path: '{source.csv,*.html}' }, report: { html: 'r.html' } },
+      async () => undefined,
+    ],
   ])('%s is refused before anything is paid', async (_, code, changes, put) => {
     await withJob({ behaviour }, async (job) => {
       await put(job);

@@ -1,0 +1,55 @@
+/**
+ * What stands where a report is to be written: nothing, or a report of before. Every other file is left as it is, because
+ * a typing mistake in `report.html` would replace the source, the config or the token.
+ */
+import { open } from 'node:fs/promises';
+import { ConfigError } from '../errors.js';
+import { lookAt } from './output-place.js';
+
+/** A kind of report: the config key that names its file, and what the beginning of every such file matches. */
+export interface ReportKind {
+  readonly key: string;
+  readonly mark: RegExp;
+}
+
+export const PAGE: ReportKind = {
+  key: 'report.html',
+  mark: /^<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n<meta name="generator" content="foliopipe">/,
+};
+
+export const METRICS: ReportKind = { key: 'report.textfile', mark: /^# HELP foliopipe_\w+ / };
+
+/** The marks stand within so many bytes. */
+const HEAD_BYTES = 256;
+
+/**
+ * Checks that a report would replace nothing but a report.
+ * @throws ConfigError `REPORT_PLACE_TAKEN`; the system's error when the place cannot be looked at.
+ */
+export async function refuseForeignReport({ key, mark }: ReportKind, path: string): Promise<void> {
+  const found = await lookAt(path);
+  if (found === undefined) return;
+  if (!found.isFile()) {
+    throw placeTaken(key, path, `is ${found.isDirectory() ? 'a folder' : 'no regular file, or a link'}`);
+  }
+  if (mark.test(await headOf(path))) return;
+  throw placeTaken(key, path, 'is there already, and foliopipe has not written it');
+}
+
+/** @param why what the place is, behind its path. */
+export function placeTaken(key: string, path: string, why: string): ConfigError {
+  return new ConfigError('REPORT_PLACE_TAKEN', `${key}: ${path} ${why}`, {
+    hint: 'name another file, or move this one away: a report replaces nothing but a report',
+    facts: { key, path },
+  });
+}
+
+async function headOf(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
