@@ -1,8 +1,11 @@
 /** Reads a YAML file into settings, each with its line. */
 import { isUtf8 } from 'node:buffer';
-import { dirname, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
 import { type Alias, type Document, isNode, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
 import { ConfigError } from '../errors.js';
+import { nearestName } from '../nearest-name.js';
+import { showText } from '../text.js';
 import type { Problems } from './problems.js';
 import { describeReadError, readSmallFile } from './read-small-file.js';
 import { type Key, type Setting, toSettings } from './settings.js';
@@ -48,16 +51,29 @@ export function readSettings(file: string, cwd: string, problems: Problems): Set
   });
 }
 
+const NAME_IT = 'name the file with --config, or run in the folder of foliopipe.yaml';
+
 function readBytes(path: string, file: string): Buffer {
   try {
     return readSmallFile(path, MAX_BYTES);
   } catch (cause) {
     const { code, words } = describeReadError(cause);
+    const meant = code === 'ENOENT' ? nearestFile(path) : undefined;
     throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${words}`, {
-      hint: 'name the file with --config, or run in the folder of foliopipe.yaml',
+      hint: meant === undefined ? NAME_IT : `did you mean ${showText(meant)}? it is in the same folder`,
       facts: { file: path, reason: code },
       cause,
     });
+  }
+}
+
+/** A config beside it with nearly the same name. */
+function nearestFile(path: string): string | undefined {
+  try {
+    const configs = readdirSync(dirname(path)).filter((name) => /\.(?:ya?ml|json)$/.test(name));
+    return nearestName(basename(path), configs);
+  } catch {
+    return undefined;
   }
 }
 
