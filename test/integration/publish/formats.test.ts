@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type ConfigError, type Failpoint, publish } from '../../../pipelines/index.js';
-import { openDuckdb } from '../../../src/duckdb/open-duckdb.js';
 import { hashFile } from '../../../src/streams/file-identity.js';
+import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
@@ -27,9 +27,7 @@ const pathOf = (job: Job, format: string) => join(job.folder, 'out', `rows.${for
 
 /** The rows of a Parquet file as those of a CSV: empty cells are empty, whether or not they are null. */
 async function readParquet(path: string): Promise<Record<string, string>[]> {
-  const session = await openDuckdb('a test', { database: ':memory:', tempFolder: `${path}.temp` });
-  const rows = await session.rows<Record<string, string | null>>(`SELECT * FROM read_parquet('${path}')`);
-  await session.close();
+  const rows = await queryDuckdb(':memory:', `SELECT * FROM read_parquet('${path}')`);
   return rows.map((row) =>
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => [name, value === null ? '' : String(value)]),

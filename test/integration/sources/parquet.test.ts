@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
 import { DatabaseAddress } from '../../../src/config/load-section.js';
-import { openDuckdb } from '../../../src/duckdb/open-duckdb.js';
 import { askDuckdb } from '../../../src/spool/ask-duckdb.js';
 import { quoteText } from '../../../src/sql-text.js';
 import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
+import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
@@ -18,12 +18,7 @@ import { runCli } from '../../helpers/processes/cli.js';
 let folder: string;
 /** Runs statements in DuckDB. */
 async function inDuckdb(...statements: readonly string[]): Promise<void> {
-  const session = await openDuckdb('a test', { database: ':memory:', tempFolder: join(folder, 'tmp') });
-  try {
-    for (const statement of statements) await session.run(statement);
-  } finally {
-    await session.close();
-  }
+  await queryDuckdb(':memory:', statements.join(';'));
 }
 
 /** Parquet files of the sample source, by the number of their records. */
