@@ -15,6 +15,7 @@ import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { readManifest } from '../../helpers/jobs/read-manifest.js';
 import { readRaw } from '../../helpers/jobs/sample-source.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
 const { zstdDecompress } = zlib as { zstdDecompress?: typeof zlib.gunzip };
@@ -255,7 +256,7 @@ it.each(['after-encoded-before-publishing', 'after-publishing-before-rename'])(
     await withLocalJob({ names: fineNames(30), config: { output } }, async (job) => {
       const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
       expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
-      const again = await runCli(['run', job.file]);
+      const again = await callMain(['run', job.file]);
       expect(again, again.stderr).toMatchObject({ code: 0 });
       const path = join(job.folder, 'out', 'rows.parquet');
       expect(await readParquet(path)).toHaveLength(30);
