@@ -28,6 +28,8 @@ export interface DuckdbOptions {
   readonly tempFolder: string;
   /** Ends the process, and undoes its transaction. */
   readonly signal?: AbortSignal;
+  /** Starts the process. Default: `startDuckdb`. */
+  readonly start?: (() => ChildProcess) | undefined;
 }
 
 /** The database takes all CPUs and most of the memory of a machine, if nobody says less. */
@@ -73,21 +75,26 @@ export function checkDuckdb(need: string): void {
   }
 }
 
+/** Starts a process that has opened no database yet. */
+export function startDuckdb(): ChildProcess {
+  return fork(fileURLToPath(new URL('./duckdb-child.js', import.meta.url)), {
+    // The environment holds the token and the addresses of databases. DuckDB needs nothing of it.
+    env: {},
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+}
+
 /**
  * Opens a database. No extension is downloaded.
  * @param need what DuckDB is needed for, such as `an output that ends in .parquet`
  * @throws ConfigError `DUCKDB_MISSING`; DuckdbError when the database cannot be opened; the signal's reason.
  */
 export async function openDuckdb(need: string, options: DuckdbOptions): Promise<DuckdbSession> {
-  const { database, readOnly = false, tempFolder, signal } = options;
+  const { database, readOnly = false, tempFolder, signal, start = startDuckdb } = options;
   signal?.throwIfAborted();
   checkDuckdb(need);
-  const child = fork(fileURLToPath(new URL('./duckdb-child.js', import.meta.url)), {
-    // The environment holds the token and the addresses of databases. DuckDB needs nothing of it.
-    env: {},
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
+  const child = start();
   const ask = asker(child, signal);
   const stop = () => void child.kill('SIGKILL');
   signal?.addEventListener('abort', stop, { once: true });

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { DatabaseAddress } from '../../src/config/load-section.js';
 import { createLoadTarget } from '../../src/load/configured-load.js';
+import { createDuckdbTarget } from '../../src/load/duckdb/duckdb-target.js';
+import { keepDuckdb } from '../helpers/duckdb/kept-duckdb.js';
 import { queryDuckdb } from '../helpers/duckdb/query-duckdb.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import { openPostgres, type PostgresServer } from '../helpers/postgres/postgres.js';
@@ -22,12 +24,14 @@ loadTargetContract('Postgres', async () => {
 });
 
 const folder = useFolder();
+const duckdb = keepDuckdb();
+afterAll(duckdb.end);
 
 loadTargetContract('DuckDB', async () => {
   const file = join(await folder(), 'warehouse.duckdb');
   const tempFolder = join(await folder(), 'temp');
   const options = { address: new DatabaseAddress(`duckdb:${file}`), connectMs: 5_000, tempFolder };
-  const target = createLoadTarget(options);
+  const target = createDuckdbTarget({ ...options, start: duckdb.start });
   return {
     target: {
       ...target,

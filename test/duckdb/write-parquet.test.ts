@@ -2,9 +2,9 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDuckdb } from '../../src/duckdb/open-duckdb.js';
 import { type ParquetTable, writeParquet } from '../../src/duckdb/write-parquet.js';
 import type { ColumnType } from '../../src/output-format.js';
+import { queryDuckdb } from '../helpers/duckdb/query-duckdb.js';
 import { withFolder } from '../helpers/folders/folders.js';
 import { proveRows } from '../prove/formats/parquet-rows.js';
 
@@ -20,11 +20,9 @@ async function throughParquet(folder: string, csv: string, table: Table) {
   const signal = new AbortController().signal;
   await writeParquet({ csv: path, parquet, types: {}, records: 1, tempFolder, signal, ...table });
   expect(statSync(parquet).mode & 0o777).toBe(0o600);
-  const session = await openDuckdb('a test', { database: ':memory:', tempFolder });
   const from = `read_parquet('${parquet.replaceAll("'", "''")}')`;
-  const rows = await session.rows(`SELECT * FROM ${from}`);
-  const types = await session.rows<{ column_type: string }>(`DESCRIBE SELECT * FROM ${from}`);
-  await session.close();
+  const rows = await queryDuckdb(':memory:', `SELECT * FROM ${from}`);
+  const types = await queryDuckdb(':memory:', `DESCRIBE SELECT * FROM ${from}`);
   return { rows, types: types.map(({ column_type }) => column_type) };
 }
 

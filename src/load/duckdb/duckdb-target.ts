@@ -2,6 +2,7 @@
  * Loads a publication into a DuckDB file in one transaction. DuckDB runs in a child process and reads a copy of the
  * output from the disk. A kill of either process at any moment leaves either nothing or all of it.
  */
+import type { ChildProcess } from 'node:child_process';
 import { createWriteStream, existsSync, rmSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -21,7 +22,12 @@ import { translateError } from './translate-error.js';
 /** How long to wait before a file that another process holds is tried again. */
 const RETRY_MS = 100;
 
-export function createDuckdbTarget(options: TargetOptions): LoadTarget {
+export interface DuckdbTargetOptions extends TargetOptions {
+  /** Starts the process of DuckDB, such as one that is kept from load to load. Default: a new one for each load. */
+  readonly start?: () => ChildProcess;
+}
+
+export function createDuckdbTarget(options: DuckdbTargetOptions): LoadTarget {
   const file = options.address.file!;
   return {
     check: async (table, signal) => {
@@ -40,16 +46,17 @@ export function createDuckdbTarget(options: TargetOptions): LoadTarget {
 
 /** Runs a body in one transaction. It is undone unless the body commits it. */
 async function withTransaction<T>(
-  { address, connectMs, tempFolder }: TargetOptions,
+  options: DuckdbTargetOptions,
   database: string,
   signal: AbortSignal,
   body: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
+  const { address, tempFolder } = options;
   // What a killed load has left.
   rmSync(tempFolder, { recursive: true, force: true });
   let session: DuckdbSession | undefined;
   try {
-    session = await openWaiting(database, tempFolder, connectMs, signal);
+    session = await openWaiting(options, database, signal);
     if (database === address.file) await checkOpened(session);
     await session.run('begin transaction');
     return await body(transactionOf(session, tempFolder, signal));
@@ -71,15 +78,14 @@ async function checkOpened({ rows }: DuckdbSession): Promise<void> {
 
 /** Waits while another process holds the file, as long as for a connection. */
 async function openWaiting(
+  { connectMs, tempFolder, start }: DuckdbTargetOptions,
   database: string,
-  tempFolder: string,
-  connectMs: number,
   signal: AbortSignal,
 ): Promise<DuckdbSession> {
   const until = performance.now() + connectMs;
   for (;;) {
     try {
-      return await openDuckdb('load.into', { database, tempFolder, signal });
+      return await openDuckdb('load.into', { database, tempFolder, signal, start });
     } catch (error) {
       const isHeld = error instanceof DuckdbError && /lock|another process/.test(error.message);
       if (!isHeld || performance.now() >= until) throw error;

@@ -1,5 +1,6 @@
 /** What every database must hold after a real kill in the middle of a load and the same command again. */
 import { expect } from 'vitest';
+import { callMain } from '../processes/call-main.js';
 import { jsonLines, runCli } from '../processes/cli.js';
 import type { LoadedJob } from './loaded-job.js';
 
@@ -16,7 +17,7 @@ export async function expectOneLoadAfterKill(job: LoadedJob, armed: string): Pro
   const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
   expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
   const paid = job.service.seen.length;
-  const { code, stderr, stdout } = await runCli(['run', '--json', job.file]);
+  const { code, stderr, stdout } = await callMain(['run', '--json', job.file]);
   expect(code, stderr).toBe(0);
   const isCommitted = armed === 'after-load-commit-before-end';
   expect(jsonLines(stdout).at(-1)).toMatchObject({ load: { state: isCommitted ? 'already' : 'loaded' } });

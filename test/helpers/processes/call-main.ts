@@ -19,7 +19,8 @@ export async function callMain(
     return true;
   };
   process.argv = ['node', 'foliopipe', ...args];
-  process.env = { NO_COLOR: '1', ...env };
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = ourEnv;
+  process.env = { PATH, HOME, TMPDIR, NO_COLOR: '1', ...env };
   process.chdir(cwd);
   stdout.write = listen('stdout');
   stderr.write = listen('stderr');

@@ -32,7 +32,7 @@ describe('foliopipe recover', () => {
   it('rebuilds the checkpoint after a kill and a lost log; the same command then finishes the job', async () => {
     const job = await killed('lost-log');
     await rm(join(job.stateDir, 'checkpoint.db-wal'));
-    const refused = await runCli(['run', job.config], { env: job.env });
+    const refused = await callMain(['run', job.config], { env: job.env });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/nothing was sent \[CHECKPOINT_BEHIND\]\n {2}next: .*foliopipe recover/);
 
@@ -41,7 +41,7 @@ describe('foliopipe recover', () => {
     expect(preview.stdout).toMatch(/1 run would be rebuilt/);
     expect(preview.stdout).not.toContain('the checkpoint is whole');
     expect(await filesUnder(job.stateDir)).toEqual(before);
-    const { code, stdout, stderr } = await runCli(['recover', job.config, '--json'], { env: job.env });
+    const { code, stdout, stderr } = await callMain(['recover', job.config, '--json'], { env: job.env });
     expect(code, stderr).toBe(0);
     const [run, summary] = jsonLines(stdout);
     expect(run).toMatchObject({
@@ -52,7 +52,7 @@ describe('foliopipe recover', () => {
     });
     expect(summary).toMatchObject({ type: 'summary', replaced: true, exitCode: 0 });
 
-    const end = await runCli(['run', job.config, '--json'], { env: job.env });
+    const end = await callMain(['run', job.config, '--json'], { env: job.env });
     expect(end.code, end.stderr).toBe(0);
     expect(jsonLines(end.stdout).at(-1)).toMatchObject({ found: 'continued', uploads: { accepted: 6 } });
     expect(await readFile(job.output)).toEqual(unbroken);

@@ -18,7 +18,7 @@ import {
 import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -271,10 +271,10 @@ describe('before anything is paid', () => {
         JSON.stringify({ ...config, load: { ...config.load, into: 'duckdb:here.duckdb' } }),
       );
       const file = join(job.folder, 'here.duckdb');
-      const checked = await runCli(['check', job.file]);
+      const checked = await callMain(['check', job.file]);
       expect(checked.stdout + checked.stderr).toContain(`businesses of duckdb:${file} takes the output`);
       expect(existsSync(file)).toBe(false);
-      const { code, stderr } = await runCli(['run', job.file]);
+      const { code, stderr } = await callMain(['run', job.file]);
       expect(code, stderr).toBe(0);
       expect(await queryDuckdb(file, 'select count(*)::int as n from businesses')).toEqual([{ n: 25 }]);
     });

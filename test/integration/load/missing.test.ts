@@ -4,7 +4,8 @@ import { load, openCheckpointReader } from '../../../pipelines/index.js';
 import { TroubleError } from '../../../src/errors.js';
 import type { LoadTarget } from '../../../src/load/load-target.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 
 const address = 'postgres://user:secret@127.0.0.1:9/nowhere';
 const nowhere = {
@@ -39,12 +40,12 @@ async function recorded(job: LoadedJob, run: string) {
 
 it('says that there is no run yet', async () => {
   await withLoadedJob(nowhere, { mode: 'replace' }, async (job) => {
-    const { stderr, code } = await runCli(['load', job.file]);
+    const { stderr, code } = await callMain(['load', job.file]);
     expect(code).toBe(2);
     expect(stderr).toContain(
       'pipeline hostile has no run yet [RUN_UNKNOWN]\n  next: begin one with: foliopipe run',
     );
-    const runs = await runCli(['runs', job.file]);
+    const runs = await callMain(['runs', job.file]);
     expect([runs.code, runs.stdout]).toEqual([0, '']);
     expect(runs.stderr).toMatch(/^no runs yet; begin one with: foliopipe run -c \S+\n$/);
   });
@@ -72,16 +73,16 @@ it('names what is done and what is missing, and a failed attempt never hides tha
     expect(await recorded(job, b!)).toMatchObject({ state: 'failed', why: 'it cannot be reached' });
 
     // Of the loaded run, status also says that the later publication is missing.
-    const { stdout } = await runCli(['status', '--run', a, job.file]);
+    const { stdout } = await callMain(['status', '--run', a, job.file]);
     expect(stdout).toContain('publication 1 is loaded into');
     expect(stdout).toContain(`  load      of run ${b}: publication 2 is not loaded into`);
     expect(stdout).toMatch(new RegExp(`to load it: foliopipe load -c \\S+ ${b}\n`));
-    const json = jsonLines((await runCli(['status', '--json', '--run', a, job.file])).stdout).at(-1);
+    const json = jsonLines((await callMain(['status', '--json', '--run', a, job.file])).stdout).at(-1);
     expect(json).toMatchObject({ load: { state: 'loaded' }, missingLoad: { run: b, state: 'failed' } });
-    const runs = (await runCli(['runs', job.file])).stdout.split('\n');
+    const runs = (await callMain(['runs', job.file])).stdout.split('\n');
     expect(runs.map((line) => line.endsWith('load failed'))).toEqual([false, true, false, false]);
 
     await load(job.config(), 'last', target(false));
-    expect((await runCli(['status', '--run', a, job.file])).stdout).not.toContain('load      of run');
+    expect((await callMain(['status', '--run', a, job.file])).stdout).not.toContain('load      of run');
   });
 });

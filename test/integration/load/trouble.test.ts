@@ -11,6 +11,7 @@ import { predictedAnswer } from '../../fake-service/parts.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 
 const listeners = process.listenerCount('SIGTERM');
@@ -292,7 +293,7 @@ describe('a kill', () => {
       // The load alone asks no service.
       const { service: _, ...rest } = JSON.parse(await readFile(job.file, 'utf8'));
       await writeFile(job.file, JSON.stringify(rest));
-      const { code, stderr } = await runCli(['load', job.file]);
+      const { code, stderr } = await callMain(['load', job.file]);
       expect(code, stderr).toBe(0);
       expect(stderr).toContain('is loaded into businesses of postgres://127.0.0.1:');
       expect(await job.table()).toEqual(await job.rows());
@@ -304,8 +305,8 @@ it('status says whether and when the publication was loaded, and how to do it ag
   await withLoadedJob(server, { mode: 'replace' }, async (job) => {
     await job.write(businesses);
     const statusOf = async () => {
-      const { stdout } = await runCli(['status', job.file]);
-      const json = jsonLines((await runCli(['status', '--json', job.file])).stdout).at(-1) as {
+      const { stdout } = await callMain(['status', job.file]);
+      const json = jsonLines((await callMain(['status', '--json', job.file])).stdout).at(-1) as {
         readonly load: object;
       };
       return { text: stdout, load: json.load };
@@ -318,13 +319,13 @@ it('status says whether and when the publication was loaded, and how to do it ag
       `publication 1 is not loaded into businesses of ${job.database.place} yet; ${again}`,
     );
     await job.database.query('create view businesses as select 1 as id');
-    expect((await runCli(['load', job.file])).code).toBe(2);
+    expect((await callMain(['load', job.file])).code).toBe(2);
     const failed = await statusOf();
     expect(failed.load).toMatchObject({ state: 'failed', code: 'LOAD_NOT_A_TABLE', at: expect.any(Number) });
     expect(failed.text).toMatch(
       /the attempt at \S+Z failed \(LOAD_NOT_A_TABLE\): "public.businesses" is not a table; to load it/,
     );
-    expect((await runCli(['runs', job.file])).stdout).toContain('  load failed');
+    expect((await callMain(['runs', job.file])).stdout).toContain('  load failed');
     await job.database.query('drop view businesses');
     await load(job.config(), run);
     const loaded = await statusOf();
@@ -393,7 +394,7 @@ describe('the address of the database', () => {
         ['check', job.database.url],
         ['load', `mysql://me:${password}@host/db`],
       ] as const) {
-        const { stdout, stderr } = await runCli([command, ...flags], { env: { TARGET } });
+        const { stdout, stderr } = await callMain([command, ...flags], { env: { TARGET } });
         expect(stdout + stderr).not.toContain(password);
         expect(stdout).toContain(command === 'check' ? 'load' : 'summary');
       }

@@ -27,7 +27,7 @@ import {
 } from '../../helpers/jobs/fake-service-job.js';
 import { type Enrichment, predictedEnrichment } from '../../helpers/jobs/sample-source.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 const all = failingAmong(60);
@@ -222,7 +222,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     };
     const job = await createJob(await folder(), { baseUrl: service.url, records: 30, settings });
     const env = { FOLIOPIPE_TOKEN: service.token };
-    const stopped = await runCli(['run', job.config], { env });
+    const stopped = await callMain(['run', job.config], { env });
     const [, command = '', run = ''] =
       /(foliopipe abandon -c \S+ --run (\S+) --chunk 2)$/m.exec(stopped.stderr) ?? [];
     expect(stopped).toMatchObject({ code: 5 });
@@ -231,7 +231,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     );
 
     const words = ['abandon', '--run', run, '--chunk', '2', job.config];
-    const given = await runCli(words, { env: {} });
+    const given = await callMain(words, { env: {} });
     expect(given).toMatchObject({ code: 0, stderr: '' });
     const [{ id: folio = '' } = {}] = service.folios.filter(({ chunk }) => chunk === 2);
     expect(given.stdout).toBe(
@@ -247,7 +247,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     expect(again).toMatchObject([{ type: 'summary', run, chunk: 2, already: true, exitCode: 0 }]);
     expect((await callMain(['status', job.config], { env })).stdout).toContain('was given up by hand');
 
-    const ended = await runCli(['run', job.config], { env });
+    const ended = await callMain(['run', job.config], { env });
     expect(ended).toMatchObject({ code: 3 });
     expect(ended.stderr).toContain(
       `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,

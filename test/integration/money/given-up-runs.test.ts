@@ -16,7 +16,7 @@ import { type Changes, expectEnriched, type Job, withJob } from '../../helpers/j
 import { interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 const price = { budget: { pricePerRecord: 0.05 } };
@@ -243,8 +243,8 @@ it('the command names the exact command that passes, and plan --new says the sam
     const settings = { poll: { timeout: '200ms' }, budget: { pricePerRecord: 0.05 } };
     const job = await createJob(await folder(), { baseUrl: service.url, records: 30, settings });
     const env = { FOLIOPIPE_TOKEN: service.token };
-    expect(await runCli(['submit', job.config], { env })).toMatchObject({ code: 0 });
-    const asked = await runCli(['run', job.config, '--new', '--label', 'second try'], { env });
+    expect(await callMain(['submit', job.config], { env })).toMatchObject({ code: 0 });
+    const asked = await callMain(['run', job.config, '--new', '--label', 'second try'], { env });
     expect(asked).toMatchObject({ code: 2 });
     const what = '30 of the 30 records paid for are paid in vain (1.50 USD); 3 folios (30 records) open';
     expect(asked.stderr).toContain(what);
@@ -259,7 +259,7 @@ it('the command names the exact command that passes, and plan --new says the sam
     expect(planned.stdout).toContain(what);
     expect(planned.stdout).toContain('so foliopipe run --new ends with exit 2; --yes passes');
     expect(service.count('upload')).toBe(3);
-    expect(await runCli(['submit', job.config, '--new', '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(await callMain(['submit', job.config, '--new', '--yes'], { env })).toMatchObject({ code: 0 });
     expect(service.count('upload')).toBe(6);
   } finally {
     await service.close();

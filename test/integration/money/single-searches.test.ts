@@ -201,7 +201,7 @@ describe('foliopipe search', () => {
 
   it('is in the ledger, told apart, also when a kill came between request and reply', async () => {
     await withCli('nightly', async (job, env, count) => {
-      const json = await runCli(['search', job.config, ...words, '--json'], { env });
+      const json = await callMain(['search', job.config, ...words, '--json'], { env });
       expect(jsonLines(json.stdout)).toMatchObject([
         { type: 'summary', rehearsal: false, amount: 0.05, currency: 'USD', exitCode: 0 },
       ]);

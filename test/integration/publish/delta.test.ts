@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
 import { applyDelta, naiveDelta, type Rows, readRows, tableOf } from '../../helpers/csv/apply-delta.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
 const windows = [
@@ -246,8 +247,8 @@ describe('a base that is lost', () => {
         await writeFile(job.source, sourceOf(second));
         const hint = expect.stringMatching(/^nothing was sent; .*foliopipe run --set output\.delta=false/);
         expect(await job.failure()).toMatchObject({ code, exitCode: 2, hint });
-        expect(await runCli(['plan', job.file])).toMatchObject({ code: 2 });
-        const { code: exit, stderr } = await runCli(['run', job.file, '--set', 'output.delta=false']);
+        expect(await callMain(['plan', job.file])).toMatchObject({ code: 2 });
+        const { code: exit, stderr } = await callMain(['run', job.file, '--set', 'output.delta=false']);
         expect(exit, stderr).toBe(0);
         await job.enrich();
         await expectDelta(job, begin(), null);
@@ -271,7 +272,7 @@ describe('a base that is lost', () => {
       expect(await readFile(job.output)).toEqual(before);
       expect((await manifestOf(job)).publication).toBe(1);
       const { run } = await job.kept();
-      const { code: exit, stderr } = await runCli([
+      const { code: exit, stderr } = await callMain([
         'publish',
         run.id,
         job.file,

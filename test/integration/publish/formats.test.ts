@@ -8,13 +8,14 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type ConfigError, type Failpoint, publish } from '../../../pipelines/index.js';
-import { openDuckdb } from '../../../src/duckdb/open-duckdb.js';
 import { hashFile } from '../../../src/streams/file-identity.js';
+import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { readManifest } from '../../helpers/jobs/read-manifest.js';
 import { readRaw } from '../../helpers/jobs/sample-source.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
 const { zstdDecompress } = zlib as { zstdDecompress?: typeof zlib.gunzip };
@@ -27,9 +28,7 @@ const pathOf = (job: Job, format: string) => join(job.folder, 'out', `rows.${for
 
 /** The rows of a Parquet file as those of a CSV: empty cells are empty, whether or not they are null. */
 async function readParquet(path: string): Promise<Record<string, string>[]> {
-  const session = await openDuckdb('a test', { database: ':memory:', tempFolder: `${path}.temp` });
-  const rows = await session.rows<Record<string, string | null>>(`SELECT * FROM read_parquet('${path}')`);
-  await session.close();
+  const rows = await queryDuckdb(':memory:', `SELECT * FROM read_parquet('${path}')`);
   return rows.map((row) =>
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => [name, value === null ? '' : String(value)]),
@@ -257,7 +256,7 @@ it.each(['after-encoded-before-publishing', 'after-publishing-before-rename'])(
     await withLocalJob({ names: fineNames(30), config: { output } }, async (job) => {
       const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
       expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
-      const again = await runCli(['run', job.file]);
+      const again = await callMain(['run', job.file]);
       expect(again, again.stderr).toMatchObject({ code: 0 });
       const path = join(job.folder, 'out', 'rows.parquet');
       expect(await readParquet(path)).toHaveLength(30);

@@ -8,7 +8,7 @@ import type { LoadTarget } from '../../../src/load/load-target.js';
 import { applyDelta, readRows } from '../../helpers/csv/apply-delta.js';
 import { behaviour } from '../../helpers/jobs/interrupted-job.js';
 import { DAY, type Line, line, type Nights, withNights } from '../../helpers/jobs/nights.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 const A = [line('Acme'), line('Bolt')];
 const B = [line('Acme'), line('Bolt', 'Elsewhere'), line('Coil')];
@@ -210,7 +210,7 @@ describe('an output with a template', () => {
       expect(begun.output).toBe(join(out, `${today(nights)}-${run}.csv`));
       expect(await readdir(out)).toEqual([]);
       await writeFile(join(nights.folder, 'foliopipe.yaml'), yamlOf(nights));
-      const check = await runCli(['check', '-c', join(nights.folder, 'foliopipe.yaml')]);
+      const check = await callMain(['check', '-c', join(nights.folder, 'foliopipe.yaml')]);
       expect(check.stdout).toContain(join(out, `${today(nights)}-{run}.csv: `));
     });
   });

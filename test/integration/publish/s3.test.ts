@@ -13,7 +13,8 @@ import {
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
-import { type CliEnd, jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openS3Server, type S3Server, s3Environment } from '../../helpers/s3/s3-server.js';
 
 let server: S3Server;
@@ -37,8 +38,8 @@ function withS3Job(
   return withLocalJob({ names, config: { ...more, output: { ...output, ...more.output } } }, use);
 }
 
-const run = (job: LocalJob, ...args: string[]): Promise<CliEnd> =>
-  runCli(['run', ...args, '-c', job.file], { env: s3Environment });
+const run = (job: LocalJob, ...args: string[]) =>
+  callMain(['run', ...args, '-c', job.file], { env: s3Environment });
 
 /** The content of an object. */
 function objectAt(job: Pick<LocalJob, 'config'>, key: string): Promise<string> {
@@ -53,7 +54,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 
 /** What the same run publishes into a local file. */
 async function localOutput(job: LocalJob): Promise<string> {
-  const { code, stderr } = await runCli(['publish', 'last', '--output', job.output, '-c', job.file], {
+  const { code, stderr } = await callMain(['publish', 'last', '--output', job.output, '-c', job.file], {
     env: s3Environment,
   });
   expect(code, stderr).toBe(0);
@@ -87,7 +88,7 @@ describe('an output in S3', () => {
       const again = await run(job, '--json');
       expect(jsonLines(again.stdout).at(-1)).toMatchObject({ found: 'done', publication: 1, exitCode: 0 });
       expect(changes()).toEqual([]);
-      const status = await runCli(['status', '--json', '-c', job.file], { env: s3Environment });
+      const status = await callMain(['status', '--json', '-c', job.file], { env: s3Environment });
       expect(jsonLines(status.stdout).at(-1)).toMatchObject({ output: { inPlace: true } });
 
       const written = await objectAt(job, 'night/enriched.csv');
@@ -171,7 +172,7 @@ describe('an output in S3', () => {
     await withS3Job(async (job) => {
       await job.enrich();
       server.before = () => ({ status: 503, code: 'SlowDown' });
-      const status = await runCli(['status', '-c', job.file], { env: s3Environment });
+      const status = await callMain(['status', '-c', job.file], { env: s3Environment });
       expect(status.code, status.stderr).toBe(0);
       expect(status.stdout).toMatch(/is done[\s\S]*enriched\.csv is in place is not known/);
     });

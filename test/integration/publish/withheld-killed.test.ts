@@ -52,7 +52,7 @@ async function expectNothingLeft(job: LocalJob): Promise<void> {
   expect([...state, ...beside].filter((name) => /\.(tmp|partial)$|\/chunk-/.test(name))).toEqual([]);
 }
 
-const summaryOf = ({ stdout }: CliEnd) => jsonLines(stdout).at(-1) as Record<string, unknown>;
+const summaryOf = ({ stdout }: Pick<CliEnd, 'stdout'>) => jsonLines(stdout).at(-1) as Record<string, unknown>;
 
 describe('a bad night that is killed', () => {
   it.concurrent.each([
@@ -92,13 +92,13 @@ describe('a bad night that is killed', () => {
   it('and then released gives the bytes of a night that was published at once', async () => {
     let expected: Files = {};
     await beforeBadNight(async (job) => {
-      await runCli(['run', job.file, '--set', 'failures.onExceeded=publish']);
+      await callMain(['run', job.file, '--set', 'failures.onExceeded=publish']);
       expected = await filesOf(job);
     });
     await beforeBadNight(async (job) => {
       await kill(job, 'after-withheld-before-removal', 'run');
-      const run = summaryOf(await runCli(['run', job.file, '--json'])).run as string;
-      expect(await runCli(['publish', run, job.file])).toMatchObject({ code: 3 });
+      const run = summaryOf(await callMain(['run', job.file, '--json'])).run as string;
+      expect(await callMain(['publish', run, job.file])).toMatchObject({ code: 3 });
       const name = basename(job.output);
       expect((await filesOf(job))[name]).toBe(expected[name]);
     });
@@ -141,7 +141,7 @@ it('a retry of a withheld run that is killed goes on, and is withheld again or p
   beforeBadNight(async (job, before) => {
     const { run } = await job.enrich();
     await kill(job, 'after-reopened-before-retry', 'retry', run);
-    const end = await runCli(['retry', run, job.file, '--json']);
+    const end = await callMain(['retry', run, job.file, '--json']);
     expect(end.code, end.stderr).toBe(9);
     expect(summaryOf(end)).toMatchObject({ run, state: 'withheld', uploads: { accepted: 5 } });
     expect(await filesOf(job)).toEqual(before);
@@ -151,7 +151,7 @@ it('a retry of a withheld run that is killed goes on, and is withheld again or p
 describe('the command says', () => {
   it('why, what stays, and what to type next; and each of these commands works', () =>
     beforeBadNight(async (job, before) => {
-      const here = (...args: string[]) => runCli([...args, '-c', job.file, '--log-level', 'error']);
+      const here = (...args: string[]) => callMain([...args, '-c', job.file, '--log-level', 'error']);
       const night = await here('run');
       expect(night.code, night.stderr).toBe(9);
       const run = (await job.kept()).run.id;
@@ -219,7 +219,7 @@ describe('the command says', () => {
 
   it('that a partial publication contradicts it, before anything is sent', () =>
     beforeBadNight(async (job, before) => {
-      const end = await runCli(['run', job.file, '--publish-partial', '--max-duration', '1h']);
+      const end = await callMain(['run', job.file, '--publish-partial', '--max-duration', '1h']);
       expect(end.code).toBe(2);
       expect(end.stderr).toMatch(/\[PARTIAL_WITHHELD\]\n {2}next: .*--set failures\.onExceeded=publish/);
       expect(await filesOf(job)).toEqual(before);

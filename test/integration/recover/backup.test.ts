@@ -22,7 +22,7 @@ import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { changedLines, sampleLines, withNights } from '../../helpers/jobs/nights.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 import { flipBit, loseCheckpoint } from '../../helpers/state/killed-state.js';
 import { withStateFixture } from '../../helpers/state/prepared-state.js';
@@ -71,14 +71,14 @@ describe('a real run that is killed', () => {
       const told = await callMain([command, job.config], { env: job.env });
       expect(told.stdout).toMatch(/what lost sent after that is not known.*RESTORED_UNCONFIRMED/);
     }
-    const refused = await runCli(['run', job.config], { env: job.env });
+    const refused = await callMain(['run', job.config], { env: job.env });
     expect(refused.code).toBe(9);
     expect(refused.stderr).toMatch(/nothing was sent \[RESTORED_UNCONFIRMED\]\n {2}next: .*lost-.*--yes/);
-    const end = await runCli(['run', job.config, '--yes'], { env: job.env });
+    const end = await callMain(['run', job.config, '--yes'], { env: job.env });
     expect(end.code, end.stderr).toBe(0);
     expect(await readFile(job.output)).toEqual(await readFile(unbroken.output));
     // It is asked once.
-    expect((await runCli(['run', job.config], { env: job.env })).code).toBe(0);
+    expect((await callMain(['run', job.config], { env: job.env })).code).toBe(0);
     const again = await callMain(['state', 'restore', backup, '--replace', job.config], { env: job.env });
     expect(again.code, again.stderr).toBe(0);
     expect(again.stdout).toMatch(/\nwhat was there before is kept as \S+checkpoint\.db\.\w+\.replaced\n/);

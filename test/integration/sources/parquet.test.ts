@@ -5,25 +5,21 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
 import { DatabaseAddress } from '../../../src/config/load-section.js';
-import { openDuckdb } from '../../../src/duckdb/open-duckdb.js';
 import { askDuckdb } from '../../../src/spool/ask-duckdb.js';
 import { quoteText } from '../../../src/sql-text.js';
 import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
+import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
 let folder: string;
 /** Runs statements in DuckDB. */
 async function inDuckdb(...statements: readonly string[]): Promise<void> {
-  const session = await openDuckdb('a test', { database: ':memory:', tempFolder: join(folder, 'tmp') });
-  try {
-    for (const statement of statements) await session.run(statement);
-  } finally {
-    await session.close();
-  }
+  await queryDuckdb(':memory:', statements.join(';'));
 }
 
 /** Parquet files of the sample source, by the number of their records. */
@@ -157,9 +153,9 @@ describe('Parquet', () => {
   it('is described by check, planned without a trace, and swept after a kill', async () => {
     await withSpooledJob({ path: 'a.parquet' }, async (job) => {
       await put(job, 'a.parquet', 60);
-      const check = await runCli(['check', job.file]);
+      const check = await callMain(['check', job.file]);
       expect(check.stdout).toMatch(/ok {4}source: \S+a\.parquet: 5 columns\n/);
-      const plan = await runCli(['plan', job.file]);
+      const plan = await callMain(['plan', job.file]);
       expect(plan.stdout).toMatch(/a\.parquet: 60 records/);
       expect(await job.spooled()).toEqual([]);
       const killed = await runCli(['run', job.file], {
@@ -167,7 +163,7 @@ describe('Parquet', () => {
       });
       expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
       expect(await job.spooled()).toEqual(['hostile.d/new.filled']);
-      const end = await runCli(['run', job.file]);
+      const end = await callMain(['run', job.file]);
       expect(end, end.stderr).toMatchObject({ code: 0 });
       expect(await job.spooled()).toEqual([
         expect.stringMatching(/^hostile\.d\/[0-9a-f]{16}\.csv$/),

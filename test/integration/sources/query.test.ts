@@ -20,6 +20,7 @@ import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 
 let server: PostgresServer;
@@ -82,10 +83,10 @@ describe('Postgres', () => {
     await withQuery(60, async (job) => {
       await job.failure({}, stopAt('after-accepted-before-poll', 3));
       await job.database.query('delete from businesses');
-      const plan = await runCli(['plan', job.file]);
+      const plan = await callMain(['plan', job.file]);
       expect(plan.stdout).toMatch(/query of postgres:.*: 60 records[\s\S]*goes on with run/);
       expect(plan.stdout).not.toContain('reads the source again');
-      const continued = await runCli(['run', job.file, '--json']);
+      const continued = await callMain(['run', job.file, '--json']);
       expect(continued.stderr).toMatch(
         /continuing with what the query of postgres:\S+ gave \d+.* ago; --new asks again/,
       );
@@ -149,14 +150,14 @@ describe('Postgres', () => {
     await withQuery(60, async (job) => {
       const { password } = new URL(job.database.url);
       const args = [job.file, '--json', '--log-level', 'debug', '--log-file', join(job.folder, 'log')];
-      const ends = [await runCli(['check', job.file]), await runCli(['plan', job.file])];
+      const ends = [await callMain(['check', job.file]), await callMain(['plan', job.file])];
       ends.push(
         await runCli(['run', ...args], { env: { FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:2' } }),
       );
       ends.push(
-        await runCli(['status', job.file]),
-        await runCli(['run', ...args]),
-        await runCli(['status', job.file]),
+        await callMain(['status', job.file]),
+        await callMain(['run', ...args]),
+        await callMain(['status', job.file]),
       );
       expect(ends.map(({ code }) => code)).toEqual([0, 0, null, 0, 0, 0]);
       const shown = JSON.stringify(ends);
@@ -286,7 +287,7 @@ describe('Postgres', () => {
         .toHaveLength(1);
       waiting.kill('SIGTERM');
       expect((await waiting.ended).code).toBe(143);
-      const end = await runCli(['run', job.file, '--json']);
+      const end = await callMain(['run', job.file, '--json']);
       expect(jsonLines(end.stdout).at(-1)).toMatchObject({ exitCode: 0, counts: { read: 60 } });
       expect(await job.spooled()).toHaveLength(1);
     });

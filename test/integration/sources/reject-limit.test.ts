@@ -6,7 +6,7 @@ import { planRun } from '../../../pipelines/index.js';
 import { expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { line, textOf } from '../../helpers/jobs/nights.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 const shops = (count: number) => Array.from({ length: count }, (_, at) => line(`Shop ${at}`));
 const good = textOf(shops(30));
@@ -128,19 +128,19 @@ it('the command says what to type, and that does it', async () => {
     };
     await writeFile(file, JSON.stringify(config));
     const env = { FOLIOPIPE_TOKEN: job.service.token };
-    const refused = await runCli(['run', file], { env });
+    const refused = await callMain(['run', file], { env });
     expect(refused.code).toBe(4);
     const [, set] = /foliopipe run -c \S+ (--set \S+)/.exec(refused.stderr)!;
-    const plan = await runCli(['plan', file, ...set!.split(' ')], { env });
+    const plan = await callMain(['plan', file, ...set!.split(' ')], { env });
     expect(plan.stdout).toContain(
       '\n  1 blank record would not be sent (upload.skipBlank): 3.2%, and source.maxRejected is 1\n',
     );
-    const done = await runCli(['run', file, ...set!.split(' ')], { env });
+    const done = await callMain(['run', file, ...set!.split(' ')], { env });
     expect(done.code, done.stderr).toBe(0);
     expect(done.stderr).toContain('1 record blank in all sent columns: FAILED with NOTHING_TO_SEND');
     const old = { ...config, source: { path: 'source.csv', onBadRecord: 'reject' } };
     await writeFile(file, JSON.stringify(old));
-    const unknown = await runCli(['run', file], { env });
+    const unknown = await callMain(['run', file], { env });
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toMatch(/source\.onBadRecord: is now source\.maxRejected: .*100%/);
   });

@@ -17,6 +17,7 @@ import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, interrupt, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
@@ -199,7 +200,7 @@ const withoutRights: WhileReadOnly = async (folder, args, env) => {
 const replacedByFile: WhileReadOnly = async (folder, args, env) => {
   await rename(folder, `${folder}.aside`);
   await writeFile(folder, '');
-  const end = await runCli(args, { env });
+  const end = await callMain(args, { env });
   await rm(folder);
   await rename(`${folder}.aside`, folder);
   return end;
@@ -239,7 +240,7 @@ describe(`a read-only folder, ${readOnly.title}`, () => {
       });
       expect(service.folios.length).toBe(bought);
 
-      const end = await runCli(args, { env });
+      const end = await callMain(args, { env });
       expect(end.code, end.stderr).toBe(0);
       expect(jsonLines(end.stdout).at(-1)).toMatchObject({ uploads: { accepted: 6, ambiguous: 0 } });
       expect(service.folios.length).toBe(6);
@@ -253,13 +254,13 @@ describe(`a read-only folder, ${readOnly.title}`, () => {
       const service = await openFakeService(behaviour);
       const job = await createJob(await folder(), { pipeline: 'reading', baseUrl: service.url });
       const env = { ...job.env, FOLIOPIPE_TOKEN: service.token };
-      expect((await runCli(['run', job.config], { env })).code).toBe(0);
+      expect((await callMain(['run', job.config], { env })).code).toBe(0);
       const backup = ['state', 'backup', path.join(job.folder, 'backup')];
       for (const args of [['ledger'], ['status'], backup]) {
         const end = await readOnly.run(job.stateDir, [...args, job.config], env);
         expect(end.code, `${args.join(' ')}: ${end.stderr}`).toBe(0);
         if (args[0] === 'ledger')
-          expect(end.stdout).toBe((await runCli([...args, job.config], { env })).stdout);
+          expect(end.stdout).toBe((await callMain([...args, job.config], { env })).stdout);
       }
       const refused = await readOnly.run(job.stateDir, ['run', '--new', '--yes', job.config], env);
       expect(refused.code).toBe(2);

@@ -7,7 +7,7 @@ import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
 import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour } from '../../helpers/jobs/interrupted-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 const folder = useSharedFolder();
 const signal = new AbortController().signal;
@@ -56,7 +56,7 @@ describe('a file that foliopipe needs', () => {
     const before = await readFile(job.config);
     const args = ['-c', job.config, '--output', output, '--log-file', log];
     for (const command of ['run', 'plan']) {
-      const { code, stderr } = await runCli([command, ...args], { env: job.env });
+      const { code, stderr } = await callMain([command, ...args], { env: job.env });
       expect(code, stderr).toBe(2);
       expect(stderr).toContain('is a file that foliopipe needs itself');
     }

@@ -9,7 +9,8 @@ import { withFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
 import { expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
-import { runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { spawnCli } from '../../helpers/processes/cli.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 const setup = { behaviour, config: { concurrency: { uploads: 1 } } };
@@ -111,13 +112,13 @@ describe('the command, with uploads in flight when the state is removed', () => 
         expect(gone.stderr).toContain('[CHECKPOINT_GONE]');
         const command = moveCommand(gone.stderr);
         for (const name of ['run', 'recover', 'status']) {
-          const refused = await runCli([name, job.config], options);
+          const refused = await callMain([name, job.config], options);
           expect(refused.code).toBe(2);
           expect(refused.stderr).toContain('[CHECKPOINT_LOST]');
           expect(moveCommand(refused.stderr)).toBe(command);
         }
         execFileSync('sh', ['-c', command]);
-        const end = await runCli(['run', job.config], options);
+        const end = await callMain(['run', job.config], options);
         expect(end.code, end.stderr).toBe(0);
         expect(end.stderr).not.toContain('cut off');
         expect(service.count('upload')).toBe(6);
