@@ -19,8 +19,6 @@ export default defineConfig({
     globalSetup: 'test/helpers/folders/shared-memory.ts',
     // A worker loads the sources and their dependencies once, not anew for each test file.
     isolate: false,
-    // What esbuild has made of each source is kept from run to run; `npm run clean` removes it.
-    experimental: { fsModuleCache: true, fsModuleCachePath: source('dist/vitest') },
     // The collector's helper threads cost a quarter of the CPU, and the other worker needs it.
     execArgv: ['--single-threaded-gc'],
   },
