@@ -4,14 +4,16 @@ import { existsSync, lstatSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import type { Command } from 'commander';
-import { ConfigError, type SourceLook } from '../../../pipelines/index.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import { ConfigError } from '../../../pipelines/index.js';
+import { escapeUnprintable } from '../../text.js';
 import type { Finish } from '../common-options.js';
 import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
 import { chooseColumns, choosePlaces, findSource, type InitFlags } from '../init/choose.js';
 import { configText, EDIT, type FirstConfig, pipelineName } from '../init/config-text.js';
+import { type FoundSource, findFormat } from '../init/find-format.js';
 import type { Guesses } from '../init/guess-columns.js';
-import { foundLines, foundText, guessLines, look } from '../init/look.js';
+import { type FormatFlags, foundLines, foundText, guessLines, type LookFormat } from '../init/look.js';
 import { stderr, writeJson } from '../output.js';
 import { quoteForShell } from '../resume-command.js';
 import { untilStopped } from '../stop-signals.js';
@@ -34,6 +36,11 @@ export function addInit(command: Command, finish: Finish): void {
     .option('--state <column>', 'the column with its state')
     .option('--delimiter <character>', 'source.delimiter, if the detected one is wrong')
     .option('--encoding <name>', 'source.encoding, if the detected one is wrong')
+    .option('--skip-lines <lines>', 'source.skipLines: lines before the header', lineCount)
+    .option(
+      '--header <names>',
+      'source.header of a file without a header: names with commas between them, or none to make names; first: the first line is the header, whatever it looks like',
+    )
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
     .option('--json', 'print what was found and written as JSON')
@@ -50,27 +57,61 @@ async function writeConfig(
   signal: AbortSignal,
   ask: Ask | undefined,
 ): Promise<number> {
-  const file = options.config?.at(-1) ?? 'foliopipe.yaml';
+  const file = options.config?.at(-1) ?? DEFAULT_FILE;
   if (existsSync(file) && !options.force) throw existsError(file);
   refuseOtherKinds(file);
   const path = csv ?? (await findSource(ask));
-  const found = path === undefined ? undefined : await look(path, options, signal);
+  const { found, format = {} } =
+    path === undefined ? {} : await findFormat(path, formatFlags(options), signal, ask);
   if (found !== undefined) stderr.write(foundLines(path!, found));
   const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, ask);
-  if (found !== undefined && ask === undefined) stderr.write(guessLines(guesses));
+  if (found !== undefined && ask === undefined)
+    stderr.write(guessLines(guesses, again(path!, file, format, options)));
   const pipeline = pipelineName(path ?? '');
   const places = await choosePlaces(pipeline, options, ask);
-  const config = configFor(file, path, found, guesses, pipeline, places, options);
+  const config = configFor(file, path, found && { found, format }, guesses, pipeline, places, options);
   await write(file, configText(config), options.force === true);
   if (options.json) writeJson('summary', { ...summaryOf(file, config, guesses), exitCode: 0 });
   stderr.write(nextText(file, config));
   return 0;
 }
 
+function formatFlags({ delimiter, encoding, skipLines, header }: FormatFlags) {
+  return {
+    ...(delimiter !== undefined && { delimiter }),
+    ...(encoding !== undefined && { encoding }),
+    ...(skipLines !== undefined && { skipLines }),
+    ...(header !== undefined && { header }),
+  };
+}
+
+/** The command to type again. */
+function again(path: string, file: string, { delimiter, encoding, skipLines }: LookFormat, flags: InitFlags) {
+  const { header, output, baseUrl } = flags;
+  const all: readonly (readonly [string, string | undefined])[] = [
+    ['-c', file === DEFAULT_FILE ? undefined : file],
+    ['--delimiter', delimiter],
+    ['--encoding', encoding],
+    ['--skip-lines', skipLines?.toString()],
+    ['--header', header],
+    ['--output', output],
+    ['--base-url', baseUrl],
+  ];
+  const given = all.flatMap(([flag, value]) => (value === undefined ? [] : [flag, quoteForShell(value)]));
+  return ['foliopipe init', quoteForShell(escapeUnprintable(path)), ...given].join(' ');
+}
+
+function lineCount(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('expected a whole number from 0');
+}
+
+const DEFAULT_FILE = 'foliopipe.yaml';
+
 function configFor(
   file: string,
   path: string | undefined,
-  found: SourceLook | undefined,
+  source: FoundSource | undefined,
   guesses: Guesses,
   pipeline: string,
   places: Pick<FirstConfig, 'baseUrl' | 'output'>,
@@ -86,14 +127,13 @@ function configFor(
   return {
     pipeline,
     source: path === undefined ? 'data/businesses.csv' : fromConfig(path),
-    found: found && foundText(found),
-    delimiter: flags.delimiter,
-    encoding: flags.encoding,
-    columns: found === undefined ? { name: 'BusinessName', address: 'Address', state: 'State' } : columns,
+    found: source && foundText(source.found),
+    format: source?.format ?? {},
+    columns: source === undefined ? { name: 'BusinessName', address: 'Address', state: 'State' } : columns,
     baseUrl: places.baseUrl,
     output: places.output === flags.output ? fromConfig(places.output) : places.output,
     schema: schemaOf(folder),
-    isExample: found === undefined,
+    isExample: source === undefined,
   };
 }
 
@@ -150,7 +190,7 @@ function summaryOf(file: string, { source, columns, baseUrl, isExample }: FirstC
 
 /** What to type next. */
 function nextText(file: string, { baseUrl, isExample }: FirstConfig): string {
-  const flag = file === 'foliopipe.yaml' ? '' : ` -c ${quoteForShell(file)}`;
+  const flag = file === DEFAULT_FILE ? '' : ` -c ${quoteForShell(file)}`;
   const trial = '--limit 100 --set service.embedded=true --set failures.tolerate=100%';
   const steps: (readonly [string, string])[] = [
     [`foliopipe plan${flag}`, 'checks the file; shows the first records as they are sent, and the cost'],

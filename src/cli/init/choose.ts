@@ -9,11 +9,9 @@ import { quoteForShell } from '../resume-command.js';
 import type { Ask } from './ask.js';
 import type { FirstConfig } from './config-text.js';
 import { type Guess, type Guesses, guessColumns, SENT, type Sent } from './guess-columns.js';
-import { columnsText, recordLines } from './look.js';
+import { columnsText, type FormatFlags, recordLines } from './look.js';
 
-export interface InitFlags extends Partial<Record<Sent, string>> {
-  readonly delimiter?: string;
-  readonly encoding?: string;
+export interface InitFlags extends FormatFlags, Partial<Record<Sent, string>> {
   readonly output?: string;
   readonly baseUrl?: string;
 }
@@ -39,7 +37,8 @@ export async function findSource(ask: Ask | undefined): Promise<string | undefin
   });
 }
 
-async function sourcesIn(folder: string): Promise<readonly string[]> {
+/** The files in a folder that may be sources. */
+export async function sourcesIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
     .filter((name) => /\.(?:csv|tsv|csv\.gz|tsv\.gz|parquet)$/i.test(name) && !name.startsWith('.'))
@@ -117,7 +116,7 @@ function noName(path: string, columns: readonly string[]): ConfigError {
     'INIT_COLUMNS_UNKNOWN',
     `no column of ${escapeUnprintable(path)} looks like the name of a business; there are ${columnsText(columns)}`,
     {
-      hint: `nothing was written; name the columns: foliopipe init ${quoteForShell(escapeUnprintable(path))} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; if the first line is no header, see source.header in docs/configuration.md`,
+      hint: `nothing was written; name the columns: foliopipe init ${quoteForShell(escapeUnprintable(path))} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none`,
       facts: { columns: columns.length },
     },
   );
@@ -143,9 +142,14 @@ export async function choosePlaces(
   const output = await ask({
     text: 'Enriched file',
     fallback: given.output,
-    problem: (answer) => placeProblem('output', answer),
+    problem: (answer) => placeProblem('output', answer) ?? foreignFile(answer),
   });
   return { baseUrl: baseUrl === '' ? undefined : baseUrl, output };
+}
+
+function foreignFile(path: string): string | undefined {
+  const isForeign = existsSync(path) && !path.endsWith('/') && !existsSync(`${path}.manifest.json`);
+  return isForeign ? `${path} is there already, and foliopipe did not write it` : undefined;
 }
 
 /** What the config says of a value. */

@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import { parse } from 'yaml';
 import type { Sent } from './guess-columns.js';
+import type { LookFormat } from './look.js';
 
 export interface FirstConfig {
   readonly pipeline: string;
@@ -9,8 +10,8 @@ export interface FirstConfig {
   readonly source: string;
   /** What was found about the source, in a few words; undefined if nothing was looked at. */
   readonly found: string | undefined;
-  readonly delimiter: string | undefined;
-  readonly encoding: string | undefined;
+  /** What the config says of how the file is read. */
+  readonly format: LookFormat;
   readonly columns: Readonly<Partial<Record<Sent, string>>>;
   /** The service's address; undefined if it is not known yet. */
   readonly baseUrl: string | undefined;
@@ -25,8 +26,7 @@ export interface FirstConfig {
 export const EDIT = 'EDIT:';
 
 export function configText(config: FirstConfig): string {
-  const { pipeline, source, found, delimiter, encoding, columns, baseUrl, output, schema, isExample } =
-    config;
+  const { pipeline, source, found, format, columns, baseUrl, output, schema, isExample } = config;
   const edit = isExample ? `${EDIT} ` : '';
   const sent = Object.entries(columns).map(
     ([name, column]) =>
@@ -39,8 +39,7 @@ export function configText(config: FirstConfig): string {
     '',
     'source:',
     `  path: ${scalar(source)} # ${edit}${found ?? 'a CSV file, or a pattern such as data/*.csv.gz'}`,
-    ...(encoding === undefined ? [] : [`  encoding: ${scalar(encoding)}`]),
-    ...(delimiter === undefined ? [] : [`  delimiter: ${JSON.stringify(delimiter)}`]),
+    ...formatLines(format),
     '',
     'upload:',
     '  columns: # the columns that the service gets, and the columns of the source that they are taken from',
@@ -59,6 +58,20 @@ export function configText(config: FirstConfig): string {
     '# reuse: { maxAge: 90d } # pay only for records that have changed since an earlier night',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function formatLines({ encoding, delimiter, skipLines, header }: LookFormat): readonly string[] {
+  return [
+    ...(encoding === undefined ? [] : [`  encoding: ${scalar(encoding)}`]),
+    ...(delimiter === undefined ? [] : [`  delimiter: ${JSON.stringify(delimiter)}`]),
+    ...(skipLines === undefined ? [] : [`  skipLines: ${skipLines} # lines before the header`]),
+    ...(header === undefined
+      ? []
+      : [
+          '  header: # the file has none: names of its columns',
+          ...header.map((name) => `    - ${scalar(name)}`),
+        ]),
+  ];
 }
 
 /** A text as YAML, in quotes where it needs them. It is never taken for a variable. */

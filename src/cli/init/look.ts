@@ -9,18 +9,36 @@ import { stderr } from '../output.js';
 import { previewLines } from '../preview-text.js';
 import { GUESSED_FROM, type Guesses } from './guess-columns.js';
 
+/** The flags that say how a file is read. */
+export interface FormatFlags {
+  readonly delimiter?: string;
+  readonly encoding?: string;
+  readonly skipLines?: number;
+  /** `first`, `none`, or names with commas between them. */
+  readonly header?: string;
+}
+
+/** How a file is read, as far as it is not detected. */
+export interface LookFormat {
+  readonly delimiter?: string;
+  readonly encoding?: string;
+  readonly skipLines?: number;
+  /** The names of the columns of a file without a header. */
+  readonly header?: readonly string[];
+}
+
 /** @throws the errors of `lookAtSource`. */
 export function look(
   path: string,
-  { delimiter, encoding }: { readonly delimiter?: string; readonly encoding?: string },
+  { delimiter, ...format }: LookFormat,
   signal: AbortSignal,
 ): Promise<SourceLook> {
   return lookAtSource(path, {
     records: GUESSED_FROM,
     folder: join(tmpdir(), 'foliopipe-init'),
     signal,
+    ...format,
     ...(delimiter !== undefined && { delimiter: delimiter === '\\t' ? '\t' : delimiter }),
-    ...(encoding !== undefined && { encoding }),
   });
 }
 
@@ -54,8 +72,11 @@ export function columnsText(columns: readonly string[]): string {
   return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
-/** What was guessed, and how sure that is. */
-export function guessLines(guesses: Guesses): string {
+/**
+ * What was guessed, and how sure that is.
+ * @param again the command to type again with other columns.
+ */
+export function guessLines(guesses: Guesses, again: string): string {
   const lines = Object.entries(guesses).map(
     ([sent, { column, certainty, why }]) =>
       `  ${sent.padEnd(8)} ${escapeUnprintable(column)}  (${certainty}: ${why})`,
@@ -63,7 +84,7 @@ export function guessLines(guesses: Guesses): string {
   const missing = ['address', 'state'].filter((sent) => !Object.hasOwn(guesses, sent));
   const lacks =
     missing.length === 0 ? [] : [`  no column for ${missing.join(' and ')} was found: it is not sent`];
-  const hint = '  if one is wrong: foliopipe init --force with --name, --address or --state COLUMN';
+  const hint = `  if one is wrong: ${again} --force, with --name COLUMN, --address COLUMN or --state COLUMN`;
   return `guessed columns\n${[...lines, ...lacks, hint].join('\n')}\n`;
 }
 

@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { loadConfig } from '../../../pipelines/index.js';
 import { chooseColumns, choosePlaces } from '../../../src/cli/init/choose.js';
 import { configText } from '../../../src/cli/init/config-text.js';
+import { findFormat } from '../../../src/cli/init/find-format.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
@@ -72,6 +73,73 @@ describe('foliopipe init', () => {
     });
   });
 
+  it.each([
+    [
+      'no header',
+      Buffer.from(rows),
+      'holds "12 Main St"',
+      '--header none',
+      { path: 'x.csv', header: ['column1', 'column2', 'column3'] },
+    ],
+    [
+      'no header, of figures',
+      Buffer.from('Acme Inc,59101\nHarbor Hardware,59102\n'),
+      'holds "59101"',
+      '--header firm,zip',
+      { header: ['firm', 'zip'] },
+    ],
+    [
+      'another encoding',
+      Buffer.from(text.replace('Acme', 'Caf\u00e9'), 'latin1'),
+      'x.csv is not UTF-8',
+      '--encoding windows-1252',
+      { encoding: 'windows-1252' },
+    ],
+    [
+      'another encoding in the header',
+      Buffer.from(text.replace('Street', 'Stra\u00dfe'), 'latin1'),
+      'x.csv is not UTF-8',
+      '--encoding windows-1252',
+      { encoding: 'windows-1252' },
+    ],
+    [
+      'a title before the header',
+      Buffer.from(`Export of yesterday\nby night\n${text}`),
+      'behind 2 lines',
+      '--skip-lines 2',
+      { skipLines: 2 },
+    ],
+  ])(
+    'refuses a file with %s, and reads it with what the message names',
+    async (_, content, told, cure, source) => {
+      await withFolder(async (cwd) => {
+        await writeFile(join(cwd, 'x.csv'), content);
+        const refused = await callMain(['init', 'x.csv', '--yes'], { cwd });
+        expect(refused.code).toBe(2);
+        expect(refused.stderr).toContain(told);
+        expect(refused.stderr).toContain(cure.split(' ')[0]);
+        expect(refused.stderr).toContain('nothing was written');
+        const { code, stderr } = await callMain(['init', 'x.csv', ...cure.split(' ')], { cwd });
+        expect(code, stderr).toBe(0);
+        expect(parse(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8'))).toMatchObject({ source });
+        const plan = await callMain(['plan'], { cwd });
+        expect(plan.code, plan.stderr).toBe(0);
+        expect(plan.stdout).toContain('2 records');
+      });
+    },
+  );
+
+  it('takes a header that looks like a value if a person says so, and lists what is there for a missing file', async () => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'x.csv'), `Firm,12 Main St\n${'Acme Inc,9 Oak Ave\n'.repeat(2)}`);
+      expect(await callMain(['init', 'x.csv'], { cwd })).toMatchObject({ code: 2 });
+      expect(await callMain(['init', 'x.csv', '--header', 'first'], { cwd })).toMatchObject({ code: 0 });
+      const missing = await callMain(['init', 'export.csv', '--force'], { cwd });
+      expect(missing.stderr).toContain('next: files here: x.csv');
+      expect(missing.code).toBe(4);
+    });
+  });
+
   it('names the files where there are several, and marks what must be edited where there is none', async () => {
     await withFolder(async (cwd) => {
       const example = await callMain(['init'], { cwd });
@@ -91,7 +159,8 @@ describe('foliopipe init', () => {
       const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter((one) => !one.includes('\0'));
       await fc.assert(
         fc.asyncProperty(name, name, async (column, file) => {
-          const example = { found: undefined, delimiter: ';', encoding: undefined, isExample: false };
+          const format = { delimiter: ';', skipLines: 1, header: [column, `${column}2`] };
+          const example = { found: undefined, format, isExample: false };
           const source = `data/${file}`;
           const places = { baseUrl: undefined, output: 'out.csv', schema: 'x.json' };
           const first = { ...example, ...places, pipeline: 'p', source, columns: { name: column } };
@@ -99,6 +168,7 @@ describe('foliopipe init', () => {
           const needs = 'given';
           const read = await loadConfig({ files: [config], env: {}, overrides: [], cwd: folder, needs });
           expect(read.upload.columns).toEqual({ name: column });
+          expect(read.source.header).toEqual(format.header);
           expect(read.source.path).toBe(join(folder, source));
         }),
         { numRuns: 50 },
@@ -108,7 +178,14 @@ describe('foliopipe init', () => {
 });
 
 describe('on a terminal', () => {
-  const found = { files: ['x.csv'], bytes: 1, dialect: null, columns: ['a', 'b', 'c'], records: [] };
+  const found = {
+    files: ['x.csv'],
+    bytes: 1,
+    dialect: null,
+    columns: ['a', 'b', 'c'],
+    records: [],
+    hasOtherEncoding: false,
+  };
   /** Answers in this order; a bad answer is followed by the next one, as a person would. */
   const person = (...answers: readonly string[]) => {
     const left = [...answers];
@@ -134,13 +211,32 @@ describe('on a terminal', () => {
     expect(asked[0]).toContain('there is no column "x"');
   });
 
+  it('asks whether the first line is the header, and for an encoding', async () => {
+    await withFolder(async (folder) => {
+      const path = join(folder, 'x.csv');
+      await writeFile(path, Buffer.from(rows.replace('Acme', 'Café'), 'latin1'));
+      const { ask, asked } = person('', 'no');
+      const { found, format } = await findFormat(path, {}, new AbortController().signal, ask);
+      expect(asked).toEqual(['Its encoding [windows-1252]', 'Is it the header [no]']);
+      expect(format).toEqual({ encoding: 'windows-1252', header: ['column1', 'column2', 'column3'] });
+      expect(found.records[0]).toEqual(['Café Inc', '12 Main St', 'MT']);
+    });
+  });
+
   it('asks for address and output until the config takes them', async () => {
-    const { ask, asked } = person('http://far.example', 'https://far.example', 'out/x.json', '');
+    const { ask, asked } = person(
+      'http://far.example',
+      'https://far.example',
+      'out/x.json',
+      '/etc/passwd',
+      '',
+    );
     expect(await choosePlaces('p', {}, ask)).toEqual({
       baseUrl: 'https://far.example',
       output: 'out/p-enriched.csv',
     });
     expect(asked[0]).toContain('http:// would send token and records unencrypted');
     expect(asked[2]).toContain('ends like a format that is not written');
+    expect(asked[3]).toContain('foliopipe did not write it');
   });
 });

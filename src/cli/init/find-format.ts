@@ -1,0 +1,147 @@
+/** Finds how a file must be read: its encoding, the lines before its header, and whether it has a header at all. */
+import { dirname, resolve } from 'node:path';
+import { ConfigError, FoliopipeError, type SourceLook } from '../../../pipelines/index.js';
+import { reworded } from '../../errors.js';
+import { countOf } from '../../quantities.js';
+import { escapeUnprintable } from '../../text.js';
+import { stderr } from '../output.js';
+import { quoteForShell } from '../resume-command.js';
+import type { Ask } from './ask.js';
+import { sourcesIn } from './choose.js';
+import { columnsText, type FormatFlags, type LookFormat, look } from './look.js';
+import { cellLikeValue } from './record-like.js';
+
+/** What was found, and what the config must say so that the file is read in the same way. */
+export interface FoundSource {
+  readonly found: SourceLook;
+  readonly format: LookFormat;
+}
+
+/**
+ * Looks at a source, and settles what cannot be detected for sure.
+ * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the
+ *   errors of `lookAtSource`.
+ */
+export async function findFormat(
+  path: string,
+  { header, ...flags }: FormatFlags,
+  signal: AbortSignal,
+  ask: Ask | undefined,
+): Promise<FoundSource> {
+  const file = { path, signal, ask };
+  const encoded = await settleEncoding(file, flags);
+  const begun = await settleSkipLines(file, encoded);
+  return settleHeader(file, begun, header);
+}
+
+interface AskedFile {
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly ask: Ask | undefined;
+}
+
+/** What most files are in that are not UTF-8. It is taken only if a person says so: a wrong one changes letters. */
+const COMMON_ENCODING = 'windows-1252';
+
+async function settleEncoding({ path, signal, ask }: AskedFile, format: LookFormat): Promise<FoundSource> {
+  const found = await look(path, format, signal).catch((error: unknown) => {
+    if (!(error instanceof FoliopipeError)) throw error;
+    if (error.code === 'SOURCE_ENCODING') return undefined;
+    if (error.code !== 'SOURCE_MISSING') throw error;
+    const { message } = error;
+    return filesBeside(path).then((hint) => Promise.reject(reworded(error, { message, hint })));
+  });
+  if (found !== undefined && !found.hasOtherEncoding) return { found, format };
+  const what = `${escapeUnprintable(path)} is not ${format.encoding ?? 'UTF-8'}`;
+  if (ask === undefined) {
+    throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be seen`, {
+      hint: `nothing was written; name its encoding: ${initCommand(path)} --encoding ${COMMON_ENCODING}; Excel on Windows writes that one, older Unix programs latin1`,
+    });
+  }
+  stderr.write(`${what}\n`);
+  const encoding = await ask({ text: 'Its encoding', fallback: COMMON_ENCODING });
+  return settleEncoding({ path, signal, ask }, { ...format, encoding });
+}
+
+async function filesBeside(path: string): Promise<string> {
+  const folder = dirname(path);
+  const there = await sourcesIn(folder);
+  return there.length === 0
+    ? `there is no CSV or Parquet file in ${escapeUnprintable(resolve(folder))}: check the path`
+    : `files here: ${columnsText(there)}`;
+}
+
+/** Lines before a header that are looked for. */
+const MOST_LINES_BEFORE = 5;
+
+async function settleSkipLines(
+  { path, signal, ask }: AskedFile,
+  { found, format }: FoundSource,
+): Promise<FoundSource> {
+  const isTitle = found.columns.length === 1 && found.dialect !== null;
+  if (!isTitle || format.skipLines !== undefined) return { found, format };
+  for (let skipLines = 1; skipLines <= MOST_LINES_BEFORE; skipLines++) {
+    const further = { ...format, skipLines };
+    const behind = await look(path, further, signal).catch(() => undefined);
+    if (behind === undefined || behind.columns.length === 1) continue;
+    if (behind.records.length <= found.records.length) continue;
+    const what = `the header seems to stand behind ${countOf(skipLines, 'line')} of other text`;
+    if (ask === undefined) {
+      throw new ConfigError('INIT_LINES_BEFORE_HEADER', `${escapeUnprintable(path)}: ${what}`, {
+        hint: `nothing was written; skip it: ${initCommand(path)} --skip-lines ${skipLines}`,
+        facts: { lines: skipLines },
+      });
+    }
+    stderr.write(`${what}:\n  ${columnsText(behind.columns)}\n`);
+    if (await isYes(ask, `Skip ${countOf(skipLines, 'line')}`, 'yes'))
+      return { found: behind, format: further };
+    break;
+  }
+  return { found, format };
+}
+
+async function settleHeader(
+  { path, signal, ask }: AskedFile,
+  { found, format }: FoundSource,
+  given: string | undefined,
+): Promise<FoundSource> {
+  if (found.dialect === null || given === 'first') return { found, format };
+  const withNames = async (header: readonly string[]) => {
+    const named = { ...format, header };
+    return { found: await look(path, named, signal), format: named };
+  };
+  const madeNames = found.columns.map((_, field) => `column${field + 1}`);
+  if (given !== undefined) return withNames(given === 'none' ? madeNames : namesOf(given, found));
+  const cell = cellLikeValue(found.columns, found.records);
+  if (cell === undefined) return { found, format };
+  const what = `the first line looks like a record and not like a header: it holds ${JSON.stringify(escapeUnprintable(cell))}, as the lines below it`;
+  if (ask === undefined) {
+    throw new ConfigError('INIT_NO_HEADER', `${escapeUnprintable(path)}: ${what}`, {
+      hint: `nothing was written; if the file has no header: ${initCommand(path)} --header none names its columns column1 and so on, or give names, with commas between them; if it is the header, add --header first`,
+      facts: { columns: found.columns.length },
+    });
+  }
+  stderr.write(`${what}:\n  ${columnsText(found.columns)}\n`);
+  return (await isYes(ask, 'Is it the header', 'no')) ? { found, format } : withNames(madeNames);
+}
+
+/** @throws ConfigError `USAGE` for another number of names than columns, and for a name that is empty or there twice. */
+function namesOf(given: string, { columns }: SourceLook): readonly string[] {
+  const names = given.split(',').map((name) => name.trim());
+  const isGood = names.length === columns.length && names.every((name) => name !== '');
+  if (isGood && new Set(names).size === names.length) return names;
+  throw new ConfigError(
+    'USAGE',
+    `--header: expected ${countOf(columns.length, 'name')}, each once, with commas between them; got ${names.length}`,
+    { hint: 'nothing was written; --header none makes names' },
+  );
+}
+
+async function isYes(ask: Ask, text: string, fallback: 'yes' | 'no'): Promise<boolean> {
+  const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'yes or no');
+  return /^y/i.test(await ask({ text, fallback, problem }));
+}
+
+function initCommand(path: string): string {
+  return `foliopipe init ${quoteForShell(escapeUnprintable(path))}`;
+}
