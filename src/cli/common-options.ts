@@ -9,6 +9,7 @@ import {
   type ServiceNeeds,
 } from '../../pipelines/index.js';
 import { rememberSecrets } from './redact.js';
+import { refuseSourceAsConfig } from './source-as-config.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;
@@ -121,7 +122,7 @@ export async function readConfig(
   return config;
 }
 
-/** From where the config is loaded. @throws ConfigError `CONFIG_MISSING`. */
+/** From where the config is loaded. @throws ConfigError `CONFIG_MISSING`; `CONFIG_IS_SOURCE`. */
 export function layersOf(
   options: CommonOptions,
   file: string | undefined,
@@ -129,6 +130,7 @@ export function layersOf(
 ): Parameters<typeof loadConfig>[0] {
   const cwd = process.cwd();
   const named = [...(options.config ?? []), ...(file === undefined ? [] : [file])];
+  for (const name of named) refuseSourceAsConfig(name);
   const files = named.length > 0 ? named : existsSync(defaultFile) ? [defaultFile] : [];
   if (files.length === 0 && options.source === undefined) {
     throw new ConfigError('CONFIG_MISSING', `there is no ${defaultFile} here and no config file was named`, {

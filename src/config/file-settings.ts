@@ -1,8 +1,11 @@
 /** Reads a YAML file into settings, each with its line. */
 import { isUtf8 } from 'node:buffer';
-import { dirname, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
 import { type Alias, type Document, isNode, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
 import { ConfigError } from '../errors.js';
+import { nearestName } from '../nearest-name.js';
+import { showText } from '../text.js';
 import type { Problems } from './problems.js';
 import { describeReadError, readSmallFile } from './read-small-file.js';
 import { type Key, type Setting, toSettings } from './settings.js';
@@ -17,6 +20,7 @@ const MAX_BYTES = 1024 * 1024;
 export function readSettings(file: string, cwd: string, problems: Problems): Setting[] {
   const path = resolve(cwd, file);
   const bytes = readBytes(path, file);
+  refuseSource(file, bytes);
   if (!isUtf8(bytes)) {
     problems.add(file, 'is not UTF-8; save it as UTF-8');
     return [];
@@ -53,11 +57,25 @@ function readBytes(path: string, file: string): Buffer {
     return readSmallFile(path, MAX_BYTES);
   } catch (cause) {
     const { code, words } = describeReadError(cause);
+    const meant = code === 'ENOENT' ? nearestFile(path) : undefined;
     throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${words}`, {
-      hint: 'name the file with --config, or run in the folder of foliopipe.yaml',
+      hint:
+        meant === undefined
+          ? 'name the file with --config, or run in the folder of foliopipe.yaml'
+          : `did you mean ${showText(meant)}? it is in the same folder`,
       facts: { file: path, reason: code },
       cause,
     });
+  }
+}
+
+/** A config beside it with nearly the same name. */
+function nearestFile(path: string): string | undefined {
+  try {
+    const configs = readdirSync(dirname(path)).filter((name) => /\.(?:ya?ml|json)$/.test(name));
+    return nearestName(basename(path), configs);
+  } catch {
+    return undefined;
   }
 }
 

@@ -13,6 +13,10 @@ const address = z
   .string()
   .transform((text, context): string => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/|$)/i.test(text)) {
+      context.addIssue({ code: 'custom', message: `http:// is missing: write http://${text}` });
+      return z.NEVER;
+    }
     if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
       context.addIssue({ code: 'custom' });
       return z.NEVER;

@@ -58,6 +58,8 @@ export const mistakes: readonly Mistake[] = [
   // What is typed.
   { what: 'no config here', typed: run, files: { 'foliopipe.yaml': null } },
   { what: 'a config that does not exist', typed: ['run', 'nigthly.yaml'] },
+  { what: 'the end .yml in the place of .yaml', typed: ['run', '-c', 'foliopipe.yml'] },
+  { what: 'the source in the place of the config', typed: ['run', 'businesses.csv'] },
   {
     what: 'two configs as arguments',
     typed: ['run', 'foliopipe.yaml', 'more.yaml'],
@@ -66,6 +68,7 @@ export const mistakes: readonly Mistake[] = [
   { what: 'a misspelt option', typed: ['run', '--dryrun'] },
   { what: 'no run named', typed: ['retry'] },
   { what: 'a config in the place of the run', typed: ['publish', 'foliopipe.yaml'] },
+  { what: 'the token as a flag of its own', typed: ['run', '--token', 's3cret-token'] },
   { what: '--set without a value', typed: ['run', '--set', 'chunks.maxRecords'] },
   { what: 'the token in a flag', typed: ['run', '--set', 'service.token=s3cret-token'] },
   { what: 'a deadline that is no time', typed: ['run', '--deadline', 'tomorrow'] },
@@ -87,6 +90,7 @@ export const mistakes: readonly Mistake[] = [
     `source: { path: \${NIGHTLY_SOURCE} }`,
   ),
   { what: 'a variable that names no key', typed: run, env: { FOLIOPIPE_CHUNKS__MAX_RECORD: '5' } },
+  { what: 'an address without https://', typed: ['run', '--base-url', 'localhost:8787'] },
   { what: 'http:// to another machine', typed: ['run', '--base-url', 'http://predict.example'] },
   // The source.
   inConfig('a column that the source does not have', 'name: BusinessName', 'name: Business'),
