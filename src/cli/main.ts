@@ -2,16 +2,19 @@
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
-import { rememberCommand } from './next-steps.js';
-import { createProgram } from './program.js';
+import { asStarted, rememberCommand } from './next-steps.js';
+import { stderr } from './output.js';
+import { createProgram, firstSteps } from './program.js';
 import { rememberSecrets } from './redact.js';
 
 /** @param argv as node gives it: the first two are skipped. */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function main(typed: readonly string[]): Promise<number> {
+  const argv = withoutColorFlag(typed);
   const exit = { code: 0 };
   rememberCommand(argv);
   rememberSecrets(argv);
   try {
+    if (argv.length <= 2) showFirstSteps();
     const program = await createProgram(argv, (code) => {
       exit.code = code;
     });
@@ -28,6 +31,19 @@ export async function main(argv: readonly string[]): Promise<number> {
     const { reportFailure } = await loadReport();
     return reportFailure(error, argv);
   }
+}
+
+/** `--no-color` is the variable NO_COLOR as a flag, which every command takes. */
+function withoutColorFlag(argv: readonly string[]): readonly string[] {
+  if (!argv.includes('--no-color')) return argv;
+  process.env.NO_COLOR = '1';
+  return argv.filter((word) => word !== '--no-color');
+}
+
+/** @throws CommanderError, which is reported as a wrong usage. */
+function showFirstSteps(): never {
+  stderr.write(asStarted(`${firstSteps}\n`));
+  throw new CommanderError(2, 'commander.help', 'no command was given');
 }
 
 const loadReport = () => import('./report-failure.js');

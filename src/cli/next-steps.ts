@@ -16,6 +16,7 @@ interface Typed {
   /** Of the program; empty while the command line is not parsed. */
   readonly version: string;
   readonly flags: readonly ConfigFlag[];
+  readonly isByNpm: boolean;
   /** The run that the command works on; undefined while it is not known. */
   run: string | undefined;
   stand: RememberedStand | undefined;
@@ -27,7 +28,7 @@ export interface RememberedStand {
   readonly text: string;
 }
 
-let typed: Typed = { argv: [], version: '', flags: [], run: undefined, stand: undefined };
+let typed: Typed = { argv: [], version: '', flags: [], isByNpm: false, run: undefined, stand: undefined };
 
 /** @param command the parsed command; undefined while it is not parsed. */
 export function rememberCommand(argv: readonly string[], command?: Command): void {
@@ -35,6 +36,7 @@ export function rememberCommand(argv: readonly string[], command?: Command): voi
     argv,
     version: command === undefined ? '' : versionOf(command),
     flags: command === undefined ? [] : configFlags(command),
+    isByNpm: isStartedByNpm(process.env),
     run: undefined,
     stand: undefined,
   };
@@ -77,7 +79,23 @@ export function wouldBeginAnother(): boolean {
 export function nextSteps(text: string): string {
   // The commands of a rehearsal have other flags: see `asRehearsed`.
   const completed = isRehearsal(typed.argv) ? text : completeCommands(text, typed.flags);
-  return wouldBeginAnother() ? withoutNew(completed) : completed;
+  return asStarted(wouldBeginAnother() ? withoutNew(completed) : completed);
+}
+
+/**
+ * Writes commands in a text as this process was started: by npx, or by a script of a package.json, `foliopipe` alone is
+ * not found by the shell. Twice does no more than once.
+ */
+export function asStarted(text: string): string {
+  return typed.isByNpm ? text.replaceAll(anyCommand, 'npx $&') : text;
+}
+
+const anyCommand =
+  /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|serve|--help)(?![\w-]))/g;
+
+/** npm tells a process what it was asked to start; it may be a test runner that calls us. */
+function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {
+  return npm_command !== undefined && /(?:^|[\s;&|'"])foliopipe(?:['"\s]|$)/.test(npm_lifecycle_script);
 }
 
 /**

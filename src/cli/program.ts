@@ -1,11 +1,15 @@
 /** The table of commands. Loads only the code of the called command. */
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { Command } from 'commander';
 import type { Finish } from './common-options.js';
+import { asStarted } from './next-steps.js';
 import { stdout } from './output.js';
 
 // By the package's own name, which works from the sources and from the build.
-const { version } = createRequire(import.meta.url)('foliopipe/package.json') as { version: string };
+const require = createRequire(import.meta.url);
+const packageFile = require.resolve('foliopipe/package.json');
+const { version } = require(packageFile) as { version: string };
 
 /** Gives a command its arguments, flags and action. */
 type Add = (command: Command, finish: Finish) => void;
@@ -203,7 +207,7 @@ export async function createProgram(argv: readonly string[], finish: Finish): Pr
       sortSubcommands: false,
       subcommandTerm: (command) => `${command.name()} ${command.usage()}`,
     })
-    .addHelpText('after', exitCodes);
+    .addHelpText('after', () => asStarted(helpText()));
   const named = namedCommand(argv);
   for (const { name, usage, description, examples = [], load } of rows) {
     const command = program.command(name).description(description);
@@ -225,15 +229,31 @@ function namedCommand(argv: readonly string[]): string | undefined {
   return first === 'help' ? second : first;
 }
 
-const exitCodes = `
-Exit codes:
-  0 done            3 published, too many FAILED or some UNPROCESSED    5 temporary trouble: run again
-  1 a bug           4 source missing, malformed or changed              6 answers that cannot be trusted
-  2 usage, config   7 refused by the service                            8, 9 stopped by a limit, resumable
-  10 still processing (collect --no-wait)    11 another run holds the lock    130, 143 interrupted, resumable
+/** What a newcomer types, in 80 columns. */
+export const firstSteps = `First steps:
+  foliopipe init businesses.csv   write foliopipe.yaml, from a look at the file
+  foliopipe plan                  show what would be sent, without the network
+  foliopipe check                 ask service, token and folders, without paying
+  foliopipe run                   the job; the same command goes on after a stop`;
 
-First steps:
-  foliopipe init businesses.csv      a first config, from a look at the file
-  foliopipe plan -c nightly.yaml     what would be sent, without the network
-  foliopipe check -c nightly.yaml    whether service, token and folders are ready, without paying
-  foliopipe run -c nightly.yaml      the job; after an interruption the same command goes on`;
+const helpText = () => `
+Common flags:
+  -c FILE names another config than foliopipe.yaml, --json prints JSON lines,
+  --no-color (or the variable NO_COLOR) prints no colours.
+  runs show RUN tells all of one run; runs prune removes results of old ones.
+
+Exit codes:
+  0   done                            7   refused by the service
+  1   a bug                           8   stopped by a time limit, resumable
+  2   usage, config                   9   stopped by a guard, resumable
+  3   published, too many FAILED      10  still processing (collect --no-wait)
+      or some UNPROCESSED             11  another run holds the lock
+  4   source missing, malformed,      130, 143
+      or changed                          interrupted, resumable
+  5   temporary trouble: run again
+  6   answers that cannot be trusted
+
+${firstSteps}
+
+Docs: README.md in the folder of the package:
+  ${dirname(packageFile)}`;

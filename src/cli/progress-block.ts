@@ -32,7 +32,7 @@ export function eventText(shown: Exclude<Shown, { readonly type: 'progress' }>, 
   }
 }
 
-/** Such as `throttled, 12s left: the service answered 429`. */
+/** Such as `the service asks to wait, 12s left: the service answered 429`. */
 export function waitText(wait: Wait, now: number): string {
   const left = wait.until === null ? '' : `, ${seconds(wait.until - now)} left`;
   const since = seconds(now - wait.since);
@@ -40,7 +40,7 @@ export function waitText(wait: Wait, now: number): string {
     case 'lock':
       return `waiting for the lock for ${since}${left}: ${wait.why}`;
     case 'throttle':
-      return `throttled${left}: ${wait.why}`;
+      return `the service asks to wait${left}: ${wait.why}`;
     case 'outage':
       return `outage for ${since}, given up in ${seconds(wait.until - now)}: ${wait.why}`;
   }
@@ -130,8 +130,8 @@ function statesOf({ byState: of, merged, chunks }: ProgressSnapshot): readonly s
 
 function folioTexts({ folios, at }: ProgressSnapshot, now: number): readonly string[] {
   const oldest = folios.oldest.map(({ chunk, percentage, ageMs }) => {
-    const share = percentage === null ? '' : ` ${Math.floor(percentage)}%`;
-    return `chunk ${chunk}${share} for ${seconds(ageMs + now - at)}`;
+    const share = percentage === null ? '' : ` ${Math.floor(percentage)}%,`;
+    return `chunk ${chunk}${share} open for ${seconds(ageMs + now - at)}`;
   });
   const more = folios.open - oldest.length;
   const rest = more > 0 ? [`${formatCount(more)} more`] : [];

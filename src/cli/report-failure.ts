@@ -14,6 +14,7 @@ import { hintOf } from '../hints.js';
 import { safeJson } from '../text.js';
 import { openLogFile } from './log-file.js';
 import {
+  asStarted,
   nextSteps,
   type RememberedStand,
   rememberedRun,
@@ -55,25 +56,40 @@ export function describeFailure(thrown: unknown, argv: readonly string[]) {
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
   const hint = next === undefined ? null : withCommand(code, nextSteps(asRehearsed(next, argv)), argv);
-  const resume = needsResumeCommand(error, argv) ? resumeCommand(argv) : null;
+  const resume = needsResumeCommand(error, argv) ? asStarted(resumeCommand(argv)) : null;
   const told = hideSecrets({ code, message, hint, resume, facts });
   return { error, known, exitCode: known?.exitCode ?? 1, told };
 }
 
 /** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */
 function withCommand(code: string, hint: string, argv: readonly string[]): string {
-  return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${confirmCommand(argv)}` : hint;
+  return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${asStarted(confirmCommand(argv))}` : hint;
 }
 
 function usageError({ code, message }: CommanderError, argv: readonly string[]): ConfigError {
   const what = code === 'commander.help' ? 'no command was given' : message.replace(/^error: /, '');
+  if (what.startsWith("unknown option '--token'") && argv[2] !== 'serve') {
+    return new ConfigError('USAGE', what.replace('\n', ' '), { hint: TOKEN_HINT });
+  }
   // A suggestion stands in a line of its own.
   return new ConfigError('USAGE', what.replace('\n', ' '), { hint: usageHint(code, argv) });
 }
 
-function usageHint(code: string, [, , command = '']: readonly string[]): string {
+const TOKEN_HINT =
+  'set the variable FOLIOPIPE_TOKEN, or name a file with service.tokenFile: all users of this machine can see what is typed';
+
+/** Commands that have commands of their own. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  runs: ['show', 'prune'],
+  state: ['backup', 'restore'],
+  reuse: ['show', 'prune', 'forget', 'import'],
+  config: ['show'],
+};
+
+function usageHint(code: string, [, , word = '', second = '']: readonly string[]): string {
+  const command = GROUPS[word]?.includes(second) ? `${word} ${second}` : word;
   const isKnown =
-    /^[a-z]+$/.test(command) && code !== 'commander.help' && code !== 'commander.unknownCommand';
+    /^[a-z]+$/.test(word) && (code !== 'commander.unknownCommand' || Object.hasOwn(GROUPS, word));
   if (!isKnown) return 'see the commands with: foliopipe --help';
   const several = code === 'commander.excessArguments' ? 'name several configs with a -c each; ' : '';
   return `${several}see arguments and flags with: foliopipe ${command} --help`;

@@ -20,7 +20,6 @@ const MAX_BYTES = 1024 * 1024;
 export function readSettings(file: string, cwd: string, problems: Problems): Setting[] {
   const path = resolve(cwd, file);
   const bytes = readBytes(path, file);
-  refuseSource(file, bytes);
   if (!isUtf8(bytes)) {
     problems.add(file, 'is not UTF-8; save it as UTF-8');
     return [];

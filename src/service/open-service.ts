@@ -156,7 +156,9 @@ async function openInFolder(
     await uploads.sweep(unfinished.map(({ folio }) => folio));
     const baseUrl = await listen(app, host, port);
     for (const folio of unfinished) processor.add(folio);
-    logger?.info({ url: baseUrl, unfinished: unfinished.length }, 'service listens');
+    if (unfinished.length > 0) {
+      logger?.info({ url: baseUrl, unfinished: unfinished.length }, 'unfinished folios go on');
+    }
     return {
       baseUrl,
       token: { reveal: () => token },

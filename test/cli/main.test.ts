@@ -42,11 +42,23 @@ describe('run is refused for', () => {
   });
 });
 
+it('shows in 80 columns what there is, also without colours', async () => {
+  const { code, stdout } = await callMain(['--no-color', '--help']);
+  expect(code).toBe(0);
+  const lines = stdout.split('\n').filter((line) => !line.startsWith('  /'));
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(stdout).toMatch(/runs show .*runs prune .*Exit codes.*First steps:.*README\.md/s);
+});
+
 it.each([
   [['run'], /no foliopipe\.yaml here/],
   [['run', 'missing.yaml'], /missing\.yaml/],
   [['frobnicate'], /unknown command 'frobnicate'/],
   [[], /no command was given/],
+  [[], /^First steps:\n {2}foliopipe init/],
+  [['state'], /next: see arguments and flags with: foliopipe state --help/],
+  [['state', 'backup'], /next: see arguments and flags with: foliopipe state backup --help/],
+  [['run', '--token', 'x'], /next: set the variable FOLIOPIPE_TOKEN/],
   [['retry'], /missing required argument 'run'/],
   [['adopt', 'folio', '--chunk', '1'], /--run/],
   [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],

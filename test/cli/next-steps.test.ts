@@ -1,5 +1,5 @@
 /** Commands in texts are completed with what was typed, and never begin another paid run. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   type ConfigFlag,
   completeCommands,
@@ -15,6 +15,26 @@ const flags: ConfigFlag[] = [
   { name: '--set', value: 'source.maxRejected=1' },
 ];
 const added = "-c other.yaml --output 'o/it'\\''s.csv' --set source.maxRejected=1";
+
+describe('a command that npm has started', () => {
+  const env = process.env;
+  afterEach(() => {
+    process.env = env;
+    rememberCommand([]);
+  });
+
+  it.each([
+    ["'foliopipe' 'run'", true],
+    ['foliopipe run -c nightly.yaml', true],
+    ["'vitest' 'run' test/foliopipe.test.ts", false],
+  ])('by %s names its next steps so: %s', (npm_lifecycle_script, isSo) => {
+    process.env = { npm_command: 'exec', npm_lifecycle_script };
+    rememberCommand(['node', 'foliopipe', 'run']);
+    const text = 'foliopipe wrote it; next: foliopipe run, foliopipe init x.csv, or foliopipe --help';
+    const npx = text.replaceAll(/foliopipe (?=run|init|--)/g, 'npx foliopipe ');
+    expect(nextSteps(nextSteps(text))).toBe(isSo ? npx : text);
+  });
+});
 
 describe('a command in a text', () => {
   it.each([

@@ -43,9 +43,9 @@ describe('progressBlock', () => {
       'nightly, sending, run 20261123T025000-4f9c1a, begun 20m ago',
       '[##########---------------] 41%  412,000 of 1,000,000 records  1,235/s  8m left',
       '41 of 100 chunks done: 2 cut, 3 uploading, 7 open, 1 downloading, 38 written',
-      '7 open folios: chunk 42 80% for 2m, chunk 43 for 1m, 5 more',
+      '7 open folios: chunk 42 80%, open for 2m, chunk 43 open for 1m, 5 more',
       '1,234 failed (0.3%): 1,000 no match for this name, 234 SERVICE_FAILED',
-      'throttled, 12s left: the service answered 429',
+      'the service asks to wait, 12s left: the service answered 429',
     ]);
   });
 
@@ -56,15 +56,15 @@ describe('progressBlock', () => {
       '41 of 100 chunks d..',
       '7 open folios',
       '1,234 failed (0.3%)',
-      'throttled, 12s lef..',
+      'the service asks t..',
     ]);
   });
 
   it('counts on between two snapshots', () => {
     const later = progressBlock(shown, now + 10_000, 79);
-    expect(later.at(-2)).toBe('throttled, 2s left: the service answered 429');
+    expect(later.at(-2)).toBe('the service asks to wait, 2s left: the service answered 429');
     expect(later.at(-1)).toMatch(/^outage for 11s, given up in 2h: track fails: ECONNRESET$/);
-    expect(later[3]).toMatch(/^7 open folios: chunk 42 80% for 2m/);
+    expect(later[3]).toMatch(/^7 open folios: chunk 42 80%, open for 2m/);
   });
 
   it('never gives a line wider than the width, nor what could act on a terminal, nor a negative number', () => {

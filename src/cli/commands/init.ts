@@ -14,6 +14,7 @@ import { configText, EDIT, type FirstConfig, pipelineName } from '../init/config
 import { type FoundSource, findFormat } from '../init/find-format.js';
 import type { Guesses } from '../init/guess-columns.js';
 import { type FormatFlags, foundLines, foundText, guessLines, type LookFormat } from '../init/look.js';
+import { asStarted } from '../next-steps.js';
 import { stderr, writeJson } from '../output.js';
 import { quoteForShell } from '../resume-command.js';
 import { untilStopped } from '../stop-signals.js';
@@ -65,14 +66,15 @@ async function writeConfig(
     path === undefined ? {} : await findFormat(path, formatFlags(options), signal, ask);
   if (found !== undefined) stderr.write(foundLines(path!, found));
   const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, ask);
-  if (found !== undefined && ask === undefined)
-    stderr.write(guessLines(guesses, again(path!, file, format, options)));
+  if (found !== undefined && ask === undefined) {
+    stderr.write(asStarted(guessLines(guesses, again(path!, file, format, options))));
+  }
   const pipeline = pipelineName(path ?? '');
   const places = await choosePlaces(pipeline, options, ask);
   const config = configFor(file, path, found && { found, format }, guesses, pipeline, places, options);
   await write(file, configText(config), options.force === true);
   if (options.json) writeJson('summary', { ...summaryOf(file, config, guesses), exitCode: 0 });
-  stderr.write(nextText(file, config));
+  stderr.write(asStarted(nextText(file, config)));
   return 0;
 }
 

