@@ -1,5 +1,5 @@
 /** docs/generated/errors.md names every error code that the sources give. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -26,6 +26,26 @@ it('gives each code its exit code, and nearly each one what to do', () => {
   expect(byCode.get('CHECKPOINT_LOST')!.cure).toContain('foliopipe recover');
   const uncured = [...byCode].filter(([, { cure }]) => cure === 'the message says it');
   expect(uncured.length).toBeLessThan(20);
+});
+
+/** Codes of Node, of other programs, of records and of requests within a retry: no command ends with one of them. */
+const NO_ERRORS =
+  /^(?:CERT|ERR|CSV|SQLITE|UNABLE_TO|SELF_SIGNED)_|^(?:DEPTH_ZERO_SELF_SIGNED_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|HTTPS?_PROXY|NO_PROXY|FOLIOPIPE_TOKEN|READ_ONLY|WHEN_REQUIRED|TOO_LARGE|(?:CONNECT|HEADERS|BODY)_TIMEOUT|REPLY_TOO_SLOW|PROXY_FAILED|MALFORMED_REPLY|AMBIGUOUS_HELD|FOLIO_ABANDONED|NOTHING_TO_SEND|RECORD_REFUSED|SERVICE_FAILED)$/;
+
+it('names every code in the sources, however it is written there', () => {
+  const named = new Set(rows.map(([, code]) => code));
+  const sources = ['src', 'pipelines'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(root, folder, name), 'utf8')),
+  );
+  const codes = new Set(
+    sources.flatMap((text) =>
+      [...text.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g)].map(([, code]) => code!),
+    ),
+  );
+  expect(codes.size).toBeGreaterThan(240);
+  expect([...codes].filter((code) => !named.has(code) && !NO_ERRORS.test(code))).toEqual([]);
 });
 
 it('names the codes that docs/failures.md explains', () => {

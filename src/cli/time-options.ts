@@ -16,7 +16,7 @@ export function withTimeOptions(command: Command): Command {
     command
       .option(
         '--deadline <time>',
-        'stop at this time, resumably, with exit 8: an instant with its zone, or a time of day',
+        'stop at this time, resumably, with exit 8: an instant with its zone, or a time of day of this machine',
       )
       .option('--max-duration <time>', 'stop after this time, resumably, with exit 8: 6h, 90m'),
   );

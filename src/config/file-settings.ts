@@ -51,6 +51,8 @@ export function readSettings(file: string, cwd: string, problems: Problems): Set
   });
 }
 
+const NAME_IT = 'name the file with --config, or run in the folder of foliopipe.yaml';
+
 function readBytes(path: string, file: string): Buffer {
   try {
     return readSmallFile(path, MAX_BYTES);
@@ -58,10 +60,7 @@ function readBytes(path: string, file: string): Buffer {
     const { code, words } = describeReadError(cause);
     const meant = code === 'ENOENT' ? nearestFile(path) : undefined;
     throw new ConfigError('CONFIG_UNREADABLE', `the config file ${file} cannot be read: ${words}`, {
-      hint:
-        meant === undefined
-          ? 'name the file with --config, or run in the folder of foliopipe.yaml'
-          : `did you mean ${showText(meant)}? it is in the same folder`,
+      hint: meant === undefined ? NAME_IT : `did you mean ${showText(meant)}? it is in the same folder`,
       facts: { file: path, reason: code },
       cause,
     });

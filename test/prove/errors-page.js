@@ -38,7 +38,9 @@ function* places(source) {
     for (const code of found.slice(2).filter(Boolean)) yield { code, kind: found[1], at: found.index };
   }
   // Through a function of the file, such as folioError('CODE', ...).
-  for (const found of source.matchAll(new RegExp(`(?<!new )\\b(\\w+Error|refuse)\\(\\s*${CODE}`, 'g'))) {
+  for (const found of source.matchAll(
+    new RegExp(`(?<!new )\\b(\\w+Error|refuse|malformed)\\(\\s*${CODE}`, 'g'),
+  )) {
     const body = source.indexOf(`function ${found[1]}(`);
     const kind = body < 0 ? undefined : classOf(source.slice(body));
     if (kind !== undefined) yield { code: found[2], kind, at: found.index };
@@ -53,13 +55,13 @@ function* places(source) {
     return;
   }
   const rows = new RegExp(
-    `\\bcode: ${CODE}|^  ([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+): |code \\?\\? ${CODE}|const code = .*?(?:\\? ${CODE} :|&&) ${CODE}`,
+    `\\bcode: ${CODE}|^  ([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+): |code \\?\\? ${CODE}|const code = (?:.*?(?:\\? ${CODE} :|&&) )?${CODE}`,
     'gm',
   );
   for (const found of source.matchAll(rows)) {
     const before = made.filter(({ index }) => index < found.index).at(-1);
     const after = made.find(({ index }) => index > found.index);
-    const [, kind] = (found[0].startsWith('const') ? after : (before ?? after)) ?? made[0];
+    const [, kind] = (found[0].startsWith('const') ? (after ?? before) : (before ?? after)) ?? made[0];
     const entry = source.slice(source.lastIndexOf('{', found.index), found.index);
     for (const code of found.slice(1).filter(Boolean)) {
       // Disk errors that do not pass need a person.
@@ -157,7 +159,7 @@ export function errorCodes() {
   const told = cures();
   const codes = new Map();
   for (const file of [...filesIn('src', '.ts'), ...filesIn('pipelines', '.ts')]) {
-    if (file === 'src/hints.ts' || file.startsWith('src/service/')) continue;
+    if (file === 'src/hints.ts') continue;
     const source = read(file);
     const named = constants(source);
     for (const { code, kind, at } of places(source)) {
