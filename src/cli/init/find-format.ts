@@ -9,7 +9,7 @@ import { quoteForShell } from '../resume-command.js';
 import type { Ask } from './ask.js';
 import { sourcesIn } from './choose.js';
 import { columnsText, type FormatFlags, type LookFormat, look } from './look.js';
-import { cellLikeValue } from './record-like.js';
+import { cellLikeValue } from './value-kinds.js';
 
 /** What was found, and what the config must say so that the file is read in the same way. */
 export interface FoundSource {
