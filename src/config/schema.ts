@@ -66,7 +66,9 @@ export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
  * there. A value of another type, such as one from JSON that a program has not checked itself, is handed in as
  * `value as ConfigInput`: `parseConfig` checks every key and value in any case.
  */
-export type ConfigInput = SectionsIn<DeepReadonly<Omit<z.input<typeof configSchema>, 'source' | 'stateDir'>>> & {
+export type ConfigInput = SectionsIn<
+  DeepReadonly<Omit<z.input<typeof configSchema>, 'source' | 'stateDir'>>
+> & {
   /** Left out where the program hands in the records. */
   readonly source?: DeepReadonly<z.input<typeof sourceSchema>> | undefined;
   /** Default: `.foliopipe` in the base folder. */

@@ -49,7 +49,9 @@ export interface RunPorts {
    * The limits of the account, to be shared if several processes use one account. Default: `concurrency.folios` and
    * `service.requestsPerSecond`, counted in this process only.
    */
-  readonly limits?: { readonly folios?: Permits | undefined; readonly requests?: RequestLimiter | undefined } | undefined;
+  readonly limits?:
+    | { readonly folios?: Permits | undefined; readonly requests?: RequestLimiter | undefined }
+    | undefined;
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined;
   /** Default: logs nothing. */
