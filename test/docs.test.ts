@@ -116,6 +116,7 @@ it('docs/embedding.md lists every option of a run, with flags of the command', (
     logger: true,
     onProgress: true,
     measure: true,
+    isServiceSpare: true,
     at: true,
   };
   const ofPlan: Record<Exclude<keyof PlanJobOptions, Port>, true> = {
