@@ -129,6 +129,7 @@ export type { Unusual } from './report/unusual.js';
 export { createOutputLayout, outputColumns, outputHeader } from './results/output-layout.js';
 export { createRowReader, type RowObject } from './results/read-rows.js';
 export { checkRow, checkSchema, type RowSchema } from './results/standard-schema.js';
+export type { AnswerStore } from './reuse/answer-store.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
 export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
@@ -227,7 +228,7 @@ export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js'
 export { trackFolios } from './stages/track/track-folios.js';
 export { abortOnEarlyReturn } from './streams/abortable.js';
 export { giveBack } from './streams/buffer-pool.js';
-export { systemClock } from './streams/clock.js';
+export { type Clock, systemClock } from './streams/clock.js';
 export { iterateChain } from './streams/iterate-chain.js';
 export { mapConcurrent } from './streams/map-concurrent.js';
 export { oneByOne } from './streams/one-by-one.js';

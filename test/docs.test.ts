@@ -2,7 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { PlanJobOptions, RunOptions, RunPorts } from '../pipelines/index.js';
 import { rows } from '../src/cli/program.js';
+
+/** Parts that a program may replace; the page names them elsewhere. */
+type Port = Exclude<keyof RunPorts, 'logger'>;
 
 const root = join(import.meta.dirname, '..');
 const filesIn = (folder: string, ending: RegExp) =>
@@ -90,6 +94,51 @@ it('docs/index.md leads to every page', () => {
 it('docs/embedding.md shows a test that runs', () => {
   const test = read('test/integration/library/against-service.test.ts');
   expect(read('docs/embedding.md')).toContain(`\n${test}\`\`\``);
+});
+
+it('docs/embedding.md lists every option of a run, with flags of the command', () => {
+  const ofRun: Record<Exclude<keyof RunOptions, Port>, true> = {
+    signal: true,
+    fresh: true,
+    limit: true,
+    reuse: true,
+    yes: true,
+    existing: true,
+    deadline: true,
+    publishPartial: true,
+    waitLock: true,
+    label: true,
+    records: true,
+    stdin: true,
+    endpoint: true,
+    proxies: true,
+    holder: true,
+    logger: true,
+    onProgress: true,
+    measure: true,
+    isServiceSpare: true,
+    at: true,
+  };
+  const ofPlan: Record<Exclude<keyof PlanJobOptions, Port>, true> = {
+    signal: true,
+    fresh: true,
+    limit: true,
+    reuse: true,
+    yes: true,
+    records: true,
+    stdin: true,
+    logger: true,
+    onProgress: true,
+  };
+  const page = read('docs/embedding.md');
+  const table = page.slice(page.indexOf('| option | does |'), page.indexOf('**Hints are commands.**'));
+  const listed = [...table.matchAll(/^\| `(\w+)`( \*)? \|/gm)];
+  expect(listed.map(([, name]) => name)).toEqual(Object.keys(ofRun));
+  expect(listed.filter(([, , mark]) => mark).map(([, name]) => name)).toEqual(Object.keys(ofPlan));
+  const command = filesIn('src/cli', /\.ts$/).map(read).join('');
+  const flags = [...table.matchAll(/`(--[a-z-]+)/g)].map(([, flag]) => flag!);
+  expect(flags.length).toBeGreaterThan(8);
+  expect(flags.filter((flag) => !new RegExp(`['\\s]${flag}['\\s]`).test(command))).toEqual([]);
 });
 
 describe('docs/architecture.md', () => {

@@ -6,6 +6,7 @@ import type { Batch, Table } from '../csv/table.js';
 import type { Answers, NumberedAnswers } from '../results/answers.js';
 import type { Bytes, Choice, Counts, Milliseconds, Segment } from '../types.js';
 
+/** Where the answers of earlier runs are kept. */
 export interface AnswerStore {
   /**
    * Begins to look up the records of a source.

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Milliseconds } from '../types.js';
 
+/** The time of a run, which tests can set. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { enrich, parseConfig } from 'foliopipe';
+import { type ConfigInput, enrich, parseConfig } from 'foliopipe';
 import { openService, parseFaults, type Service } from 'foliopipe/service';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 
@@ -22,15 +22,17 @@ afterAll(async () => {
 });
 
 /** The config of the nightly job, with the local service in place of the real one. */
-const configOf = (pipeline: string) =>
+const configOf = (pipeline: string, more: Partial<ConfigInput> = {}) =>
   parseConfig(
     {
       pipeline,
       source: { path: 'source.csv' },
       upload: { columns: { name: 'name' } },
-      service: { embedded: true },
+      // The limit of requests is that of the real service, and brakes this one too.
+      service: { embedded: true, requestsPerSecond: 1_000 },
       poll: { first: '10ms', max: '50ms' },
       output: { path: `${pipeline}.csv` },
+      ...more,
     },
     folder,
   );
@@ -51,4 +53,17 @@ it('fetches a broken part again and pays once', async () => {
   await enrich(configOf('broken'), { endpoint: service });
   expect(service.uploads()).toHaveLength(paid + 1);
   expect(service.calls().download).toBe(download + 2);
+});
+
+it('costs what was agreed', async () => {
+  // The replies look like those of another service: the run is no rehearsal, so it counts money and would be loaded.
+  service.setFaults(parseFaults('rules: [{ fault: { foreign: true } }]'));
+  const { baseUrl, token } = service;
+  const config = configOf('cost', {
+    service: { baseUrl, token: token.reveal(), requestsPerSecond: 1_000 },
+    budget: { pricePerRecord: 0.02, currency: 'EUR' },
+  });
+  const summary = await enrich(config);
+  expect(summary.rehearsal).toBe(false);
+  expect(summary.paid).toMatchObject({ amount: 0.04, currency: 'EUR' });
 });

@@ -1,6 +1,8 @@
 /** The packed package is well formed, is complete with its few dependencies, and its types with none but Node's. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -83,6 +85,35 @@ describe('the packed package', () => {
     expect(overrides).toBeUndefined();
   });
 
+  it('holds the pages that its README, its hints and its other pages lead to, and the JSON Schemas', async () => {
+    const inside = await readdir(installed, { recursive: true });
+    const pages = inside.filter((path) => /^(?:README|(?:docs|examples)\/.*)\.md$/.test(path));
+    expect(pages.length).toBeGreaterThan(20);
+    const broken: string[] = [];
+    for (const page of pages) {
+      const text = await readFile(join(installed, page), 'utf8');
+      for (const [, link] of text.matchAll(/\]\((?!https?:)([^)#\s]+)/g)) {
+        if (!existsSync(join(installed, dirname(page), link!))) broken.push(`${page}: ${link}`);
+      }
+    }
+    const code = await codeOf('index.js', 'service.js', 'cli.js');
+    const named = new Set(code.match(/\b(?:docs|config)\/[a-z][\w./-]*\.(?:md|yaml)/g));
+    expect(named.size).toBeGreaterThan(5);
+    for (const page of named) if (!existsSync(join(installed, page))) broken.push(page);
+    expect(broken).toEqual([]);
+
+    const { exports } = await packageJson();
+    const schemas = Object.keys(exports).filter(
+      (name) => name.endsWith('.schema.json') || name === './schema.json',
+    );
+    expect(schemas).toHaveLength(3);
+    const { resolve } = createRequire(join(project, 'program.mjs'));
+    for (const name of schemas) {
+      const text = await readFile(resolve(name.replace('.', 'foliopipe')), 'utf8');
+      expect(JSON.parse(text)).toHaveProperty('$schema');
+    }
+  });
+
   it('loads nothing of the command and of the local service with the library', async () => {
     const library = await codeOf('index.js');
     const all = await codeOf('index.js', 'service.js', 'cli.js');
@@ -160,11 +191,34 @@ describe('installed in an empty project', () => {
 
 const consumer = `
 import * as everything from 'foliopipe';
-import { type Config, enrich, type OutputStore, parseConfig, type RunSummary } from 'foliopipe';
+import { type Config, type ConfigInput, enrich, type OutputStore, parseConfig, plan, type RunSummary } from 'foliopipe';
 import * as tests from 'foliopipe/service';
 
 export const names: readonly string[] = Object.keys({ ...everything, ...tests });
-export const config: Config = parseConfig({}, '.');
+const sections = {
+  pipeline: 'nightly',
+  source: { path: 'in.csv' },
+  upload: { columns: { name: 'Business' } },
+  service: { embedded: true },
+  poll: { first: '10ms' },
+  output: { path: 'out.csv' },
+} satisfies ConfigInput;
+export const config: Config = parseConfig(sections);
+export const parsed: Config = parseConfig(JSON.parse('{}'), '.');
+export const unchecked: Config = parseConfig(JSON.parse('{}') as unknown as ConfigInput, '.');
+// @ts-expect-error an unknown section
+parseConfig({ ...sections, pipline: 'nightly' });
+// @ts-expect-error an unknown key
+parseConfig({ ...sections, poll: { frist: '10ms' } });
+// @ts-expect-error a section that is needed
+parseConfig({ pipeline: 'nightly' });
+/** The options of a program of its own, which may be undefined. */
+export async function stoppable(own: { signal?: AbortSignal | undefined; deadline?: number | undefined }): Promise<void> {
+  const service = await tests.openService({ token: undefined, logger: undefined });
+  const { signal, deadline } = own;
+  await enrich(config, { signal, deadline, endpoint: service, label: undefined });
+  await plan(config, { signal, logger: console });
+}
 export const limit: number = config.chunks.maxRecords;
 export const duplicates: 'once' | 'send' = config.upload.duplicates;
 // @ts-expect-error it is a number, and zod's types would make it \`any\` where zod is missing
