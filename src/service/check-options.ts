@@ -34,7 +34,7 @@ const checks: Readonly<Record<string, Check>> = {
 };
 
 /** @throws ConfigError `SERVICE_OPTIONS` that names every wrong option, and never the token; `FAULTS_INVALID`. */
-export function checkOptions(options: { readonly faults?: FaultPlan }): void {
+export function checkOptions(options: { readonly faults?: FaultPlan | undefined }): void {
   const lines: string[] = [];
   for (const [name, check] of Object.entries(checks)) {
     const value = (options as Readonly<Record<string, unknown>>)[name];
