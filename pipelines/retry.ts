@@ -107,7 +107,7 @@ function unfinishedError(run: string): ConfigError {
 /** Its rows went to a program, which would never see the new answers. */
 function confirmedError(run: string): ConfigError {
   return new ConfigError('RETRY_CONFIRMED', `a program has taken the rows of run ${run} and confirmed them`, {
-    hint: 'let the program ask again: openRun with the same source, fresh: true and reuse.failedAge: 0 pays for the failed records alone where reuse.maxAge keeps the other answers; failures.rounds asks again before the rows are given. For a file of this run: foliopipe publish, then retry',
+    hint: 'let the program ask again: openRun with the same source, fresh: true and reuse.failedAge: 0 pays for the failed records alone where reuse.maxAge keeps the other answers; failures.rounds asks again before the rows are given. For a file of this run: foliopipe publish RUN, then retry',
     facts: { run },
   });
 }

@@ -1,7 +1,6 @@
 /** Checks the options of a local service before anything is opened. One message lists all problems. */
 import { ConfigError } from '../errors.js';
 import type { FaultPlan } from './faults/rule.js';
-import type { ServiceOptions } from './open-service.js';
 
 const PREDICTORS: readonly unknown[] = ['naics', 'hash'];
 
@@ -14,7 +13,7 @@ const wholeNumber =
     return `must be a whole number from ${min}${max === Number.MAX_SAFE_INTEGER ? ' on' : ` to ${max}`}`;
   };
 
-const checks: Partial<Record<keyof ServiceOptions, Check>> = {
+const checks: Readonly<Record<string, Check>> = {
   host: (value) =>
     typeof value === 'string' && value !== '' ? undefined : 'must be a host name or an address',
   port: wholeNumber(0, 65_535),
@@ -35,10 +34,10 @@ const checks: Partial<Record<keyof ServiceOptions, Check>> = {
 };
 
 /** @throws ConfigError `SERVICE_OPTIONS` that names every wrong option, and never the token; `FAULTS_INVALID`. */
-export function checkOptions(options: ServiceOptions): void {
+export function checkOptions(options: { readonly faults?: FaultPlan | undefined }): void {
   const lines: string[] = [];
   for (const [name, check] of Object.entries(checks)) {
-    const value = options[name as keyof ServiceOptions];
+    const value = (options as Readonly<Record<string, unknown>>)[name];
     const problem = value === undefined ? undefined : check(value);
     if (problem !== undefined) lines.push(`\n  ${name}: ${problem}`);
   }

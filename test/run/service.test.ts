@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
-import { serviceIdentity } from '../../src/run/service.js';
+import { openApi, serviceIdentity } from '../../src/run/service.js';
 import { minimalWith } from '../helpers/config/minimal-config.js';
 
 const identityOf = (service: object) =>
@@ -16,4 +16,14 @@ test('a service is known by its name, or else by its address', () => {
 test('the embedded service never has the identity of a real one', () => {
   expect(identityOf({ embedded: true })).toBe('embedded:/state/service');
   expect(identityOf({ name: 'predictions', embedded: true })).toBe('embedded:predictions');
+});
+
+test('work that seldom asks the service needs no endpoint of an embedded one before it asks', async () => {
+  const config = parseConfig(minimalWith({ service: { embedded: true }, stateDir: '/state' }), '/base');
+  expect(() => openApi(config, {})).toThrow('service.embedded');
+  const api = openApi(config, { isServiceSpare: true });
+  await expect(api.track('F1', new AbortController().signal)).rejects.toMatchObject({
+    code: 'SERVICE_NOT_STARTED',
+  });
+  await api.close();
 });
