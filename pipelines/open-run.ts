@@ -39,8 +39,11 @@ export interface OpenRun extends ReadyRun {
  * has changed.
  * @throws LockedError, ConfigError, SourceError, GuardError; everything that was opened is then closed.
  */
-export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
-  const handed = guardListeners(withHandedRecords(options));
+export function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+  return withHandedRecords(options, (handed) => openReady(config, guardListeners(handed)));
+}
+
+async function openReady(config: Config, handed: RunOptions): Promise<OpenRun> {
   for (;;) {
     const run = await openFoundRun(config, handed);
     if (isReady(run)) return withConfirm(run);

@@ -26,15 +26,18 @@ export type RunWork = (options: RunOptions) => Promise<RunSummary>;
  * @throws DeadlineError when the deadline came before there was a run, or without `publishPartial`; ConfigError
  *   `PARTIAL_WITHHELD` before anything is done.
  */
-export async function publishPartlyAtDeadline(
+export function publishPartlyAtDeadline(
   config: Config,
   options: RunOptions,
   work: RunWork,
 ): Promise<RunSummary> {
-  checkMayPublishPartly(config, options);
-  const handed = withHandedRecords(options);
+  return withHandedRecords(options, (handed) => workUntilDeadline(config, handed, work));
+}
+
+async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWork): Promise<RunSummary> {
+  checkMayPublishPartly(config, handed);
   let id: string | undefined;
-  const { onProgress } = options;
+  const { onProgress } = handed;
   const tell = (event: JobEvent) => {
     if (event.type === 'run') id = event.run;
     onProgress?.(event);
@@ -43,7 +46,7 @@ export async function publishPartlyAtDeadline(
   try {
     return await work({ ...handed, onProgress: Object.assign(tell, { isHeard }) });
   } catch (error) {
-    if (!(error instanceof DeadlineError) || !options.publishPartial || id === undefined) throw error;
+    if (!(error instanceof DeadlineError) || !handed.publishPartial || id === undefined) throw error;
     const { deadline: _, ...rest } = handed;
     return withReadyRun(config, { ...rest, existing: id }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.

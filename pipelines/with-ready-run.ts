@@ -30,22 +30,23 @@ export type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'pu
  * If publishing was interrupted, the output is put in place first. If the source has changed and `source.onChange` is
  * `supersede`, the old run is collected and superseded first.
  */
-export async function withReadyRun<T>(
+export function withReadyRun<T>(
   config: Config,
   options: RunOptions | undefined,
   body: (run: ReadyRun) => Promise<T>,
 ): Promise<T> {
-  const handed = guardListeners(withHandedRecords(options ?? {}));
-  const ready = await withRun(config, handed, async (run) => {
-    if (!isReady(run)) {
-      await finishEarlier(run, handed);
-      return undefined;
-    }
-    const result = await body(run);
-    await pruneAfter(run);
-    return { result };
+  return withHandedRecords(guardListeners(options ?? {}), async (handed) => {
+    const ready = await withRun(config, handed, async (run) => {
+      if (!isReady(run)) {
+        await finishEarlier(run, handed);
+        return undefined;
+      }
+      const result = await body(run);
+      await pruneAfter(run);
+      return { result };
+    });
+    return ready === undefined ? withReadyRun(config, handed, body) : ready.result;
   });
-  return ready === undefined ? withReadyRun(config, handed, body) : ready.result;
 }
 
 /** Finishes what an earlier process has left: the run must be opened again after it. */
@@ -60,18 +61,19 @@ export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<
  * @param body its parameter `reopened` says that the run was done and is open again, because the service knows a lost
  *   folio.
  */
-export async function withLostRechecked<T>(
+export function withLostRechecked<T>(
   config: Config,
   options: RunOptions | undefined,
   body: (run: ReadyRun, reopened: boolean) => Promise<T>,
 ): Promise<T> {
-  const handed = guardListeners(withHandedRecords(options ?? {}));
-  const done = await withReadyRun(config, handed, async (run) => {
-    const reopened = await recheckLost(run);
-    // The run must be found again, because it is unfinished now.
-    return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
+  return withHandedRecords(guardListeners(options ?? {}), async (handed) => {
+    const done = await withReadyRun(config, handed, async (run) => {
+      const reopened = await recheckLost(run);
+      // The run must be found again, because it is unfinished now.
+      return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
+    });
+    return done === undefined ? withReadyRun(config, handed, (run) => body(run, true)) : done.result;
   });
-  return done === undefined ? withReadyRun(config, handed, (run) => body(run, true)) : done.result;
 }
 
 /**

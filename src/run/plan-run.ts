@@ -76,11 +76,12 @@ export interface PlannedStep {
 }
 
 /** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
-export async function planRun(whole: Config, given: PlanOptions): Promise<Plan> {
-  const options = withHandedRecords(given);
-  const config = withLimit(whole, options.limit);
-  if (!isSpooled(config.source)) return planFrom(config, options, undefined);
-  return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
+export function planRun(whole: Config, given: PlanOptions): Promise<Plan> {
+  return withHandedRecords(given, async (options) => {
+    const config = withLimit(whole, options.limit);
+    if (!isSpooled(config.source)) return planFrom(config, options, undefined);
+    return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
+  });
 }
 
 /** The options of `planRun`. */

@@ -116,9 +116,20 @@ export interface RunOptions extends RunPorts {
   readonly at?: AtFailpoint | undefined;
 }
 
-/** The options with records that are copied once, however often the job looks for its source. */
-export function withHandedRecords<O extends Pick<RunOptions, 'records'>>(options: O): O {
+/**
+ * Does the work with records that are copied once, however often it looks for its source. Records that it has not read
+ * are closed when it ends.
+ */
+export async function withHandedRecords<O extends Pick<RunOptions, 'records'>, T>(
+  options: O,
+  work: (options: O) => Promise<T>,
+): Promise<T> {
   const { records } = options;
-  if (records === undefined || records instanceof HandedRecords) return options;
-  return { ...options, records: new HandedRecords(records) };
+  if (records === undefined || records instanceof HandedRecords) return work(options);
+  const handed = new HandedRecords(records);
+  try {
+    return await work({ ...options, records: handed });
+  } finally {
+    handed.close();
+  }
 }

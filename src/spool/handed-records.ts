@@ -2,9 +2,10 @@
  * Records that a program hands in instead of naming a file: bytes of a CSV, or objects. They are copied into the spool,
  * once for each call of a job, because they can be read only once.
  */
-import { setImmediate } from 'node:timers/promises';
-import { FoliopipeError, SourceError } from '../errors.js';
+import { types } from 'node:util';
+import { SourceError } from '../errors.js';
 import { abortable } from '../streams/abortable.js';
+import { closeUnread, openItems } from './handed-items.js';
 import { type Spool, writeCopy } from './spool-folder.js';
 import { type NextObject, writeObjects } from './write-objects.js';
 
@@ -29,6 +30,7 @@ export interface CopiedRecords {
 export class HandedRecords {
   readonly #records: SourceRecords;
   #copied: (CopiedRecords & { readonly folder: string }) | undefined;
+  #isOpened = false;
 
   /** @param records read to their end, or closed when that fails. */
   constructor(records: SourceRecords) {
@@ -47,14 +49,15 @@ export class HandedRecords {
   async copyInto(spool: Spool, columns: readonly string[] | undefined): Promise<CopiedRecords> {
     const { folder } = spool;
     if (this.#copied?.folder === folder) return this.#copied;
+    this.#isOpened = true;
     const items = openItems(this.#records);
     try {
       const first = await abortable(asIterable(items.next), spool.signal)[Symbol.asyncIterator]().next();
       if (first.done) throw nothing();
-      const isBytes = typeof first.value === 'string' || first.value instanceof Uint8Array;
+      const isBytes = typeof first.value === 'string' || types.isUint8Array(first.value);
       const next = startingWith(first, items.next);
       const pieces = isBytes ? piecesOf(next) : writeObjects(next, columns);
-      const path = await writeCopy(spool, items.isSync ? lettingOthersRun(pieces) : pieces);
+      const path = await writeCopy(spool, pieces);
       this.#copied = { folder, path, name: isBytes ? BYTES : RECORDS };
       return this.#copied;
     } catch (error) {
@@ -62,63 +65,16 @@ export class HandedRecords {
       throw error;
     }
   }
-}
 
-interface Items {
-  readonly next: NextObject;
-  readonly isSync: boolean;
-  /** Tells the producer that nothing more is read. */
-  close(): void;
-}
-
-function openItems(records: SourceRecords): Items {
-  const isOne = typeof records === 'string' || records instanceof Uint8Array;
-  const iterable = (isOne ? [records] : records) as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
-  const iterator = iterable[Symbol.asyncIterator]?.() ?? iterable[Symbol.iterator]?.();
-  if (iterator === undefined) {
-    throw new SourceError('SOURCE_RECORDS_FAILED', 'the records that were handed in cannot be iterated', {
-      hint: 'hand in a Readable, a web ReadableStream, or an iterable of Buffers or of objects',
-    });
+  /** Closes records that were not read, because their job was refused before it, or needs none. */
+  close(): void {
+    if (!this.#isOpened) closeUnread(this.#records);
+    this.#isOpened = true;
   }
-  const isSync = iterable[Symbol.asyncIterator] === undefined;
-  const next = (): ReturnType<NextObject> => {
-    try {
-      const result = iterator.next();
-      return result instanceof Promise ? result.catch(failed) : result;
-    } catch (error) {
-      return failed(error);
-    }
-  };
-  return {
-    next,
-    isSync,
-    close: () => {
-      try {
-        // A generator that waits closes only after its wait, which may never end.
-        Promise.resolve(iterator.return?.()).catch(() => undefined);
-        (iterable as { destroy?: () => unknown }).destroy?.();
-      } catch {
-        // The first error counts.
-      }
-    },
-  };
 }
 
 function asIterable(next: NextObject): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => ({ next: async () => next() }) };
-}
-
-function failed(cause: unknown): never {
-  if (cause instanceof FoliopipeError) throw cause;
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  throw new SourceError(
-    'SOURCE_RECORDS_FAILED',
-    `the records that were handed in ended with an error: ${reason}`,
-    {
-      hint: 'remove the cause and hand them in again, from the first one on; nothing was sent',
-      cause,
-    },
-  );
 }
 
 function startingWith(first: IteratorResult<unknown>, next: NextObject): NextObject {
@@ -130,29 +86,57 @@ function startingWith(first: IteratorResult<unknown>, next: NextObject): NextObj
   };
 }
 
+/** A character of two UTF-16 units may begin in one piece of text and end in the next one. */
 async function* piecesOf(next: NextObject): AsyncGenerator<Uint8Array> {
   let bytes = 0;
+  let half = '';
+  let texts = 0;
+  let hasLine = false;
   for (;;) {
     const { done, value } = await next();
-    if (done) break;
-    const piece = typeof value === 'string' ? Buffer.from(value) : value;
-    if (!(piece instanceof Uint8Array)) {
+    const text = done ? half : typeof value === 'string' ? half + value : undefined;
+    if (text === undefined && half !== '') throw halfCharacter();
+    half = done || !/[\ud800-\udbff]$/.test(text ?? '') ? '' : text!.slice(-1);
+    const piece = text === undefined ? value : encode(half === '' ? text : text.slice(0, -1));
+    if (!types.isUint8Array(piece)) {
       throw new SourceError('SOURCE_RECORD_VALUE', 'the records that were handed in mix bytes and objects', {
         hint: 'hand in either the bytes of a CSV, or an object for each record; nothing was sent',
       });
     }
+    if (text !== undefined && text !== '') texts += 1;
+    hasLine ||= text === undefined || /[\r\n]/.test(text);
     bytes += piece.length;
-    yield piece;
+    if (piece.length > 0) yield piece;
+    if (done) break;
   }
   if (bytes === 0) throw nothing();
+  if (texts > 1 && !hasLine) throw noLines(texts);
 }
 
-/** Lets timers and signals in between two pieces: without them, an abort would never be seen. */
-async function* lettingOthersRun<T>(pieces: AsyncIterable<T>): AsyncGenerator<T> {
-  for await (const piece of pieces) {
-    yield piece;
-    await setImmediate();
-  }
+function encode(text: string): Buffer {
+  if (!text.isWellFormed()) throw halfCharacter();
+  return Buffer.from(text);
+}
+
+/** A list of names would be one long header. */
+function noLines(texts: number): SourceError {
+  return new SourceError(
+    'SOURCE_RECORD_VALUE',
+    `${texts} texts were handed in, and none of them has a line end: they are no CSV`,
+    {
+      hint: 'texts are joined as the pieces of a CSV; for records, give objects such as { name: text }; nothing was sent',
+    },
+  );
+}
+
+function halfCharacter(): SourceError {
+  return new SourceError(
+    'SOURCE_RECORD_VALUE',
+    'the text that was handed in holds half of a surrogate pair, which no UTF-8 text can hold',
+    {
+      hint: 'a text was cut in the middle of a character; String.prototype.toWellFormed repairs it; nothing was sent',
+    },
+  );
 }
 
 function nothing(): SourceError {

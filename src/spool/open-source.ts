@@ -165,8 +165,12 @@ function logKept({ source }: SourceConfig, run: CopyReader, { logger, now }: Ope
 }
 
 function copyGone({ id, source }: CopyReader): SourceError {
-  return new SourceError('SOURCE_COPY_GONE', `the copy of standard input that run ${id} has read is gone`, {
-    hint: 'give the same input to foliopipe run, which copies it again and pays nothing twice; then the same command again',
+  const isStdin = source.files[0]?.name === STDIN;
+  const what = isStdin ? 'standard input' : 'the records';
+  return new SourceError('SOURCE_COPY_GONE', `the copy of ${what} that run ${id} has read is gone`, {
+    hint: isStdin
+      ? 'give the same input to foliopipe run, which copies it again and pays nothing twice; then the same command again'
+      : 'hand in the same records to openRun or enrich in your program, which copies them again and pays nothing twice; then the same call or command again',
     facts: { run: id, sha256: source.sha256 },
   });
 }

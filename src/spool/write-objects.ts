@@ -1,7 +1,8 @@
 /** Writes objects as CSV with commas, quotes and line feeds. A wrong object is named before anything is paid. */
-import { SourceError } from '../errors.js';
+import { types } from 'node:util';
+import { FoliopipeError, SourceError } from '../errors.js';
 import { countOf } from '../quantities.js';
-import { showText } from '../text.js';
+import { showText, thrownText } from '../text.js';
 
 /** The next object, or its promise. */
 export type NextObject = () => IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
@@ -19,18 +20,27 @@ export async function* writeObjects(
   declared: readonly string[] | undefined,
 ): AsyncGenerator<Buffer> {
   let columns = declared;
+  let checked: unknown = Object.prototype;
   let text = '';
   let firstInText = 1;
   for (let record = 1; ; record++) {
     const asked = next();
-    const given = asked instanceof Promise ? await asked : asked;
+    const given = types.isPromise(asked) ? await asked : (asked as IteratorResult<unknown>);
     if (given.done) break;
-    const object = checkObject(given.value, record);
-    if (columns === undefined) {
-      columns = headerOf(object);
-      text = `${columns.map((name) => quoted(name, true)).join(',')}\n`;
+    try {
+      const object = checkObject(given.value, record);
+      // Records of one class have one prototype.
+      const prototype = Object.getPrototypeOf(object);
+      if (prototype !== checked) checkPrototype(prototype, object, record);
+      checked = prototype;
+      if (columns === undefined) {
+        columns = headerOf(object);
+        text = `${columns.map((name) => quoted(name, true)).join(',')}\n`;
+      }
+      text += rowOf(object, columns, record);
+    } catch (error) {
+      throw error instanceof FoliopipeError ? error : unreadable(record, error);
     }
-    text += rowOf(object, columns, record);
     if (text.length < PIECE) continue;
     yield encode(text, firstInText, record);
     text = '';
@@ -41,13 +51,39 @@ export async function* writeObjects(
 
 function checkObject(value: unknown, record: number): Readonly<Record<string, unknown>> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (isObject && !(value instanceof Date) && !ArrayBuffer.isView(value)) {
+  if (isObject && !types.isDate(value) && !ArrayBuffer.isView(value)) {
     return value as Readonly<Record<string, unknown>>;
   }
   throw new SourceError(
     'SOURCE_RECORD_VALUE',
-    `record ${record} of the records that were handed in is ${nameOf(value)}, and record 1 was an object`,
+    `record ${record} of the records that were handed in is ${nameOf(value)}${record === 1 ? '' : ', and record 1 was an object'}`,
     { hint: 'give an object for each record, with the same keys; nothing was sent', facts: { record } },
+  );
+}
+
+/** Accessors of a class are no keys: their columns would be lost silently. */
+function checkPrototype(prototype: unknown, object: object, record: number): void {
+  for (let link = prototype; link !== null; link = Object.getPrototypeOf(link)) {
+    for (const [key, { get }] of Object.entries(Object.getOwnPropertyDescriptors(link))) {
+      if (get === undefined || key === '__proto__' || Object.hasOwn(object, key)) continue;
+      throw new SourceError(
+        'SOURCE_RECORD_KEYS',
+        `record ${record} of the records that were handed in has ${showText(key)} as an accessor of its class, which is no key of its own`,
+        {
+          hint: 'give plain objects that hold each column, such as ({ id: row.id, name: row.name }); nothing was sent',
+          facts: { record, key },
+        },
+      );
+    }
+  }
+}
+
+/** A getter or a proxy has thrown. */
+function unreadable(record: number, cause: unknown): SourceError {
+  return new SourceError(
+    'SOURCE_RECORD_VALUE',
+    `record ${record} of the records that were handed in cannot be read: ${showText(thrownText(cause), 200)}`,
+    { hint: 'correct its getters, or give plain objects; nothing was sent', facts: { record }, cause },
   );
 }
 
@@ -99,7 +135,7 @@ function checkKeys(keys: readonly string[], columns: readonly string[], record: 
 function textOf(value: unknown, record: number, key: string): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'bigint' || typeof value === 'boolean' || Number.isFinite(value)) return String(value);
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  if (types.isDate(value) && !Number.isNaN(value.getTime())) return value.toISOString();
   throw valueError(record, key, nameOf(value));
 }
 
@@ -116,7 +152,7 @@ function valueError(record: number, key: string, what: string): SourceError {
 
 function nameOf(value: unknown): string {
   if (typeof value === 'number') return String(value);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid date' : 'a date';
+  if (types.isDate(value)) return Number.isNaN(value.getTime()) ? 'an invalid date' : 'a date';
   if (Array.isArray(value)) return 'a list';
   if (ArrayBuffer.isView(value)) return 'bytes';
   if (value === null || value === undefined) return String(value);

@@ -12,6 +12,7 @@ import {
   enrich,
   enrichedBytes,
   enrichedRecords,
+  FoliopipeError,
   type OpenRun,
   openRun,
   planRun,
@@ -161,28 +162,51 @@ describe('records that are handed in', () => {
       const failed = enrich(job.config(), { records: failing() });
       await expect(failed).rejects.toMatchObject({ code: 'SOURCE_RECORDS_FAILED', cause: broken });
       const closed: string[] = [];
-      const endless = function* () {
+      const reason = new Error('enough');
+      const endless = function* (controller: AbortController) {
+        setTimeout(() => controller.abort(reason), 1);
         try {
           for (;;) yield records[0]!;
         } finally {
           closed.push('closed');
         }
       };
-      const reason = new Error('enough');
-      const controller = new AbortController();
-      setTimeout(() => controller.abort(reason), 20);
-      await expect(
-        enrich(job.config(), { records: endless(), signal: controller.signal }),
-      ).rejects.toMatchObject({ code: 'INTERRUPTED', cause: reason });
+      // An asynchronous one that never waits.
+      const busy = async function* (controller: AbortController) {
+        yield* endless(controller);
+      };
+      for (const give of [endless, busy, (stop: AbortController) => Readable.from(busy(stop))]) {
+        const controller = new AbortController();
+        const stopped = enrich(job.config(), { records: give(controller), signal: controller.signal });
+        await expect(stopped).rejects.toMatchObject({ code: 'INTERRUPTED', cause: reason });
+      }
       const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
       const waiting = enrich(job.config(), { records: silent, signal: AbortSignal.timeout(20) });
       await expect(waiting).rejects.toThrow();
-      expect([closed, await spooled(job)]).toEqual([['closed'], []]);
+      expect([closed, await spooled(job)]).toEqual([['closed', 'closed', 'closed'], []]);
     }));
 
   it('are refused beside a path', () =>
     withJob({}, async (job) => {
       await expect(enrich(job.config(), { records })).rejects.toMatchObject({ code: 'SOURCE_RECORDS_PATH' });
+    }));
+
+  it('are closed when the call is refused before it has read them', () =>
+    withRecords(async (job) => {
+      await using _ = await openRun(job.config(), { records });
+      const opened: Readable[] = [];
+      const give = () => {
+        opened.push(Readable.from(pieces));
+        return { records: opened.at(-1)! };
+      };
+      await expect(openRun(job.config(), give())).rejects.toMatchObject({ code: 'PIPELINE_LOCKED' });
+      await expect(enrich(job.config(), give())).rejects.toMatchObject({ code: 'PIPELINE_LOCKED' });
+      const besidePath = planRun(job.config({ source: { path: 'x.csv' } }), {
+        ...give(),
+        signal: new AbortController().signal,
+      });
+      await expect(besidePath).rejects.toBeInstanceOf(FoliopipeError);
+      expect(opened.map((stream) => stream.destroyed)).toEqual([true, true, true]);
     }));
 });
 
@@ -398,7 +422,8 @@ describe('confirm', () => {
           facts: { given: 0, left: 60 },
         });
         await all(enrichedRecords(run));
-        const summary = await run.confirm();
+        const [summary, second] = await Promise.all([run.confirm(), run.confirm()]);
+        expect(second.state).toBe('done');
         const { state, finishedAt, counts } = summary;
         expect(await run.confirm()).toMatchObject({ run: run.id, state, finishedAt, counts });
       });
@@ -473,7 +498,10 @@ describe('confirm', () => {
       });
       expect(parse(await job.output(), { columns: true })).toEqual(expected);
       const older = publish(job.config(reuse), summary.run);
-      await expect(older).rejects.toMatchObject({ code: 'SOURCE_COPY_GONE' });
+      const hint = expect.stringMatching(/^hand in the same records to openRun or enrich/);
+      await expect(older).rejects.toMatchObject({ code: 'SOURCE_COPY_GONE', hint });
+      await take(job.config(reuse), { records: records.slice(0, 50) });
+      expect(await publish(job.config(reuse), summary.run)).toMatchObject({ published: true });
       expect(await job.enrich(reuse, { records })).toMatchObject({ found: 'done', published: true });
     }));
 

@@ -1,0 +1,127 @@
+/**
+ * Reads what a program hands in, whatever its iterator is: its own errors, promises of any kind, one that never waits, or
+ * one that is never read.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { FoliopipeError, SourceError } from '../errors.js';
+import { showText, thrownText } from '../text.js';
+import type { NextObject } from './write-objects.js';
+
+/** For how long the event loop is kept at most, without timers, signals and requests of others. */
+const TURN_MS = 15;
+
+export interface HandedItems {
+  /** @throws SourceError `SOURCE_RECORDS_FAILED` with the error of the producer as its cause. */
+  readonly next: NextObject;
+  /** Tells the producer that nothing more is read. */
+  close(): void;
+}
+
+type Handed = Partial<AsyncIterable<unknown> & Iterable<unknown> & Closeable>;
+
+/** A Readable, a web ReadableStream, or an iterator. */
+interface Closeable {
+  destroy(): unknown;
+  cancel(): unknown;
+  return(): unknown;
+}
+
+/** @throws SourceError `SOURCE_RECORDS_FAILED` for what cannot be iterated. */
+export function openItems(records: unknown): HandedItems {
+  const isOne = typeof records === 'string' || ArrayBuffer.isView(records);
+  const iterable = (isOne ? [records] : (records ?? {})) as Handed;
+  const { iterator, isSync } = iteratorOf(iterable);
+  let isClosed = false;
+  let since = performance.now();
+
+  const read = (): ReturnType<NextObject> => {
+    if (isClosed) return { done: true, value: undefined };
+    try {
+      const asked: unknown = iterator.next();
+      if (isThenable(asked)) return Promise.resolve(asked).then(checkResult).catch(failed);
+      const result = checkResult(asked);
+      return isSync && isThenable(result.value) ? whenKept(result.value) : result;
+    } catch (error) {
+      return failed(error);
+    }
+  };
+  const next = (): ReturnType<NextObject> => {
+    if (performance.now() - since < TURN_MS) return read();
+    // Others run now: an abort is seen, also while the producer never waits.
+    return setImmediate().then(() => {
+      since = performance.now();
+      return read();
+    });
+  };
+  const close = () => {
+    isClosed = true;
+    quietly(() => iterator.return?.());
+    quietly(() => iterable.destroy?.());
+  };
+  return { next, close };
+}
+
+/** Closes what was not iterated. An iterable that opens something only when it is iterated has nothing to close. */
+export function closeUnread(records: unknown): void {
+  if (typeof records !== 'object' || records === null || Array.isArray(records)) return;
+  const { destroy, cancel, return: end } = records as Handed;
+  const close = [destroy, cancel, end].find((method) => typeof method === 'function');
+  if (close !== undefined) quietly(() => close.call(records));
+}
+
+/** The first error counts, and a generator that waits closes only after its wait, which may never end. */
+function quietly(close: () => unknown): void {
+  try {
+    Promise.resolve(close()).catch(() => undefined);
+  } catch {
+    // As above.
+  }
+}
+
+function iteratorOf(iterable: Handed): {
+  iterator: Iterator<unknown> | AsyncIterator<unknown>;
+  isSync: boolean;
+} {
+  let opened: Iterator<unknown> | AsyncIterator<unknown> | undefined;
+  let isSync = false;
+  try {
+    isSync = typeof iterable[Symbol.asyncIterator] !== 'function';
+    opened = isSync ? iterable[Symbol.iterator]?.() : iterable[Symbol.asyncIterator]!();
+  } catch (error) {
+    return failed(error);
+  }
+  if (typeof opened?.next === 'function') return { iterator: opened, isSync };
+  throw new SourceError('SOURCE_RECORDS_FAILED', 'the records that were handed in cannot be iterated', {
+    hint: 'hand in a Readable, a web ReadableStream, or an iterable of Buffers or of objects',
+  });
+}
+
+/** Also a promise of another realm, such as the one in which a test runs. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
+}
+
+function checkResult(result: unknown): IteratorResult<unknown> {
+  if (typeof result === 'object' && result !== null) return result as IteratorResult<unknown>;
+  return failed(new TypeError('their iterator gave no result'));
+}
+
+async function whenKept(value: PromiseLike<unknown>): Promise<IteratorResult<unknown>> {
+  try {
+    return { done: false, value: await value };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function failed(cause: unknown): never {
+  if (cause instanceof FoliopipeError) throw cause;
+  throw new SourceError(
+    'SOURCE_RECORDS_FAILED',
+    `the records that were handed in ended with an error: ${showText(thrownText(cause), 200)}`,
+    {
+      hint: 'remove the cause and hand them in again, from the first one on; nothing was sent',
+      cause,
+    },
+  );
+}
