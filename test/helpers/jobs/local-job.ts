@@ -118,7 +118,8 @@ function createJob(
   base: LocalJobSetup['config'],
 ): Omit<LocalJob, 'restartService' | 'served' | 'timesPaid'> {
   const output = join(folder, 'out', 'enriched.csv');
-  const config = (changes?: LocalJobSetup['config']) => parseConfig(sectionsOf(url, base, changes) as ConfigInput, folder);
+  const config = (changes?: LocalJobSetup['config']) =>
+    parseConfig(sectionsOf(url, base, changes) as ConfigInput, folder);
   const kept: LocalJob['kept'] = async () => {
     const reader = (await openCheckpointReader(config().stateDir))!;
     try {
