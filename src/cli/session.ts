@@ -107,7 +107,8 @@ export async function runSession<T extends object>(
     const runOptions = { ...times, signal: stop.signal, logger, holder: lockHolder() };
     const prepared = await prepare?.(given, runOptions);
     const config = prepared?.config ?? given;
-    if (needs !== 'nothing') service = await openEmbeddedService(config, prepared?.service);
+    if (needs !== 'nothing' && needs !== 'database')
+      service = await openEmbeddedService(config, prepared?.service);
     const result = await work(config, {
       ...runOptions,
       proxies,

@@ -6,9 +6,10 @@ import type { Setting } from './settings.js';
 
 /**
  * What a command needs: all of the section, to ask the service; its `address`, which tells runs and answers of services
- * apart; `given`: it uses what is given and goes without the rest; or `nothing`. Only what it needs must be there.
+ * apart; `given`: it uses what is given and goes without the rest; `preview`: the same, and it tells nobody and loads
+ * nothing; `database`: the one of `load` alone; or `nothing`. Only what it needs must be there.
  */
-export type ServiceNeeds = 'service' | 'address' | 'given' | 'nothing';
+export type ServiceNeeds = 'service' | 'address' | 'given' | 'preview' | 'database' | 'nothing';
 
 /** Stands for an address that is not given. Nobody has it. */
 export const NO_ADDRESS = 'https://no-address.invalid';
@@ -24,11 +25,12 @@ export function withStandIns(
   env: Environment,
 ): readonly Setting[] {
   if (needs === 'service') return settings;
-  const used = needs === 'address' ? settings : withoutUnset(settings, env);
+  const used = needs === 'preview' || needs === 'nothing' ? withoutUnset(settings, env) : settings;
   const optional: readonly string[] = needs === 'address' ? TOKENS : [...ADDRESSES, ...TOKENS];
   const left = optional.reduce((some, name) => withoutUngiven(some, name, env), used);
   const isToken = (setting: Setting) => TOKENS.some((name) => isKey(setting, name));
-  const hasToken = needs === 'given' && (Boolean(env.FOLIOPIPE_TOKEN) || left.some(isToken));
+  const hasToken =
+    (needs === 'given' || needs === 'preview') && (Boolean(env.FOLIOPIPE_TOKEN) || left.some(isToken));
   return [
     ...(needs === 'address' ? [] : [standIn('baseUrl', NO_ADDRESS)]),
     ...(hasToken ? left : [...left.filter((setting) => !isToken(setting)), standIn('token', NO_TOKEN)]),

@@ -58,5 +58,6 @@ describe('a file written atomically', () => {
     await mkdir(path);
     const write = writeFileAtomically(path, 0o600, (file) => writeFileSync(file, 'new'));
     await expect(write).rejects.toMatchObject({ code: 'EISDIR' });
+    expect(await readdir(await folder())).toEqual(['a.txt']);
   });
 });

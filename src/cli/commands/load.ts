@@ -36,7 +36,7 @@ export function addLoad(command: Command, finish: Finish): void {
     async (first: string | undefined, second: string | undefined, options: Options) => {
       const [run, file] = runAndFile(first, second);
       if (options.print !== undefined) {
-        await print(await printRunLoad(await readConfig(options, file, 'nothing'), run, options.print));
+        await print(await printRunLoad(await readConfig(options, file, 'database'), run, options.print));
         return finish(0);
       }
       finish(
@@ -44,7 +44,7 @@ export function addLoad(command: Command, finish: Finish): void {
           work: (config, rest) => load(config, run, rest),
           text: loadedText,
           exitCode: () => 0,
-          needs: 'nothing',
+          needs: 'database',
         }),
       );
     },

@@ -41,7 +41,7 @@ export function addPlan(command: Command, finish: Finish): void {
 }
 
 export async function printPlan(options: Options, file: string | undefined): Promise<number> {
-  const config = await readConfig(options, file, 'given');
+  const config = await readConfig(options, file, 'preview');
   const made = await makePlan(config, options);
   const exitCode = made.next.kind === 'changed' ? 4 : 0;
   if (options.json) await printJson('summary', { ...made, exitCode });
