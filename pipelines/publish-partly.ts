@@ -3,6 +3,7 @@ import {
   type Config,
   ConfigError,
   DeadlineError,
+  hasAnswers,
   type JobEvent,
   loadAfterPublishing,
   mergePartly,
@@ -23,7 +24,7 @@ export type RunWork = (options: RunOptions) => Promise<RunSummary>;
 /**
  * Does the work. If its deadline stops it and `options.publishPartial` is set, publishes what is done.
  * @returns the work's summary, or that of the partial publication, whose `exitCode` is 8.
- * @throws DeadlineError when the deadline came before there was a run, or without `publishPartial`; ConfigError
+ * @throws DeadlineError when the deadline came before there was a run or an answer, or without `publishPartial`; ConfigError
  *   `PARTIAL_WITHHELD` before anything is done.
  */
 export function publishPartlyAtDeadline(
@@ -55,6 +56,7 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
         const notes = await publishAgain(run);
         return endOfRun(run, { ...notes, load: await loadDone(run) });
       }
+      if (!(await hasAnswers(run))) throw nothingAnswered(error);
       run.logger.warn(
         { run: run.id },
         `${error.message}: what is done is published, the rest is UNPROCESSED`,
@@ -65,6 +67,12 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
       return endOfRun(run, { partial: publication, load });
     });
   }
+}
+
+/** An output without one answer is worth less than the one that it would replace. */
+function nothingAnswered({ message, hint, facts }: DeadlineError): DeadlineError {
+  const why = `${message} before any record was answered: nothing is published, and an earlier output stays as it is`;
+  return new DeadlineError('DEADLINE_REACHED', why, { ...(hint !== undefined && { hint }), facts });
 }
 
 /** A partial output always has UNPROCESSED records, so it is one that `failures.onExceeded: withhold` keeps back. */

@@ -203,7 +203,7 @@ export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
 export { searchOnce } from './stages/failed/search-once.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
-export { mergePartly } from './stages/merge/merge-partly.js';
+export { hasAnswers, mergePartly } from './stages/merge/merge-partly.js';
 export { mergeResults } from './stages/merge/merge-results.js';
 export type { MergedStretch } from './stages/merge/merge-stretch.js';
 export {

@@ -4,13 +4,14 @@
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
+import { recordsToSend } from '../../report/origins.js';
 import { firstPosition } from '../read-source.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { type MergedStretch, openStretchMerger } from './merge-stretch.js';
 import { expectedColumns, learnColumns, learnRetriedColumns } from './result-columns.js';
 
 export type MergePartlyNeeds = MergeChunksNeeds & {
-  readonly checkpoint: Pick<Checkpoint, 'chunksIn'>;
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'tally'>;
 };
 
 /** Gives rows for every record of the source. */
@@ -26,6 +27,17 @@ export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<Merged
   } finally {
     await merger.close();
   }
+}
+
+/** Whether some record has an answer, sent or reused. True as well when there is nothing to send. */
+export async function hasAnswers({
+  id,
+  checkpoint,
+}: Pick<MergePartlyNeeds, 'id' | 'checkpoint'>): Promise<boolean> {
+  const row = (await checkpoint.run(id))!;
+  const { records } = await checkpoint.tally(id);
+  const { successful, failed } = row.choice?.reused ?? { successful: 0, failed: 0 };
+  return records.downloaded + records.refused + successful + failed > 0 || recordsToSend(row) === 0;
 }
 
 /**

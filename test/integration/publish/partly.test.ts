@@ -44,17 +44,44 @@ describe('at the deadline', () => {
   });
 
   it('publishes records that were never cut as UNPROCESSED, too, with the known columns', async () => {
-    const nothingDone = { ...behaviour, finishedAtPoll: () => Infinity };
-    await withJob({ behaviour: nothingDone, config: { result: { columns: ['code'] } } }, async (job) => {
-      const summary = await partly(job);
-      expect(summary.counts).toEqual({ read: 60, successful: 0, failed: 0, unprocessed: 60, rejected: 0 });
-      expect(summary.uploads.accepted).toBe(4);
-      const [header] = (await job.output()).split('\n');
-      expect(header).toMatch(/,prediction_status,prediction_error_code,prediction_error,prediction_code$/);
-      expect((await job.manifest()).columns).toEqual(header!.split(','));
-      job.service.behaviour = behaviour;
-      const end = await job.enrich({ result: { onChange: 'ignore' } });
-      expect(end).toMatchObject({ state: 'done', counts: { unprocessed: 0 } });
+    const oneDone = {
+      ...behaviour,
+      finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 1 ? 1 : Infinity),
+    };
+    await withJob(
+      { behaviour: oneDone, config: { result: { columns: ['naics_code'], onChange: 'ignore' } } },
+      async (job) => {
+        const summary = await partly(job);
+        expect(summary.counts).toEqual({ read: 60, successful: 8, failed: 2, unprocessed: 50, rejected: 0 });
+        expect(summary.uploads.accepted).toBe(5);
+        const [header] = (await job.output()).split('\n');
+        expect(header).toMatch(
+          /,prediction_status,prediction_error_code,prediction_error,prediction_naics_code$/,
+        );
+        expect((await job.manifest()).columns).toEqual(header!.split(','));
+        job.service.behaviour = behaviour;
+        const end = await job.enrich({ result: { columns: ['naics_code'], onChange: 'ignore' } });
+        expect(end).toMatchObject({ state: 'done', counts: { unprocessed: 0 } });
+      },
+    );
+  });
+
+  it('keeps the earlier output if no record is answered', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await job.enrich();
+      const before = await job.output();
+      job.service.behaviour = { ...behaviour, finishedAtPoll: () => Infinity };
+      const options = {
+        fresh: true,
+        reuse: false,
+        deadline: Date.now() + 1_000,
+        publishPartial: true,
+      } as const;
+      const error = await job.failure({}, options);
+      expect(error).toMatchObject({ code: 'DEADLINE_REACHED', exitCode: 8 });
+      expect((error as Error).message).toContain('nothing is published, and an earlier output stays');
+      expect(await job.output()).toBe(before);
+      expect(await job.manifest()).toMatchObject({ publication: 1, exitCode: 0 });
     });
   });
 
@@ -87,7 +114,7 @@ describe('at the deadline', () => {
         if (here === point) throw new InterruptedError();
         at?.(here);
       };
-      const options = { deadline: Date.now() + 1_000, publishPartial: true, at: crash };
+      const options = { deadline: Date.now() + 3_000, publishPartial: true, at: crash };
       expect(await job.failure({}, options)).toBeInstanceOf(InterruptedError);
       job.service.behaviour = behaviour;
       const end = await job.enrich();
