@@ -52,8 +52,8 @@ export async function reportRun(
     const run = await namedRun(state, config.pipeline, name);
     checkKnown(run, config.pipeline, name);
     const load = await loadStatus(state, config, run);
-    const found = run.state === 'done' ? 'done' : 'continued';
-    const terms = { now: clock.now(), found, notes: { load } } as const;
+    // Whoever looks at a run has not found it done in the place of a job.
+    const terms = { now: clock.now(), found: 'continued', notes: { load } } as const;
     return await collectReport({ checkpoint: state, output, config }, run, terms);
   } finally {
     await opened?.close();
