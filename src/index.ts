@@ -26,7 +26,7 @@ export type {
   Withheld,
 } from './checkpoint/checkpoint.js';
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
-export { openCheckpointReader } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
+export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';

@@ -31,8 +31,10 @@ async function answer(
   const left = new AbortController();
   response.once('close', () => left.abort(new Error('the client has gone')));
   {
+    // A request that is not read must stay open, or nobody could be told why.
+    const records = request.iterator({ destroyOnReturn: false });
     // Checks the whole CSV before anything is paid. The same one goes on with a run that was left.
-    await using run = await openRun(config, { ...options, records: request, signal: left.signal });
+    await using run = await openRun(config, { ...options, records, signal: left.signal });
     response.setHeader('content-type', 'text/csv; charset=utf-8');
     await pipeline(Readable.from(enrichedBytes(run)), response, { end: false });
     await run.confirm();
@@ -52,7 +54,6 @@ function refuse(response: ServerResponse, error: unknown, { logger }: RunOptions
   const { exitCode = 5, code = 'INTERNAL', facts = {} } = known ?? {};
   const isTheirs = exitCode === 4 || THEIRS.has(code);
   response.writeHead(isTheirs ? 422 : exitCode === 11 ? 409 : 503, { 'content-type': 'application/json' });
-  const { line, record, column } = facts;
   // Messages and hints name paths of this server: they are for its log.
-  response.end(JSON.stringify({ code, line, record, column }));
+  response.end(JSON.stringify({ code, line: facts.line, record: facts.record, column: facts.column }));
 }

@@ -67,10 +67,14 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
   const timer = setInterval(look, lookEvery);
   timer.unref();
 
+  let isPublished = false;
   return {
     onProgress: (event) => {
       if (event.type === 'progress') last = event;
-      shown = nextShown(shown, event);
+      if (event.type === 'run') isPublished = false;
+      if (event.type === 'published') isPublished = true;
+      // A snapshot from before the end would contradict what was told of it.
+      if (!(isPublished && event.type === 'progress')) shown = nextShown(shown, event);
     },
     last: () => last,
     close: () => {
@@ -83,7 +87,8 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
 
 /** A snapshot names the waits of its time itself, and a load is the last thing that a job does. */
 function nextShown(before: Shown | undefined, event: JobEvent): Shown | undefined {
-  if (event.type === 'run' || event.type === 'published') return before;
+  if (event.type === 'published') return undefined;
+  if (event.type === 'run') return before;
   if (event.type === 'waiting' && before?.type === 'progress') return before;
   if (event.type === 'progress' && before?.type === 'load' && before.state === 'begun') return before;
   return event;

@@ -32,13 +32,15 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
   ];
   const rows = runs.map((listed) => {
     const { run, paid } = listed;
-    const { id, source, createdAt, finishedAt } = run;
+    const { id, source, createdAt } = run;
+    // A run that is published again days later has not worked for days.
+    const ended = run.publication?.night?.ended ?? run.finishedAt;
     const counts = (run.publication ?? run.confirmed ?? run.withheld)?.counts;
     const cost = pricePerRecord === null ? formatCount(paid) : (paid * pricePerRecord).toFixed(2);
     return [
       id,
       clock.format(createdAt).slice('2026-'.length),
-      finishedAt === null ? '-' : formatDuration(finishedAt - createdAt),
+      run.finishedAt === null || ended === null ? '-' : formatDuration(ended - createdAt),
       formatCount(source.records),
       ...(isSentApart ? [formatCount(recordsToSend(run))] : []),
       counts === undefined ? '-' : formatCount(counts.failed),

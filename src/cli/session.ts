@@ -18,6 +18,7 @@ import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-step
 import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
 import { hideSecrets, secretsOf } from './redact.js';
+import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
 import { createCommandTerminal } from './terminal.js';
@@ -92,8 +93,14 @@ export async function runSession<T extends object>(
   const stop = listenForStop(
     (name) => logger.warn(stopText(name)),
     ({ code, exitCode, message }) => {
+      const stand = standOf(progress.last());
+      const soFar = stand === undefined ? '' : `. So far: ${standText(stand)}`;
+      const next = stand === undefined ? '' : `. Go on with: ${resumeCommand(process.argv)}`;
       terminal.show([]);
-      logger.error({ type: 'failure', code, exitCode }, `${message} again: this process ends at once`);
+      logger.error(
+        { type: 'failure', code, exitCode },
+        `${message} again: this process ends at once${soFar}${next}`,
+      );
     },
   );
   process.on('SIGCONT', terminal.forget);

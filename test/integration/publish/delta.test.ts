@@ -213,8 +213,12 @@ describe('a partial publication', () => {
       await job.enrich();
       await expectDelta(job, nights, null);
       await writeFile(job.source, sourceOf(second));
-      await job.restartService([{ on: 'track', fault: { neverFinishes: true } }]);
-      const partly = { deadline: Date.now() + 2_000, publishPartial: true };
+      // The first chunk of the night is answered, and no other.
+      const { uploads } = (await manifestOf(job)) as { uploads: { accepted: number } };
+      await job.restartService([
+        { on: 'track', folio: { from: uploads.accepted + 2 }, fault: { neverFinishes: true } },
+      ]);
+      const partly = { deadline: Date.now() + 3_000, publishPartial: true };
       expect(await job.enrich({}, partly)).toMatchObject({ exitCode: 8, publication: 2 });
       const told = await manifestOf(job);
       expect([told.base, told.delta]).toEqual([undefined, undefined]);
