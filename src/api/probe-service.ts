@@ -85,8 +85,8 @@ export async function probeSearch(options: ProbeOptions, signal: AbortSignal): P
   try {
     const search = createRequests(options).search({});
     if (search === undefined) return null;
-    const { url, headersTimeout } = search;
-    return await ask.send({ method: 'GET', url, headers: {}, headersTimeout });
+    const { idle } = options.timeouts;
+    return await ask.send({ method: 'GET', url: search.url, headers: {}, headersTimeout: idle });
   } finally {
     ask.close();
   }

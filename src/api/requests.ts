@@ -13,7 +13,7 @@ export interface RequestsOptions {
   readonly legacyBaseUrl: string | null;
   readonly token: TokenSecret;
   readonly tokenIn: 'query' | 'header';
-  readonly timeouts: { readonly idle: Milliseconds; readonly upload: Milliseconds };
+  readonly timeouts: { readonly idle: Milliseconds };
 }
 
 export interface Requests {
@@ -45,6 +45,7 @@ export function createRequests(options: RequestsOptions): Requests {
   };
 
   return {
+    // The time for the whole upload, `timeouts.upload`, also limits the wait for its reply.
     upload: ({ file, description }) => {
       // The token goes before the file, so that a service that reads in order knows the sender first.
       const body = encodeForm({ token: token.reveal(), description, file: formFile(file, 'text/csv') });
@@ -53,7 +54,6 @@ export function createRequests(options: RequestsOptions): Requests {
         url: address('upload'),
         headers: { ...ACCEPT, 'content-type': body.contentType, 'content-length': body.contentLength! },
         body,
-        headersTimeout: timeouts.upload,
       };
     },
     track: (folio) => get(address('track'), { folio }),

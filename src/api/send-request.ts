@@ -15,8 +15,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Each send reads a form from its beginning. */
   readonly body?: FormDataEncoder | string;
-  /** Longest time from the beginning of the request until the reply's headers have arrived. */
-  readonly headersTimeout: Milliseconds;
+  /** Longest time from the beginning of the request until the reply's headers have arrived. Without it: any time. */
+  readonly headersTimeout?: Milliseconds;
 }
 
 export interface HttpReply {
@@ -95,6 +95,8 @@ async function receiveReply(
     request.once('socket', (socket) => {
       const begin = (): void => {
         onBegin();
+        timeout.end();
+        if (headersTimeout === undefined) return;
         timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       };
       if (request.reusedSocket) begin();

@@ -201,7 +201,6 @@ async function* checkService(
     timeouts: {
       connect: Math.min(timeouts.connect, TIMEOUTS.connect),
       idle: Math.min(timeouts.idle, TIMEOUTS.idle),
-      upload: timeouts.upload,
     },
     proxies,
   };
