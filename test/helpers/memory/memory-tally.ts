@@ -1,23 +1,13 @@
 /** The model's sums over a run. */
 import type { Tally } from '../../../src/checkpoint/checkpoint.js';
 import { addCounts, noRows } from '../../../src/results/row-counts.js';
+import { nothingTallied } from '../checkpoint/samples.js';
 import { attemptsOf, chunksInOrder, type MemoryRun } from './memory-state.js';
 
 export function tallyOf(run: MemoryRun | undefined): Tally {
-  const none = {
-    cut: 0,
-    uploading: 0,
-    ambiguous: 0,
-    submitted: 0,
-    finished: 0,
-    downloaded: 0,
-    unprocessed: 0,
-    refused: 0,
-    split: 0,
-  };
   const tally = {
-    chunks: { ...none },
-    records: { ...none },
+    chunks: { ...nothingTallied },
+    records: { ...nothingTallied },
     merged: { chunks: 0, records: 0 },
     counts: noRows,
     uploads: { accepted: 0, ambiguous: 0, resubmitted: 0 },

@@ -1,5 +1,6 @@
 /** A snapshot of a run on which nothing is done yet. */
 import type { ProgressSnapshot } from '../../../pipelines/index.js';
+import { nothingTallied } from '../checkpoint/samples.js';
 
 type Changes = Partial<Omit<ProgressSnapshot, 'byState'>> & {
   readonly byState?: Partial<ProgressSnapshot['byState']>;
@@ -7,17 +8,6 @@ type Changes = Partial<Omit<ProgressSnapshot, 'byState'>> & {
 
 /** @param now epoch milliseconds, when it is taken; the run was begun 20 minutes before. */
 export function someSnapshot(now: number, { byState, ...changes }: Changes = {}): ProgressSnapshot {
-  const none = {
-    cut: 0,
-    uploading: 0,
-    ambiguous: 0,
-    submitted: 0,
-    finished: 0,
-    downloaded: 0,
-    unprocessed: 0,
-    refused: 0,
-    split: 0,
-  };
   return {
     run: '20261123T025000-4f9c1a',
     pipeline: 'nightly',
@@ -30,8 +20,8 @@ export function someSnapshot(now: number, { byState, ...changes }: Changes = {})
     sentAgain: 0,
     answered: 0,
     chunks: null,
-    byState: { ...none, ...byState },
-    recordsByState: none,
+    byState: { ...nothingTallied, ...byState },
+    recordsByState: nothingTallied,
     merged: { chunks: 0, records: 0 },
     failed: { records: 0, reasons: [] },
     folios: { open: 0, oldest: [] },
