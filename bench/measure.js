@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cpuOfFamily } from './timed.js';
 
 const preload = new URL('measure-exit.js', import.meta.url).href;
 
@@ -30,12 +31,20 @@ export async function measureNode(args) {
   }
 }
 
-/** Runs any program and times it from outside; what it prints is thrown away. */
+/**
+ * Runs any program and times it from outside; what it prints is thrown away. Its CPU seconds are known on Linux only,
+ * and only while no other program is measured.
+ */
 export async function measureCommand(command, args) {
+  const before = cpuOfFamily(process.pid);
+  const own = process.cpuUsage();
   const began = performance.now();
   const [code] = await once(spawn(command, args, { stdio: 'ignore' }), 'exit');
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}`);
-  return { wallSeconds: (performance.now() - began) / 1000 };
+  const wallSeconds = (performance.now() - began) / 1000;
+  if (before === undefined) return { wallSeconds };
+  const { user, system } = process.cpuUsage(own);
+  return { wallSeconds, cpuSeconds: cpuOfFamily(process.pid) - before - (user + system) / 1e6 };
 }
 
 /** Waits for a process and keeps what it printed. */

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { anchors } from './cases/anchors.js';
 import { check } from './cases/check.js';
 import { chunking } from './cases/chunking.js';
 import { client } from './cases/client.js';
@@ -38,6 +39,7 @@ const CASES = {
   load,
   formats,
   records: recordObjects,
+  anchors,
 };
 
 const { values } = parseArgs({

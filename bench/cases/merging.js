@@ -1,10 +1,9 @@
 /** Source and results to the enriched output, in the source's order. */
 import { basename } from 'node:path';
 import { alternate } from '../alternate.js';
-import { onlyRun } from '../begin-run.js';
 import { program } from '../lab.js';
 import { measureNode } from '../measure.js';
-import { measureClient } from '../measure-client.js';
+import { finishedRun } from '../measure-client.js';
 import { timesFaster, timesFasterInAll } from '../rows.js';
 import { checkSame } from '../same-files.js';
 import { cli } from '../service.js';
@@ -50,10 +49,3 @@ export const merging = {
     };
   },
 };
-
-/** A run that is done and has all its parts on the disk. */
-async function finishedRun(lab, source) {
-  const work = lab.emptyFolder('merging');
-  await measureClient(work, source);
-  return { config: `${work}/config.json`, folder: onlyRun(work), published: `${work}/out.csv` };
-}

@@ -5,7 +5,7 @@
  */
 import { renameSync } from 'node:fs';
 import { appendMerged, mergeResults, withRun } from '../../dist/bundle/index.js';
-import { workPath } from '../../dist/src/stages/publish/work-file.js';
+import { workPathOf } from '../../dist/src/files/work-file.js';
 import { timed } from '../timed.js';
 import { readConfig } from './read-config.js';
 
@@ -15,7 +15,7 @@ await timed(() =>
   withRun(config, { existing }, async (run) => {
     await run.checkpoint.recordUnmerged(run.id, 1);
     await appendMerged(run)(mergeResults(run)(nothingToFetch()));
-    renameSync(workPath(run), output);
+    renameSync(workPathOf(config.output.path, run.id, config.stateDir), output);
     const { successful, failed } = (await run.checkpoint.tally(run.id)).counts;
     return { records: successful + failed };
   }),

@@ -1,4 +1,4 @@
-/** DuckDB on one thread, all columns as text: nothing is guessed, and nothing is converted. */
+/** DuckDB, all columns as text: nothing is guessed, and nothing is converted. */
 import { DuckDBInstance } from '@duckdb/node-api';
 import { timed } from '../timed.js';
 
@@ -6,17 +6,17 @@ import { timed } from '../timed.js';
  * Runs one statement, whose answer is a number of records, and tells it with the time that it took.
  * @param afterwards what belongs to the work, too.
  */
-export function runDuckDb(sql, afterwards) {
+export function runDuckDb(sql, { afterwards, threads } = {}) {
   return timed(async () => {
-    const records = await answer(sql);
+    const records = await answer(sql, threads);
     afterwards?.();
     return { records };
   });
 }
 
 /** The number that a statement answers. */
-export async function answer(sql) {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+export async function answer(sql, threads = '1') {
+  const instance = await DuckDBInstance.create(':memory:', { threads });
   const connection = await instance.connect();
   const reader = await connection.runAndReadAll(sql);
   const value = Number(reader.getRows()[0][0]);

@@ -1,10 +1,10 @@
 /**
  * Merging by DuckDB: the source, numbered, joined with the results and copied out in the source's order.
- * node bench/peers/merge-duckdb.js SOURCE PARTS_FOLDER OUTPUT
+ * node bench/peers/merge-duckdb.js SOURCE PARTS_FOLDER OUTPUT [THREADS]
  */
 import { csv, runDuckDb, text } from './duckdb.js';
 
-const [source, folder, output] = process.argv.slice(2);
+const [source, folder, output, threads] = process.argv.slice(2);
 const successful = csv(`${folder}/part-*-successful-*`);
 const failed = csv(`${folder}/part-*-failed-*`);
 await runDuckDb(
@@ -21,4 +21,5 @@ await runDuckDb(
       confidence AS prediction_confidence
     FROM source LEFT JOIN results USING (number) ORDER BY source.number
   ) TO ${text(output)} (FORMAT csv, HEADER)`,
+  { threads },
 );

@@ -49,6 +49,6 @@ async function look() {
       FROM (SELECT row_number() OVER () AS number, ${sent} FROM ${csv(source)})
       LEFT JOIN ${text(known)} USING (${sent})
     ) TO ${text(found)} (FORMAT parquet)`,
-    () => fsyncSync(openSync(found, 'r')),
+    { afterwards: () => fsyncSync(openSync(found, 'r')) },
   );
 }

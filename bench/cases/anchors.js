@@ -1,0 +1,119 @@
+/** The stages beside the fastest programs of the same work, which are built by anchors/build.js. */
+import { createWriteStream, existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { alternate } from '../alternate.js';
+import { beginRun, onlyRun } from '../begin-run.js';
+import { CHUNK_RECORDS } from '../job.js';
+import { program } from '../lab.js';
+import { measureCommand, measureNode } from '../measure.js';
+import { finishedRun } from '../measure-client.js';
+import { replyPieces } from '../reply.js';
+import { shareOf } from '../rows.js';
+import { checkSame } from '../same-files.js';
+
+const REPLY_BYTES = 1e9;
+
+export const anchors = {
+  title: 'Beside the fastest programs',
+  async run(lab) {
+    const records = lab.recordsOr(2_000_000);
+    const source = await lab.source(records);
+    const rows = [];
+    const missing = [];
+    for (const [name, compare] of Object.entries({
+      split: chunking,
+      zsv_count: checking,
+      join: merging,
+      decode: decoding,
+    })) {
+      if (existsSync(built(name))) rows.push(...(await compare(lab, source)));
+      else missing.push(name);
+    }
+    if (missing.length > 0) {
+      console.error(`SKIPPED: ${missing.join(', ')} is not built; see bench/anchors/build.js`);
+    }
+    return {
+      told: [
+        `${records} records, whole processes with their start; \`node bench/anchors/build.js\` builds the others.`,
+        'Chunking: the Rust csv crate writes the same files. The check: `zsv_count` counts rows and `openssl` hashes, one after the other.',
+        'Merging, from the same gzipped parts: the Rust csv crate joins in memory, without a proof, a commit or a sync; DuckDB joins and sorts on one thread and on two.',
+        `Decoding: a reply of ${REPLY_BYTES / 1e6} MB of CSV in a file; simdutf has all of it in memory and searches the string; ours takes it in pieces and reads its JSON.`,
+        ...(missing.length > 0 ? [`Not built and not measured: ${missing.join(', ')}.`] : []),
+      ],
+      rows,
+    };
+  },
+};
+
+async function chunking(lab, source) {
+  let work;
+  const folder = lab.emptyFolder('chunks-rust');
+  const { ours, peer } = await alternate(
+    lab.pairs,
+    {
+      ours: async () => {
+        work = lab.emptyFolder('chunks-ours');
+        return measureNode([program('ours/chunk.js'), await beginRun(work, source)]);
+      },
+      peer: () => measureCommand(built('split'), [source, folder, `${CHUNK_RECORDS}`]),
+    },
+    () => checkSame(`${onlyRun(work)}/chunk-000002.csv`, `${folder}/chunk-000002.csv`),
+  );
+  return [inCpu({ what: 'chunking', beside: 'Rust csv', ours, peer, atMost: 0.9 })];
+}
+
+async function checking(lab, source) {
+  const { ours, peer } = await alternate(lab.pairs, {
+    ours: () => measureNode([program('ours/scan.js'), source]),
+    peer: async () => {
+      const counted = await measureCommand(built('zsv_count'), [source]);
+      const hashed = await measureCommand('openssl', ['sha256', source]);
+      return { cpuSeconds: counted.cpuSeconds + hashed.cpuSeconds };
+    },
+  });
+  return [inCpu({ what: 'the check', beside: 'zsv and openssl', ours, peer, atMost: 1.2 })];
+}
+
+async function merging(lab, source) {
+  const { config, folder, published } = await finishedRun(lab, source);
+  const output = lab.path('merged-ours.csv');
+  const byRust = lab.path('merged-rust.csv');
+  const byDuckDb = lab.path('merged-duckdb.csv');
+  const inDuckDb = (threads) =>
+    measureNode([program('peers/merge-duckdb.js'), source, folder, byDuckDb, `${threads}`]);
+  const { ours, rust, one, two } = await alternate(
+    lab.pairs,
+    {
+      ours: () => measureNode([program('ours/merge.js'), config, basename(folder), output]),
+      rust: () => measureCommand(built('join'), [source, folder, byRust, `${CHUNK_RECORDS}`]),
+      one: () => inDuckDb(1),
+      two: () => inDuckDb(2),
+    },
+    () => checkSame(published, output, byRust, byDuckDb),
+  );
+  return [
+    inCpu({ what: 'merging', beside: 'DuckDB, 1 thread', ours, peer: one, atMost: 0.3 }),
+    inCpu({ what: 'merging', beside: 'DuckDB, 2 threads', ours, peer: two, atMost: 0.3 }),
+    inCpu({ what: 'merging', beside: 'Rust csv', ours, peer: rust, atMost: 1 }),
+  ];
+}
+
+async function decoding(lab) {
+  const reply = lab.path('large-reply.json');
+  await pipeline(Readable.from(replyPieces(REPLY_BYTES)), createWriteStream(reply));
+  const { ours, peer } = await alternate(lab.pairs, {
+    ours: () => measureNode([program('ours/decode.js'), reply]),
+    peer: () => measureCommand(built('decode'), [reply]),
+  });
+  return [inCpu({ what: 'base64 and JSON of 1 GB', beside: 'simdutf', ours, peer, atMost: 2.5 })];
+}
+
+function inCpu(compared) {
+  return shareOf({ ...compared, figure: 'cpuSeconds' });
+}
+
+function built(name) {
+  return program(`anchors/built/${name}`);
+}
