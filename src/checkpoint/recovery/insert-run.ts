@@ -20,13 +20,13 @@ export function runInsertion(
   // Updates an existing row in place, because the order of the rows is the order of the runs.
   const putRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, created_at, state, chunks, columns,
-      round, rehearsal, mixed, publication, withheld, confirmed, finished_at, pruned_at)
+      round, rehearsal, mixed, publication, partial, withheld, confirmed, finished_at, pruned_at)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @createdAt, @state, @chunks, @columns,
-      @round, @rehearsal, @mixed, @publication, @withheld, @confirmed, @finishedAt, @prunedAt)
+      @round, @rehearsal, @mixed, @publication, @partial, @withheld, @confirmed, @finishedAt, @prunedAt)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, chunks = excluded.chunks, columns = excluded.columns,
       join_way = NULL, round = excluded.round, rehearsal = excluded.rehearsal,
       mixed = excluded.mixed, frozen = excluded.frozen,
-      publication = excluded.publication, withheld = excluded.withheld,
+      publication = excluded.publication, partial = excluded.partial, withheld = excluded.withheld,
       confirmed = excluded.confirmed, finished_at = excluded.finished_at, pruned_at = excluded.pruned_at`);
   const putChunk = db.prepare(`
     INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
@@ -96,6 +96,7 @@ function runRow(run: RebuiltRun): object {
     rehearsal: Number(run.isRehearsal || head.choice?.rehearsal === true),
     mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
+    partial: run.partial && JSON.stringify(run.partial),
     withheld: run.withheld && JSON.stringify(run.withheld),
     confirmed: run.confirmed && JSON.stringify(run.confirmed),
     finishedAt: run.finishedAt,

@@ -34,6 +34,7 @@ function emptyRun(head: RunLine): RunBuilder {
     columns: null,
     isLearned: false,
     publication: null,
+    partial: null,
     withheld: null,
     confirmed: null,
     published: [],
@@ -142,14 +143,17 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
       return;
     case 'done':
       if (run.publication === null) return;
-      if (run.publication.partial) reopenRun(run);
-      else Object.assign(run, { state: 'done', finishedAt: line.at });
+      if (run.publication.partial) {
+        run.partial = run.publication;
+        reopenRun(run);
+      } else Object.assign(run, { state: 'done', partial: null, finishedAt: line.at });
       return;
     case 'withheld':
       Object.assign(run, { state: 'withheld', withheld: line.withheld, finishedAt: line.at });
       return;
     case 'confirmed':
-      Object.assign(run, { state: 'done', withheld: null, confirmed: line.confirmed, finishedAt: line.at });
+      Object.assign(run, { state: 'done', withheld: null, partial: null });
+      Object.assign(run, { confirmed: line.confirmed, finishedAt: line.at });
       return;
     case 'superseded':
       run.state = 'superseded';
