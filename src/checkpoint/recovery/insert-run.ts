@@ -124,13 +124,16 @@ function chunkRow(run: string, chunk: RebuiltChunk, found: FoundParts | undefine
 export function publicationInsertion(db: StateDatabase): (runs: readonly RebuiltRun[]) => Promise<void> {
   // The number in the pipeline identifies a publication; two publications may have the same content.
   const put = db.prepare(`
-    INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
-    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)
-    ON CONFLICT DO NOTHING`);
+    INSERT INTO publications (pipeline, number, run, path, bytes, sha256, night)
+    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256, @night)
+    ON CONFLICT DO UPDATE SET night = coalesce(night, excluded.night)`);
 
   return db.change((runs: readonly RebuiltRun[]) => {
     for (const { head, published } of runs) {
-      for (const file of published) put.run({ pipeline: head.pipeline, run: head.run, ...file });
+      for (const { night, ...file } of published) {
+        const facts = night === undefined ? null : JSON.stringify(night);
+        put.run({ pipeline: head.pipeline, run: head.run, ...file, night: facts });
+      }
     }
   });
 }

@@ -146,7 +146,10 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
       if (run.publication.partial) {
         run.partial = run.publication;
         reopenRun(run);
-      } else Object.assign(run, { state: 'done', partial: null, finishedAt: line.at });
+        return;
+      }
+      Object.assign(run, { state: 'done', partial: null, finishedAt: line.at });
+      addNight(run, run.publication);
       return;
     case 'withheld':
       Object.assign(run, { state: 'withheld', withheld: line.withheld, finishedAt: line.at });
@@ -169,6 +172,12 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
     default:
     // Lines of later versions are skipped.
   }
+}
+
+/** Only an output that was put in place is a night. */
+function addNight({ published }: RunBuilder, { number, night }: Publication): void {
+  const at = published.findLastIndex((file) => file.number === number);
+  if (night !== undefined && at >= 0) published[at] = { ...published[at]!, night };
 }
 
 function fileOf({ number, bytes, sha256, output }: Publication): NumberedFile {
