@@ -63,8 +63,11 @@ export interface CheckpointReader {
   /**
    * The facts of the last whole outputs of a pipeline, newest publication first. A run that was published several times
    * comes several times.
+   * @param upTo leaves out publications with higher numbers.
    */
-  nights(pipeline: string, limit: number): Promise<readonly Night[]>;
+  nights(pipeline: string, limit: number, upTo?: number): Promise<readonly Night[]>;
+  /** The facts of the last whole output of a run; undefined if it has none. */
+  nightOf(run: string): Promise<Night | undefined>;
   /** The last load of a run's publication that was recorded. */
   lastLoad(run: string): Promise<RecordedLoad | undefined>;
 

@@ -221,9 +221,9 @@ export async function nightOf(
   pipeline: string,
   publication: number,
 ): Promise<{ readonly night: Night; readonly before: readonly Night[] } | undefined> {
-  const nights = await checkpoint.nights(pipeline, RECENT);
-  const night = nights.find((one) => one.publication === publication);
-  return night && { night, before: nightsBefore(night, nights) };
+  const [night, ...earlier] = await checkpoint.nights(pipeline, RECENT, publication);
+  if (night?.publication !== publication) return undefined;
+  return { night, before: nightsBefore(night, earlier) };
 }
 
 async function unusualOf(
