@@ -34,6 +34,12 @@ export interface ChunkTimes
   readonly mergedAt: number | null;
 }
 
+/** Records that this run has sent and whose answer is here, and how many of them failed. */
+export interface Answered {
+  readonly records: number;
+  readonly failed: number;
+}
+
 /** Records paid for on a day. */
 export interface SpentOnDay {
   readonly day: string;
@@ -127,6 +133,8 @@ export interface CheckpointReader {
   ): Promise<readonly SingleSearch[]>;
 
   tally(run: string): Promise<Tally>;
+  /** Records whose answer is here, and how many of them failed. Of a record that was sent again the last answer counts. */
+  answered(run: string): Promise<Answered>;
   /**
    * Records paid for by a run (0 for null), and by the pipeline on a day and in its month: by all its runs and by
    * searches that belong to none.

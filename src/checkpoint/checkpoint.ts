@@ -31,7 +31,7 @@ import type {
 } from './state.js';
 
 export type { FailureReason } from '../failure-reasons.js';
-export type { CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
+export type { Answered, CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
 export type * from './night.js';
 export type * from './publication.js';
 export type { RecordedLoad } from './recorded-load.js';

@@ -27,7 +27,7 @@ import {
   type MemoryChunk,
   type MemoryRun,
 } from './memory-state.js';
-import { tallyOf } from './memory-tally.js';
+import { answeredOf, tallyOf } from './memory-tally.js';
 
 /** Makes the methods of the port that change nothing. */
 export function memoryReads(memory: Memory) {
@@ -177,6 +177,7 @@ export function memoryReads(memory: Memory) {
         .slice(0, limit),
 
     tally: (run: string) => tallyOf(memory.runs.get(run)),
+    answered: (run: string) => answeredOf(memory.runs.get(run)),
     spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
     spendingByDay: (pipeline: string, day: string) => spentByDay(memory, pipeline, day),
     knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
