@@ -123,6 +123,7 @@ export {
 } from './report/ledger.js';
 export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';
+export { type PartialFacts, type PartialOutput, partialFacts } from './report/output-there.js';
 export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export type { Unusual } from './report/unusual.js';

@@ -34,6 +34,12 @@ export interface ChunkTimes
   readonly mergedAt: number | null;
 }
 
+/** Records that this run has sent and whose answer is here, and how many of them failed. */
+export interface Answered {
+  readonly records: number;
+  readonly failed: number;
+}
+
 /** Records paid for on a day. */
 export interface SpentOnDay {
   readonly day: string;
@@ -63,8 +69,11 @@ export interface CheckpointReader {
   /**
    * The facts of the last whole outputs of a pipeline, newest publication first. A run that was published several times
    * comes several times.
+   * @param upTo leaves out publications with higher numbers.
    */
-  nights(pipeline: string, limit: number): Promise<readonly Night[]>;
+  nights(pipeline: string, limit: number, upTo?: number): Promise<readonly Night[]>;
+  /** The facts of the last whole output of a run; undefined if it has none. */
+  nightOf(run: string): Promise<Night | undefined>;
   /** The last load of a run's publication that was recorded. */
   lastLoad(run: string): Promise<RecordedLoad | undefined>;
 
@@ -124,6 +133,8 @@ export interface CheckpointReader {
   ): Promise<readonly SingleSearch[]>;
 
   tally(run: string): Promise<Tally>;
+  /** Records whose answer is here, and how many of them failed. Of a record that was sent again the last answer counts. */
+  answered(run: string): Promise<Answered>;
   /**
    * Records paid for by a run (0 for null), and by the pipeline on a day and in its month: by all its runs and by
    * searches that belong to none.

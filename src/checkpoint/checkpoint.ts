@@ -31,7 +31,7 @@ import type {
 } from './state.js';
 
 export type { FailureReason } from '../failure-reasons.js';
-export type { CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
+export type { Answered, CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
 export type * from './night.js';
 export type * from './publication.js';
 export type { RecordedLoad } from './recorded-load.js';
@@ -228,7 +228,7 @@ export interface Checkpoint extends CheckpointReader {
    */
   recordPublishing(run: string, publication: NewPublication, values?: NewRun['frozen']): Promise<Publication>;
   /**
-   * `publishing` to `done`, and the facts of its night become part of the history. After a partial publication: to `open`, without the publication.
+   * `publishing` to `done`, and the facts of its night become part of the history. After a partial publication: to `open`, and the publication becomes the run's `partial`.
    * @param stamp the stamp of the output in place.
    * @param segment the answers that the run has bought; replaces an older segment of the run.
    */

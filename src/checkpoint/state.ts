@@ -55,6 +55,8 @@ export interface Run extends NewRun {
   /** Whether any reply came from a local service (docs/architecture.md#a-rehearsal-never-looks-real). */
   readonly rehearsal: boolean;
   readonly publication: Publication | null;
+  /** The partial publication at a deadline after which the run was opened again; null if there is none, or once the run is done. */
+  readonly partial: Publication | null;
   /** Null in all states but `withheld`. */
   readonly withheld: Withheld | null;
   /** Null unless its rows went to a sink of the embedding program and it has no publication. */

@@ -1,6 +1,7 @@
-/** What a run leaves behind when its command fails: what is paid, what is here, and what is open at the service. */
-import type { ProgressSnapshot } from '../../pipelines/index.js';
-import { countOf, formatCount } from '../quantities.js';
+/** How a run that is not complete stands: what is paid, here and open at the service, and what goes on with it. */
+import type { ProgressSnapshot, RunSummary } from '../../pipelines/index.js';
+import { countOf, formatCount, formatDuration } from '../quantities.js';
+import { field } from './summary-field.js';
 
 /** Records and chunks of a run that is not complete. */
 export interface Stand {
@@ -46,4 +47,42 @@ export function standText({ run, records, paid, fetched, open, perhaps, rehearsa
   const { folios } = open;
   const there = `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${folios === 1 ? 'goes' : 'go'} on at the service`;
   return `${name} ${run}: ${what}${folios === 0 ? '' : `; ${there}`}${doubt}`;
+}
+
+/** What the next `foliopipe run` does with a run that is not complete, such as `sends 30 records (to be paid)`. */
+export function laterRunText({
+  state,
+  toSend,
+  sentAgain,
+  byState,
+  recordsByState: of,
+}: ProgressSnapshot): string {
+  if (state === 'publishing') return 'puts the output in place; nothing more is sent';
+  const open = of.submitted + of.finished;
+  const perhaps = of.ambiguous + of.uploading;
+  const left = toSend + sentAgain - open - perhaps - of.downloaded - of.unprocessed - of.refused;
+  const folios = byState.submitted + byState.finished;
+  return [
+    ...(open > 0 ? [`waits for ${countOf(folios, 'open folio')} with ${countOf(open, 'record')}`] : []),
+    ...(perhaps > 0 ? [`decides on ${countOf(perhaps, 'record')} that may have been accepted`] : []),
+    ...(left > 0 ? [`sends ${countOf(left, 'record')}`] : []),
+    'publishes the whole output',
+  ].join(', ');
+}
+
+/** The output of a deadline that is in place while the run is not complete, and what it lacks. */
+export function partialLines({ partial }: Pick<RunSummary, 'partial'>): string[] {
+  if (partial === null) return [];
+  const { publication, path, data = path, exitCode, at, counts, inPlace, heldBy } = partial;
+  const { read, rejected, unprocessed } = counts;
+  const age = at === null ? '' : ` of ${formatDuration(Math.max(Date.now() - at, 0))} ago`;
+  const lack = `${formatCount(unprocessed)} of its ${countOf(read - rejected, 'record')} are UNPROCESSED`;
+  const there = () => {
+    if (heldBy !== null)
+      return `is no longer at ${path}, which holds publication ${heldBy.publication} of run ${heldBy.run}`;
+    if (inPlace === null) return `was put at ${data}, whose store gives no answer now`;
+    if (!inPlace) return `was put at ${data}, and is missing or was changed`;
+    return `is at ${data} until the run is complete`;
+  };
+  return field('partial', `publication ${publication}${age} (exit ${exitCode}) ${there()}: ${lack}`);
 }

@@ -65,7 +65,8 @@ function runLines(shown: ProgressSnapshot, now: number, width: number): readonly
     barLine(shown, now, width),
     list([chunksText(shown), ...statesOf(shown)]),
     ...(folios.oldest.length === 0 ? [] : [list(folioTexts(shown, now))]),
-    ...(failed.records === 0 ? [] : [list(failureTexts(shown))]),
+    ...(failed.records === 0 ? [] : [failedText(shown)]),
+    ...(failed.reasons.length === 0 ? [] : [list(reasonTexts(shown))]),
     ...shown.waits.filter((wait) => isOfNote(wait, now)).map((wait) => waitText(wait, now)),
   ];
 }
@@ -138,10 +139,17 @@ function folioTexts({ folios, at }: ProgressSnapshot, now: number): readonly str
   return [countOf(folios.open, 'open folio'), ...oldest, ...rest];
 }
 
-function failureTexts({ failed: { records, reasons }, merged }: ProgressSnapshot): readonly string[] {
+/** Such as `12 of 4,000 answered records failed (0.3%)`. */
+export function failedText({ failed }: Pick<ProgressSnapshot, 'failed'>): string {
+  const { records, of } = failed;
+  return `${formatCount(records)} of ${countOf(of, 'answered record')} failed (${formatShare(records, of)})`;
+}
+
+/** Reasons are known of rows that are written: a slow chunk keeps back its own and all behind it. */
+function reasonTexts({ failed: { reasons }, merged }: ProgressSnapshot): readonly string[] {
   return [
-    `${formatCount(records)} failed (${formatShare(records, merged.records)})`,
-    ...reasons.map(({ code, reason, records: count }) => `${formatCount(count)} ${reason || code}`),
+    `reasons in ${countOf(merged.records, 'row')}`,
+    ...reasons.map(({ code, reason, records }) => `${formatCount(records)} ${reason || code}`),
   ];
 }
 

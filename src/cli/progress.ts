@@ -7,6 +7,7 @@ import { countOf, formatCount, formatDuration } from '../quantities.js';
 import { writeJson } from './output.js';
 import {
   eventText,
+  failedText,
   isOfNote,
   paceTexts,
   progressBlock,
@@ -131,6 +132,6 @@ export function progressText(shown: ProgressSnapshot, now: number): string {
   const pace = paceTexts(shown, now).map((text) => `, ${text}`);
   const total = chunks === null ? '' : ` of ${chunks}`;
   const what = `${isWhole ? 'records' : 'records to send'}${sentAgain > 0 ? ` (${formatCount(sentAgain)} sent again)` : ''}`;
-  const lost = failed.records === 0 ? '' : `; ${formatCount(failed.records)} failed`;
+  const lost = failed.records === 0 ? '' : `; ${failedText(shown)}`;
   return `${formatCount(answered)} of ${formatCount(all)} ${what}${pace.join('')}; chunks${total}: ${states.join(', ')}${lost}${rows}`;
 }

@@ -1,6 +1,6 @@
 /** The table of `foliopipe runs`: a line for each run, in columns that are as wide as their widest value. */
 import type { Run } from '../../pipelines/index.js';
-import { recordsToSend, withheldExitCode } from '../../pipelines/index.js';
+import { partialFacts, recordsToSend, withheldExitCode } from '../../pipelines/index.js';
 import { formatCount, formatDuration } from '../quantities.js';
 
 /** A run, and what its row does not say. */
@@ -65,9 +65,11 @@ function alignedLine(cells: readonly string[], widths: readonly number[]): strin
 function endText({ run, isLoadFailed }: ListedRun, hasPipelines: boolean): string {
   const { state, pipeline, source, rehearsal, label, prunedAt, publication, confirmed, withheld } = run;
   const exitCode = exitCodeOf(run);
-  const unprocessed = (publication ?? confirmed ?? withheld)?.counts.unprocessed ?? 0;
+  const partial = partialFacts(run);
+  const unprocessed = (partial ?? publication ?? confirmed ?? withheld)?.counts.unprocessed ?? 0;
   return [
     ...[exitCode === null ? state : state === 'done' ? `exit ${exitCode}` : `exit ${exitCode}, ${state}`],
+    ...(partial === null ? [] : [`partial publication ${partial.publication}, exit ${partial.exitCode}`]),
     ...(unprocessed > 0 ? [`${formatCount(unprocessed)} unprocessed`] : []),
     ...(confirmed === null ? [] : ['no output, confirmed']),
     ...(source.limit === undefined ? [] : [`sample, --limit ${source.limit}`]),

@@ -131,9 +131,11 @@ export interface ProgressSnapshot {
   /** What is written to the output so far: whole chunks, and rows. */
   readonly merged: { readonly chunks: number; readonly records: number };
   readonly failed: {
-    /** FAILED rows of the output so far. */
+    /** Records whose answer is here and that failed. Of a record that was sent again the last answer counts. */
     readonly records: number;
-    /** Why, and why records are UNPROCESSED: the most frequent reasons, at most five, the most frequent one first. */
+    /** Records of the source that were sent and whose answer is here. */
+    readonly of: number;
+    /** Why, in the rows that are written (`merged`), and why records are UNPROCESSED: the most frequent reasons, at most five, the most frequent one first. */
     readonly reasons: readonly {
       readonly code: string;
       /** As the service wrote it; null for all other reasons with this code. */

@@ -1,11 +1,12 @@
 /** Makes a snapshot of a run from what its checkpoint says. Pure: reads no clock and waits for nothing. */
-import type { ChunkRow, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { Answered, ChunkRow, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { OpenFolio, ProgressSnapshot, Wait } from './events.js';
 
 /** What a snapshot is made from. */
 export interface SnapshotFacts {
   readonly run: Run;
   readonly tally: Tally;
+  readonly ended: Answered;
   /** Records to send: see `recordsToSend`. */
   readonly toSend: number;
   /** Chunks with an open folio, some of them. */
@@ -44,7 +45,11 @@ export function takeSnapshot(facts: SnapshotFacts): ProgressSnapshot {
     byState: chunks,
     recordsByState: byState,
     merged,
-    failed: { records: tally.counts.failed, reasons: facts.reasons.slice(0, mostShown) },
+    failed: {
+      records: facts.ended.failed,
+      of: facts.ended.records,
+      reasons: facts.reasons.slice(0, mostShown),
+    },
     folios: {
       open: chunks.submitted,
       oldest: folios.map((chunk) => openFolio(chunk, facts.percentages, now)),

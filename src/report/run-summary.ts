@@ -1,9 +1,7 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
-import type { CheckpointReader, Night, Publication, Run, Tally, Withheld } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Night, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import { dataPath, publicationPlace } from '../config/output-folder.js';
-import { fixedOutputPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
-import { FoliopipeError } from '../errors.js';
 import type { FailureReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
@@ -16,6 +14,14 @@ import { withheldExitCode } from './exit-code.js';
 import { deltaOf, manifestPath, markerPath } from './manifest.js';
 import type { ProcessFigures, RunMeasure } from './measure-run.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
+import {
+  findOutput,
+  type OutputThere,
+  type PartialOutput,
+  partialOutput,
+  type WithheldOutput,
+  withheldFacts,
+} from './output-there.js';
 import { findUnusual, nightsBefore, type Unusual } from './unusual.js';
 
 /** What a run has done and what it has cost, as `--json` prints it. */
@@ -45,15 +51,10 @@ export interface RunSummary extends CostFigures {
   /** Why this process has published a run that was withheld; null if it has not. */
   readonly released: string | null;
   /** Why the output is not published (`failures.onExceeded`); null in every other state. */
-  readonly withheld: {
-    /** `failures.tolerate` when it was withheld: a share from 0 to 1. */
-    readonly tolerate: number;
-    /** The path at which it would be published. */
-    readonly path: string | null;
-    /** The publication that stays there; null if there is none. */
-    readonly inPlace: { readonly publication: number; readonly run: string } | null;
-  } | null;
+  readonly withheld: WithheldOutput | null;
   readonly counts: Counts;
+  /** The output at a deadline that was put in place while the run was not complete; null if there is none, or once the run is. */
+  readonly partial: PartialOutput | null;
   /** Why records have no prediction, the commonest reasons first, at most 20 of them. The texts come from the service. */
   readonly failedBy: readonly FailureReason[];
   /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
@@ -81,18 +82,16 @@ export interface RunSummary extends CostFigures {
   readonly columns: readonly string[];
   /** Columns that reused answers lack, because the service has added them since; and how many records lack each. */
   readonly columnsMissing: Readonly<Record<string, number>>;
-  readonly output: {
-    readonly path: string;
-    /** The folder with its parts, if the path is that of a folder. */
-    readonly data?: string;
-    readonly bytes: number;
-    readonly records: number;
-    readonly sha256: string;
-    /** Whether a file of this size is at the path now, and it is not another publication; null if its store does not say. */
-    readonly inPlace: boolean | null;
-    /** The other publication of the pipeline that is at the path now; else null. */
-    readonly heldBy: { readonly publication: number; readonly run: string } | null;
-  } | null;
+  readonly output:
+    | (OutputThere & {
+        readonly path: string;
+        /** The folder with its parts, if the path is that of a folder. */
+        readonly data?: string;
+        readonly bytes: number;
+        readonly records: number;
+        readonly sha256: string;
+      })
+    | null;
   /** How answers that were bought again differ from the earlier ones; left out if there are none. */
   readonly drift?: Drift;
   /** What is unlike the nights before (docs/report.md); empty while too few of them are known. */
@@ -174,6 +173,7 @@ export async function summarizeRun(
     publishedAgain,
     released,
     withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
+    partial: await partialOutput({ checkpoint, output }, run),
     counts: (ended ?? withheld)?.counts ?? countsOf(run.source, tally),
     // While a published run is written again, its work file has a part of the rows only.
     failedBy: published?.night?.reasons ?? confirmed?.reasons ?? (await checkpoint.failureReasons(id)),
@@ -221,9 +221,9 @@ export async function nightOf(
   pipeline: string,
   publication: number,
 ): Promise<{ readonly night: Night; readonly before: readonly Night[] } | undefined> {
-  const nights = await checkpoint.nights(pipeline, RECENT);
-  const night = nights.find((one) => one.publication === publication);
-  return night && { night, before: nightsBefore(night, nights) };
+  const [night, ...earlier] = await checkpoint.nights(pipeline, RECENT, publication);
+  if (night?.publication !== publication) return undefined;
+  return { night, before: nightsBefore(night, earlier) };
 }
 
 async function unusualOf(
@@ -233,45 +233,6 @@ async function unusualOf(
 ): Promise<readonly Unusual[]> {
   const found = await nightOf(checkpoint, pipeline, publication);
   return found === undefined ? [] : findUnusual(found.night, found.before);
-}
-
-/** Says which publication is at the output's path now. Compares stamps and sizes only; no file is read. */
-async function findOutput(
-  { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
-  pipeline: string,
-  { number, bytes, output: { path } }: Publication,
-): Promise<Pick<NonNullable<RunSummary['output']>, 'inPlace' | 'heldBy'>> {
-  const there = await output.identity(path).catch(noAnswer);
-  if (there === null) return { inPlace: null, heldBy: null };
-  const hasSize = there?.bytes === bytes;
-  const newest = (await checkpoint.publications(pipeline)).find((file) => file.path === path);
-  if (newest === undefined || newest.number === number) return { inPlace: hasSize, heldBy: null };
-  // A file that was only touched has a new stamp and the same size.
-  const isTouched = !hasSize && there?.bytes === newest.bytes;
-  const isNewest = isTouched || (newest.stamp !== null && newest.stamp === there?.stamp);
-  if (!isNewest) return { inPlace: hasSize, heldBy: null };
-  return { inPlace: false, heldBy: { publication: newest.number, run: newest.run } };
-}
-
-/** A store that is down, or refuses, must not hide the rest of the summary. */
-function noAnswer(error: unknown): null {
-  if (error instanceof FoliopipeError) return null;
-  throw error;
-}
-
-/** Says which publication is still at the output's path. Compares sizes only; no file is read. */
-async function withheldFacts(
-  { checkpoint, output }: Pick<SummarySources, 'checkpoint' | 'output'>,
-  run: Run,
-  { tolerate }: Withheld,
-): Promise<NonNullable<RunSummary['withheld']>> {
-  const { id, pipeline } = run;
-  const path = fixedOutputPath(run);
-  const there = path === null ? undefined : await output.identity(path).catch(noAnswer);
-  const files = there == null ? [] : await checkpoint.publications(pipeline);
-  const last = files.find((file) => file.path === path && file.run !== id);
-  const isThere = last !== undefined && last.bytes === there?.bytes;
-  return { tolerate, path, inPlace: isThere ? { publication: last.number, run: last.run } : null };
 }
 
 /**

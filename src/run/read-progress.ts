@@ -1,6 +1,6 @@
 /** Reads how a run stands from its checkpoint, once or again and again, in the process that works or in another one. */
 import { performance } from 'node:perf_hooks';
-import type { CheckpointReader, Tally } from '../checkpoint/checkpoint.js';
+import type { Answered, CheckpointReader, Tally } from '../checkpoint/checkpoint.js';
 import type { OnProgress, ProgressSnapshot, Wait } from '../progress/events.js';
 import { createRate, recordsAnswered, takeSnapshot } from '../progress/snapshot.js';
 import { recordsToSend } from '../report/origins.js';
@@ -12,7 +12,7 @@ type Reasons = ProgressSnapshot['failed']['reasons'];
 
 /** What a snapshot of a run is read from. */
 export interface ProgressSources {
-  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'chunksIn' | 'failureReasons'>;
+  readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'answered' | 'chunksIn' | 'failureReasons'>;
   readonly clock: Pick<Clock, 'now'>;
   /** What only the process that works knows. Left out elsewhere. */
   readonly percentages?: ReadonlyMap<number, number>;
@@ -29,7 +29,12 @@ export function createProgressReader(
 ): () => Promise<ProgressSnapshot | undefined> {
   const { checkpoint, clock, percentages = new Map(), waits } = sources;
   const rate = createRate();
-  const reasonsOf = createReasonsReader(id, checkpoint);
+  const reasonsOf = createSlowReader(
+    ({ merged }) => merged.records,
+    () => checkpoint.failureReasons(id),
+    [] as Reasons,
+  );
+  const answeredOf = createSlowReader(recordsAnswered, () => checkpoint.answered(id), NOTHING);
   return async () => {
     const run = await checkpoint.run(id);
     if (run === undefined) return undefined;
@@ -38,6 +43,7 @@ export function createProgressReader(
     return takeSnapshot({
       run,
       tally,
+      ended: await answeredOf(tally),
       toSend: recordsToSend(run),
       open,
       percentages,
@@ -49,19 +55,27 @@ export function createProgressReader(
   };
 }
 
-/** Reads the reasons when rows were written since, and seldom enough that it takes two percent of the time at most. */
-function createReasonsReader(
-  id: string,
-  checkpoint: Pick<CheckpointReader, 'failureReasons'>,
-): (tally: Tally) => Promise<Reasons> {
-  let read = { rows: 0, reasons: [] as Reasons, until: 0 };
-  return async ({ merged: { records: rows } }) => {
+const NOTHING: Answered = { records: 0, failed: 0 };
+
+/**
+ * Reads something that takes time, when it may have changed, and seldom enough that it takes two percent of the time at
+ * most.
+ * @param changes a figure that changes with it; while it is 0 there is nothing to read.
+ */
+function createSlowReader<T>(
+  changes: (tally: Tally) => number,
+  slowly: () => Promise<T>,
+  nothing: T,
+): (tally: Tally) => Promise<T> {
+  let read = { at: 0, value: nothing, until: 0 };
+  return async (tally) => {
     const begin = performance.now();
-    if (rows === read.rows || begin < read.until) return read.reasons;
-    const reasons = await checkpoint.failureReasons(id);
+    const at = changes(tally);
+    if (at === read.at || begin < read.until) return read.value;
+    const value = await slowly();
     const end = performance.now();
-    read = { rows, reasons, until: end + 50 * (end - begin) };
-    return reasons;
+    read = { at, value, until: end + 50 * (end - begin) };
+    return value;
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standOf, standText } from '../../src/cli/how-it-stands.js';
+import { laterRunText, partialLines, standOf, standText } from '../../src/cli/how-it-stands.js';
 import { someSnapshot } from '../helpers/progress/some-snapshot.js';
 
 const records = { ...someSnapshot(0).recordsByState };
@@ -28,4 +28,45 @@ describe('standText', () => {
 it('a run that has ended has no stand', () => {
   expect(standOf(undefined)).toBeUndefined();
   expect(standOf(someSnapshot(0, { state: 'done' }))).toBeUndefined();
+});
+
+describe('laterRunText', () => {
+  const later = (changes: Parameters<typeof someSnapshot>[1]) => laterRunText(someSnapshot(0, changes));
+
+  it('tells what the next run waits for, decides on and sends', () => {
+    const recordsByState = { ...records, cut: 5, submitted: 20, downloaded: 10, ambiguous: 10 };
+    expect(later({ recordsByState, byState: { submitted: 2 } })).toBe(
+      'waits for 2 open folios with 20 records, decides on 10 records that may have been accepted, sends 20 records, publishes the whole output',
+    );
+    expect(later({ state: 'publishing' })).toBe('puts the output in place; nothing more is sent');
+  });
+});
+
+describe('partialLines', () => {
+  const counts = { read: 60, successful: 38, failed: 2, unprocessed: 20, rejected: 0 };
+  const partial = {
+    publication: 3,
+    path: 'out.csv',
+    exitCode: 8,
+    at: null,
+    counts,
+    inPlace: true,
+    heldBy: null,
+  };
+  const text = (changes: object) =>
+    partialLines({ partial: { ...partial, ...changes } })
+      .map((line) => line.trim())
+      .join(' ');
+
+  it('names a partial output, where it is, and what it lacks', () => {
+    expect(text({})).toBe(
+      'partial   publication 3 (exit 8) is at out.csv until the run is complete: 20 of its 60 records are UNPROCESSED',
+    );
+    expect(text({ inPlace: false })).toContain('was put at out.csv, and is missing or was changed: 20 of');
+    const heldBy = { publication: 4, run: 'R' };
+    expect(text({ inPlace: false, heldBy })).toContain(
+      'is no longer at out.csv, which holds publication 4 of run R',
+    );
+    expect(partialLines({ partial: null })).toEqual([]);
+  });
 });

@@ -16,6 +16,7 @@ const begun = someSnapshot(now, {
   merged: { chunks: 38, records: 380_000 },
   failed: {
     records: 1234,
+    of: 412_000,
     reasons: [
       { code: 'SERVICE_FAILED', reason: 'no match for this name', records: 1000 },
       { code: 'SERVICE_FAILED', reason: null, records: 234 },
@@ -44,7 +45,8 @@ describe('progressBlock', () => {
       '[##########---------------] 41%  412,000 of 1,000,000 records  1,235/s  8m left',
       '41 of 100 chunks done: 2 cut, 3 uploading, 7 open, 1 downloading, 38 written',
       '7 open folios: chunk 42 80%, open for 2m, chunk 43 open for 1m, 5 more',
-      '1,234 failed (0.3%): 1,000 no match for this name, 234 SERVICE_FAILED',
+      '1,234 of 412,000 answered records failed (0.3%)',
+      'reasons in 380,000 rows: 1,000 no match for this name, 234 SERVICE_FAILED',
       'the service asks to wait, 12s left: the service answered 429',
     ]);
   });
@@ -55,7 +57,8 @@ describe('progressBlock', () => {
       '[#####---------] 41%',
       '41 of 100 chunks d..',
       '7 open folios',
-      '1,234 failed (0.3%)',
+      '1,234 of 412,000 a..',
+      'reasons in 380,000..',
       'the service asks t..',
     ]);
   });
@@ -92,7 +95,7 @@ describe('progressBlock', () => {
         const snapshot = someSnapshot(now, {
           ...of,
           merged: { chunks: 1, records: of.written },
-          failed: { records: 7, reasons: [{ code: 'SERVICE_FAILED', reason: of.reason, records: 7 }] },
+          failed: { records: 7, of: 9, reasons: [{ code: 'SERVICE_FAILED', reason: of.reason, records: 7 }] },
           folios: {
             open: 9,
             oldest: [{ chunk: 1, folio: 'f', records: 1, ageMs: 1, percentage: of.percentage }],

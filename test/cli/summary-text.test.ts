@@ -21,6 +21,7 @@ const done: RunSummary = {
   publishedAgain: null,
   released: null,
   withheld: null,
+  partial: null,
   counts: { read: 1010, successful: 900, failed: 100, unprocessed: 0, rejected: 10 },
   origins: {
     sent: { records: 1000, successful: 900, failed: 100, unprocessed: 0 },

@@ -47,6 +47,10 @@ export function historyContract(withCheckpoint: WithCheckpoint): void {
         expect(others).toEqual([night('r1', 1, 5)]);
         expect(await checkpoint.nights('nightly', 1)).toEqual([newest]);
         expect(await checkpoint.nights('other', 9)).toEqual([]);
+        expect(await checkpoint.nights('nightly', 9, newest!.publication - 1)).toEqual(others);
+        expect(await checkpoint.nightOf('r1')).toEqual(others[0]);
+        expect(await checkpoint.nightOf('r2')).toEqual(newest);
+        expect(await checkpoint.nightOf('r3')).toBeUndefined();
       }));
 
     it('has when a chunk passed each step', () =>

@@ -94,8 +94,9 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', partial);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'publishing', publication: partial });
+        expect((await checkpoint.run('r1'))?.partial).toBeNull();
         await checkpoint.recordDone('r1', 9);
-        expect(await checkpoint.run('r1')).toMatchObject(reopened);
+        expect(await checkpoint.run('r1')).toMatchObject({ ...reopened, partial: { ...partial, number: 1 } });
         expect(await checkpoint.lastStretch('r1')).toMatchObject({ lastRecord: 10, workEnd: 100 });
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('r1');
         expect(await checkpoint.doneRuns('nightly', 'https://service.test', 'aa')).toEqual([]);
@@ -118,6 +119,17 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordPublishing('r1', samplePublication);
         await checkpoint.recordDone('r1', 9);
         expect(await checkpoint.run('r1')).toMatchObject({ state: 'done', finishedAt: 9 });
+      }));
+
+    it('keeps the partial output that is in its place until the whole one is', () =>
+      withRun(async (checkpoint) => {
+        await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
+        await checkpoint.recordPublishing('r1', partial);
+        await checkpoint.recordDone('r1', 9);
+        await checkpoint.recordPublishing('r1', samplePublication);
+        expect((await checkpoint.run('r1'))?.partial).toMatchObject({ number: 1, partial: true });
+        await checkpoint.recordDone('r1', 10);
+        expect(await checkpoint.run('r1')).toMatchObject({ state: 'done', partial: null });
       }));
 
     it('reopens a done run without its publication, and no other', () =>

@@ -1,6 +1,7 @@
 /** Contract: rounds, in which failed records go out again. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, NewChunk } from '../../src/checkpoint/checkpoint.js';
+import { noRows } from '../../src/results/row-counts.js';
 import {
   addAs,
   addChunk,
@@ -12,6 +13,7 @@ import {
   allSuccessful,
   newlyCut,
   nothingTallied,
+  samplePart,
   samplePicked,
   samplePublication,
   sampleRun,
@@ -44,6 +46,25 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.pickedRecords('r2', 2)).toBeUndefined();
         expect((await checkpoint.run('r1'))?.chunks).toBe(2);
         expect(await checkpoint.lastRound('r1')).toBe(1);
+      }));
+
+    it('count what is answered, with the last answer of each record', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r1'));
+        expect(await checkpoint.answered('r1')).toEqual({ records: 0, failed: 0 });
+        await addChunk(checkpoint, 'r1', 1, 'submitted');
+        const part = { fileStatus: 'SUCCESSFUL' as const, part: 0 };
+        await checkpoint.recordFinished('r1', 1, { successful: 7, failed: 3 }, [part]);
+        expect(await checkpoint.answered('r1')).toEqual({ records: 0, failed: 0 });
+        await checkpoint.recordPart('r1', 1, samplePart(0));
+        await checkpoint.recordDownloaded('r1', 1);
+        await addChunk(checkpoint, 'r1', 2, 'refused');
+        expect(await checkpoint.answered('r1')).toEqual({ records: 11, failed: 4 });
+        await checkpoint.recordAllCut('r1');
+        await mergeChunk(checkpoint, 'r1', 1, { ...noRows, successful: 7, failed: 3 }, 100);
+        await mergeChunk(checkpoint, 'r1', 2, { ...noRows, failed: 1 }, 110);
+        await addAs(checkpoint, 'r1', samplePicked(3, 1, [2, 5]), 'downloaded');
+        expect(await checkpoint.answered('r1')).toEqual({ records: 11, failed: 2 });
       }));
 
     it('keep many records', () =>

@@ -20,6 +20,7 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
           round: 0,
           rehearsal: false,
           publication: null,
+          partial: null,
           withheld: null,
           confirmed: null,
           finishedAt: null,

@@ -16,9 +16,10 @@ describe('takeSnapshot', () => {
     await addChunk(checkpoint, 'r1', 3, 'submitted');
     const open = await checkpoint.chunksIn('r1', ['submitted'], 0, 5);
     const [tally, run] = [await checkpoint.tally('r1'), (await checkpoint.run('r1'))!];
+    const ended = await checkpoint.answered('r1');
     const percentages = new Map([[3, 40]]);
     const now = open[0]!.submittedAt! + 5_000;
-    const facts = { ...none, run, tally, toSend: 30, open, percentages, rate: 2, now };
+    const facts = { ...none, run, tally, ended, toSend: 30, open, percentages, rate: 2, now };
     expect(takeSnapshot(facts)).toMatchObject({
       run: 'r1',
       records: 30,
@@ -26,6 +27,7 @@ describe('takeSnapshot', () => {
       sentAgain: 0,
       answered: 10,
       etaMs: 10_000,
+      failed: { records: 0, of: 10 },
       folios: { open: 1, oldest: [{ chunk: 3, ageMs: 5_000, percentage: 40 }] },
     });
     expect(takeSnapshot({ ...facts, rate: null, now: 0 })).toMatchObject({
@@ -39,7 +41,8 @@ describe('takeSnapshot', () => {
     await checkpoint.recordRun(sampleRun('r1', { choice: { ...sampleChoice, sent: 19 } }));
     for (const number of [1, 2, 3]) await addChunk(checkpoint, 'r1', number, 'downloaded');
     const [tally, run] = [await checkpoint.tally('r1'), (await checkpoint.run('r1'))!];
-    const snapshot = takeSnapshot({ ...none, run, tally, toSend: 19, open: [], rate: 3, now: 0 });
+    const ended = await checkpoint.answered('r1');
+    const snapshot = takeSnapshot({ ...none, run, tally, ended, toSend: 19, open: [], rate: 3, now: 0 });
     expect(snapshot).toMatchObject({ toSend: 19, sentAgain: 11, answered: 30, etaMs: 0 });
   });
 });

@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { summarizeRun } from '../../src/report/run-summary.js';
+import { nightOf, summarizeRun } from '../../src/report/run-summary.js';
 import { mergeResults } from '../../src/stages/merge/merge-results.js';
 import { publishOutput } from '../../src/stages/publish/publish-output.js';
+import { sampleNight, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import { useFolder } from '../helpers/folders/folders.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 import { createStageRun, downloadAll, nothing } from '../helpers/stages/stage-run.js';
 
 const folder = useFolder();
@@ -43,4 +45,19 @@ it('a summary says what was read, bought and published, and nothing of an output
   });
   await rm(path);
   expect((await summary()).output?.inPlace).toBe(false);
+});
+
+it('a night of long ago is known, with the nights before it', async () => {
+  const checkpoint = createMemoryCheckpoint();
+  const counts = { ...sampleNight.counts, read: 5000 };
+  for (let at = 1; at <= 120; at++) {
+    const night = { ...sampleNight, began: at, counts };
+    await checkpoint.recordRun(sampleRun(`r${at}`));
+    await checkpoint.recordPublishing(`r${at}`, { ...samplePublication, sha256: `${at}`, night });
+    await checkpoint.recordDone(`r${at}`, at);
+  }
+  const found = await nightOf(checkpoint, 'nightly', 3);
+  expect(found?.night).toMatchObject({ run: 'r3', began: 3 });
+  expect(found?.before.map(({ run }) => run)).toEqual(['r2', 'r1']);
+  expect(await nightOf(checkpoint, 'nightly', 121)).toBeUndefined();
 });

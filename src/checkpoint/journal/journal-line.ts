@@ -67,8 +67,8 @@ export interface EndLine {
   readonly doubt?: string | null;
 }
 
-/** The data that identifies a publication. */
-export interface NumberedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256'> {
+/** The data that identifies a publication, and the facts of its night if it was put in place and is one. */
+export interface NumberedFile extends Pick<Publication, 'number' | 'bytes' | 'sha256' | 'night'> {
   readonly path: string;
 }
 

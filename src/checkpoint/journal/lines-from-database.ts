@@ -1,5 +1,6 @@
 /** Makes the lines of a run's journal from the database, to replace a missing, incomplete or damaged journal. */
 import type { Choice, Source, UnprocessedCause } from '../../types.js';
+import type { NightFacts } from '../night.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { Confirmed, Publication, Withheld } from '../publication.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
@@ -24,6 +25,7 @@ interface RunRow {
   readonly rehearsal: number;
   readonly mixed: number;
   readonly publication: string | null;
+  readonly partial: string | null;
   readonly withheld: string | null;
   readonly confirmed: string | null;
   readonly finished_at: number | null;
@@ -72,6 +74,10 @@ interface SearchRow {
   readonly day: string;
 }
 
+interface FileRow extends Omit<NumberedFile, 'night'> {
+  readonly night: string | null;
+}
+
 /** The number of rows in one read. */
 const PAGE = 500;
 
@@ -92,10 +98,11 @@ export function linesFromDatabase(db: StateDatabase): (run: string) => Generator
   const searchesAfter = db.prepare<[string, number, number], SearchRow>(`
     SELECT record, state, "values", started_at AS at, day FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
-  // The current publication is in the last lines of the run.
-  const otherFiles = db.prepare<[string], NumberedFile>(`
-    SELECT p.number, p.path, p.bytes, p.sha256 FROM publications AS p JOIN runs ON runs.pipeline = p.pipeline
-    WHERE runs.id = ? AND p.run = runs.id AND p.number IS NOT runs.publication ->> 'number' ORDER BY p.number`);
+  // The current and the partial publication are in the last lines of the run.
+  const otherFiles = db.prepare<[string], FileRow>(`
+    SELECT p.number, p.path, p.bytes, p.sha256, p.night FROM publications AS p JOIN runs ON runs.pipeline = p.pipeline
+    WHERE runs.id = ? AND p.run = runs.id AND p.number IS NOT runs.publication ->> 'number'
+      AND p.number IS NOT runs.partial ->> 'number' ORDER BY p.number`);
 
   function* linesOfChunks(run: string, row: RunRow): Generator<JournalLine> {
     let after = 0;
@@ -145,7 +152,10 @@ export function linesFromDatabase(db: StateDatabase): (run: string) => Generator
     }
     if (row.rehearsal === 1) yield { type: 'rehearsal' };
     if (row.mixed === 1) yield { type: 'mixed' };
-    for (const file of otherFiles.all(run)) yield { type: 'published', file };
+    for (const { night, ...file } of otherFiles.all(run)) {
+      const facts = night === null ? {} : { night: JSON.parse(night) as NightFacts };
+      yield { type: 'published', file: { ...file, ...facts } };
+    }
     yield* endLines(row);
   };
 }
@@ -224,12 +234,18 @@ function* stateLine({ chunk, state, cause, refusal }: ChunkRow): Generator<Journ
 function* endLines({
   state,
   publication,
+  partial,
   withheld,
   confirmed,
   finished_at,
   pruned_at,
 }: RunRow): Generator<JournalLine> {
   const at = finished_at ?? 0;
+  if (partial !== null) {
+    const published = JSON.parse(partial) as Publication;
+    yield { type: 'publishing', publication: published };
+    yield { type: 'done', at: published.at ?? 0 };
+  }
   if (publication !== null) {
     yield { type: 'publishing', publication: JSON.parse(publication) as Publication };
     if (state === 'done') yield { type: 'done', at };

@@ -20,13 +20,13 @@ export function runInsertion(
   // Updates an existing row in place, because the order of the rows is the order of the runs.
   const putRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, created_at, state, chunks, columns,
-      round, rehearsal, mixed, publication, withheld, confirmed, finished_at, pruned_at)
+      round, rehearsal, mixed, publication, partial, withheld, confirmed, finished_at, pruned_at)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @createdAt, @state, @chunks, @columns,
-      @round, @rehearsal, @mixed, @publication, @withheld, @confirmed, @finishedAt, @prunedAt)
+      @round, @rehearsal, @mixed, @publication, @partial, @withheld, @confirmed, @finishedAt, @prunedAt)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, chunks = excluded.chunks, columns = excluded.columns,
       join_way = NULL, round = excluded.round, rehearsal = excluded.rehearsal,
       mixed = excluded.mixed, frozen = excluded.frozen,
-      publication = excluded.publication, withheld = excluded.withheld,
+      publication = excluded.publication, partial = excluded.partial, withheld = excluded.withheld,
       confirmed = excluded.confirmed, finished_at = excluded.finished_at, pruned_at = excluded.pruned_at`);
   const putChunk = db.prepare(`
     INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
@@ -96,6 +96,7 @@ function runRow(run: RebuiltRun): object {
     rehearsal: Number(run.isRehearsal || head.choice?.rehearsal === true),
     mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
+    partial: run.partial && JSON.stringify(run.partial),
     withheld: run.withheld && JSON.stringify(run.withheld),
     confirmed: run.confirmed && JSON.stringify(run.confirmed),
     finishedAt: run.finishedAt,
@@ -123,13 +124,16 @@ function chunkRow(run: string, chunk: RebuiltChunk, found: FoundParts | undefine
 export function publicationInsertion(db: StateDatabase): (runs: readonly RebuiltRun[]) => Promise<void> {
   // The number in the pipeline identifies a publication; two publications may have the same content.
   const put = db.prepare(`
-    INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
-    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)
-    ON CONFLICT DO NOTHING`);
+    INSERT INTO publications (pipeline, number, run, path, bytes, sha256, night)
+    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256, @night)
+    ON CONFLICT DO UPDATE SET night = coalesce(night, excluded.night)`);
 
   return db.change((runs: readonly RebuiltRun[]) => {
     for (const { head, published } of runs) {
-      for (const file of published) put.run({ pipeline: head.pipeline, run: head.run, ...file });
+      for (const { night, ...file } of published) {
+        const facts = night === undefined ? null : JSON.stringify(night);
+        put.run({ pipeline: head.pipeline, run: head.run, ...file, night: facts });
+      }
     }
   });
 }

@@ -34,6 +34,7 @@ function emptyRun(head: RunLine): RunBuilder {
     columns: null,
     isLearned: false,
     publication: null,
+    partial: null,
     withheld: null,
     confirmed: null,
     published: [],
@@ -142,14 +143,20 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
       return;
     case 'done':
       if (run.publication === null) return;
-      if (run.publication.partial) reopenRun(run);
-      else Object.assign(run, { state: 'done', finishedAt: line.at });
+      if (run.publication.partial) {
+        run.partial = run.publication;
+        reopenRun(run);
+        return;
+      }
+      Object.assign(run, { state: 'done', partial: null, finishedAt: line.at });
+      addNight(run, run.publication);
       return;
     case 'withheld':
       Object.assign(run, { state: 'withheld', withheld: line.withheld, finishedAt: line.at });
       return;
     case 'confirmed':
-      Object.assign(run, { state: 'done', withheld: null, confirmed: line.confirmed, finishedAt: line.at });
+      Object.assign(run, { state: 'done', withheld: null, partial: null });
+      Object.assign(run, { confirmed: line.confirmed, finishedAt: line.at });
       return;
     case 'superseded':
       run.state = 'superseded';
@@ -165,6 +172,12 @@ function applyEnd(run: RunBuilder, line: EndLines): void {
     default:
     // Lines of later versions are skipped.
   }
+}
+
+/** Only an output that was put in place is a night. */
+function addNight({ published }: RunBuilder, { number, night }: Publication): void {
+  const at = published.findLastIndex((file) => file.number === number);
+  if (night !== undefined && at >= 0) published[at] = { ...published[at]!, night };
 }
 
 function fileOf({ number, bytes, sha256, output }: Publication): NumberedFile {

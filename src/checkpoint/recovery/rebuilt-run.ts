@@ -53,6 +53,7 @@ export interface RebuiltRun {
   readonly columns: readonly string[] | null;
   readonly isLearned: boolean;
   readonly publication: Publication | null;
+  readonly partial: Publication | null;
   readonly withheld: Withheld | null;
   readonly confirmed: Confirmed | null;
   /** Every publication that was begun. Its number is used up, even if the output was never put in place. */

@@ -13,13 +13,16 @@ interface StoredNight {
   readonly night: string;
 }
 
-/** Makes `nights` and `chunkTimes`. */
-export function historyReads(db: StateDatabase): Pick<CheckpointReader, 'nights' | 'chunkTimes'> {
-  const nights = db.prepare<[string, number], StoredNight>(`
+/** Makes `nights`, `nightOf` and `chunkTimes`. */
+export function historyReads(db: StateDatabase): Pick<CheckpointReader, 'nights' | 'nightOf' | 'chunkTimes'> {
+  const nights = db.prepare<[string, number, number], StoredNight>(`
     SELECT number AS publication, run, night FROM publications
-    WHERE pipeline = ? AND night IS NOT NULL
+    WHERE pipeline = ? AND number <= ? AND night IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL)
     ORDER BY number DESC LIMIT ? + 0`);
+  const ofRun = db.prepare<[string], StoredNight>(`
+    SELECT number AS publication, run, night FROM publications
+    WHERE run = ? AND night IS NOT NULL ORDER BY number DESC LIMIT 1`);
   // A dropped attempt has sent nothing: it is a part of the wait.
   const times = db.prepare<[string, number, number], StoredTimes>(`
     SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS cutAt,
@@ -32,7 +35,13 @@ export function historyReads(db: StateDatabase): Pick<CheckpointReader, 'nights'
     FROM chunks WHERE run = ? AND number > ? AND state <> 'split' ORDER BY number LIMIT ? + 0`);
 
   return {
-    nights: db.read((pipeline: string, limit: number) => nights.all(pipeline, limit).map(toNight)),
+    nights: db.read((pipeline: string, limit: number, upTo = Number.MAX_SAFE_INTEGER) =>
+      nights.all(pipeline, upTo, limit).map(toNight),
+    ),
+    nightOf: db.read((run: string) => {
+      const found = ofRun.get(run);
+      return found && toNight(found);
+    }),
     chunkTimes: db.read((run: string, after: number, limit: number) =>
       times.all(run, after, limit).map(toTimes),
     ),

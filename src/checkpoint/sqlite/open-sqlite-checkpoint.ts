@@ -29,7 +29,7 @@ import { segmentChanges, segmentReads } from './segments.js';
 import { allSingleSearches, singleSearchChanges, singleSearchReads } from './single-searches.js';
 import { spendingRead, spendingReads } from './spending.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
-import { tallyRead } from './tally.js';
+import { tallyReads } from './tally.js';
 import { translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
 
@@ -136,7 +136,7 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     ...chunkReads(db),
     ...uploadReads(db),
     parts: partReads(db).parts,
-    ...tallyRead(db),
+    ...tallyReads(db),
     ...columnReads(db),
     ...stretchReads(db),
     ...historyReads(db),

@@ -47,15 +47,18 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     )
     .pluck();
   const finish = db.prepare(`
-    UPDATE runs SET state = 'done', finished_at = @at WHERE id = @run AND state = 'publishing'`);
+    UPDATE runs SET state = 'done', partial = NULL, finished_at = @at WHERE id = @run AND state = 'publishing'`);
   const withhold = db.prepare(`
     UPDATE runs SET state = 'withheld', withheld = @withheld, finished_at = @at
     WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
   const confirm = db.prepare(`
-    UPDATE runs SET state = 'done', confirmed = @confirmed, withheld = NULL, finished_at = @at
+    UPDATE runs SET state = 'done', confirmed = @confirmed, withheld = NULL, partial = NULL, finished_at = @at
     WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
   const open = `UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
     WHERE id = @run AND pruned_at IS NULL`;
+  const keepPartial = db.prepare(
+    "UPDATE runs SET partial = publication WHERE id = @run AND state = 'publishing'",
+  );
   const unpublish = db.prepare(`${open} AND state = 'publishing'`);
   const reopen = db.prepare(`${open} AND state IN ('done', 'withheld')`);
   const replaceLoad = db.prepare(`
@@ -91,7 +94,9 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
     recordDone: db.change((run: string, at: number, stamp: string | null = null, segment?: Segment) => {
       stampFile.run({ run, stamp });
       if (segment !== undefined) addSegment(segment);
-      const ended = isPartial.get({ run }) ? unpublish.run({ run }) : finish.run({ run, at });
+      const partial = isPartial.get({ run });
+      if (partial) keepPartial.run({ run });
+      const ended = partial ? unpublish.run({ run }) : finish.run({ run, at });
       expectOneRow(ended, 'recordDone', `no run ${run} that is publishing`);
     }),
     recordLoad: db.change((run: string, load: RecordedLoad) => {

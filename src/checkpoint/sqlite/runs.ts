@@ -74,6 +74,7 @@ interface RunRow {
   round: number;
   rehearsal: number;
   publication: string | null;
+  partial: string | null;
   withheld: string | null;
   confirmed: string | null;
   finished_at: number | null;
@@ -167,6 +168,7 @@ function toRun(row: RunRow): Run {
     round: row.round,
     rehearsal: row.rehearsal === 1,
     publication: toPublication(row.publication),
+    partial: toPublication(row.partial),
     withheld: parseOrNull<Withheld>(row.withheld),
     confirmed: parseOrNull<Confirmed>(row.confirmed),
     finishedAt: row.finished_at,

@@ -1,5 +1,8 @@
-/** The tally of a run. It is read from indexes only, so that it is fast even with a hundred thousand chunks. */
-import type { CheckpointReader, ChunkState, RowCounts, Search, Tally } from '../checkpoint.js';
+/**
+ * The tally of a run. It is read from indexes only, so that it is fast even with a hundred thousand chunks. How many
+ * records failed stands in no index.
+ */
+import type { Answered, CheckpointReader, ChunkState, RowCounts, Search, Tally } from '../checkpoint.js';
 import type { StateDatabase } from './state-database.js';
 
 interface StateRow {
@@ -38,8 +41,8 @@ const NONE: Readonly<Record<ChunkState, number>> = {
   split: 0,
 };
 
-/** Makes `tally`. */
-export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
+/** Makes `tally` and `answered`. */
+export function tallyReads(db: StateDatabase): Pick<CheckpointReader, 'tally' | 'answered'> {
   const byState = db.prepare<[string], StateRow>(`
     SELECT state, count(*) AS chunks, sum(records) AS records FROM chunks WHERE run = ? GROUP BY state`);
   const merged = db.prepare<[string], MergedRow>(`
@@ -71,7 +74,14 @@ export function tallyRead(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
   const searches = db.prepare<[string], { state: Search['state']; count: number }>(`
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 
+  // A record of a round has failed before: it counts there, and here with its last answer.
+  const answered = db.prepare<[string], Answered>(`
+    SELECT coalesce(sum(iif(round = 0, records, 0)), 0) AS records,
+      coalesce(sum(failed - iif(round = 0, 0, records)), 0) AS failed
+    FROM chunks WHERE run = ? AND state IN ('downloaded', 'refused')`);
+
   return {
+    answered: db.read((run: string) => answered.get(run)!),
     tally: db.readTogether((run: string): Tally => {
       const chunks = { ...NONE };
       const records = { ...NONE };

@@ -1,6 +1,6 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import { budgetAt, loadStatus, type Run, recordsToSend } from '../../../pipelines/index.js';
+import { budgetAt, loadStatus, partialFacts, type Run, recordsToSend } from '../../../pipelines/index.js';
 import {
   type CommonOptions,
   type Finish,
@@ -66,6 +66,7 @@ function runFields(run: Run) {
     skipped: source.blank ?? 0,
     exitCode: exitCodeOf(run),
     publication: publication?.number ?? null,
+    partial: partialFacts(run),
     confirmed: run.confirmed !== null,
     createdAt: new Date(createdAt).toISOString(),
     finishedAt: finishedAt === null ? null : new Date(finishedAt).toISOString(),

@@ -11,6 +11,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { partialLines } from '../how-it-stands.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { field } from '../summary-field.js';
@@ -59,7 +60,7 @@ export function reportText(report: RunReport, tolerate: number): string {
   const head =
     state === 'done' || state === 'withheld'
       ? summaryText(summary, { tolerate, mayRetry: true })
-      : `run ${run} is ${state}\n${recordLines(summary).join('\n')}\n`;
+      : `${[`run ${run} is ${state}`, ...partialLines(summary), ...recordLines(summary)].join('\n')}\n`;
   return `${head}${lines.join('\n')}\n`;
 }
 

@@ -17,6 +17,7 @@ import {
   lostFolioText,
   missingLoad,
   namedRun,
+  type ProgressSnapshot,
   type Run,
   type RunSummary,
   summarizeRun,
@@ -32,6 +33,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { laterRunText, partialLines } from '../how-it-stands.js';
 import { missingLoadText } from '../load-text.js';
 import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
@@ -77,8 +79,9 @@ export function addStatus(command: Command, finish: Finish): void {
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
         await print(nextSteps(text + notes + workingText(holder)));
       } else {
-        const text = await openText(state, run, summary, config.poll.timeout);
-        await print(nextSteps(text + missingLoadText(missing) + workingText(holder, run)));
+        const snapshot = (await createProgressReader(run.id, { checkpoint: state, clock: systemClock })())!;
+        const text = await openText(state, run, summary, snapshot, config.poll.timeout);
+        await print(nextSteps(text + missingLoadText(missing) + workingText(holder, snapshot)));
       }
       finish(0);
     } finally {
@@ -130,14 +133,14 @@ function copiedText({ source, createdAt }: Run): string {
  * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished.
  * @param unfinished left out if nothing needs to go on.
  */
-function workingText(holder: LockHolder | undefined, unfinished?: Run): string {
+function workingText(holder: LockHolder | undefined, unfinished?: ProgressSnapshot): string {
   if (holder !== undefined) {
     const { pid, command, since } = holder;
     const age = formatDuration(Math.max(Date.now() - since, 0));
     return `  working   process ${pid} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
-  return '  no process works on it; go on with: foliopipe run, which names what stopped it if that is still so\n';
+  return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; it names what stopped it if that is still so\n`;
 }
 
 /** Says that the commands that publish a withheld run need another source than the one that is there. */
@@ -158,10 +161,10 @@ async function openText(
   state: CheckpointReader,
   run: Run,
   summary: RunSummary,
+  snapshot: ProgressSnapshot,
   patience: number,
 ): Promise<string> {
   const { abandoned, adoptable, lost } = summary;
-  const snapshot = (await createProgressReader(run.id, { checkpoint: state, clock: systemClock })())!;
   const shown = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
   // Those have a line of their own, with what to do.
   const doubtful = new Set(adoptable.map(({ chunk }) => chunk));
@@ -172,6 +175,7 @@ async function openText(
   const lines = [
     `${run.source.limit === undefined ? 'run' : `sample (--limit ${run.source.limit})`} ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(snapshot, Date.now())}`,
+    ...partialLines(summary),
     ...runReuseLines(summary),
     ...folios.map(
       (c) =>

@@ -10,7 +10,7 @@ import type { RunContext } from '../../run-context.js';
 import type { Counts, Drift, Origins } from '../../types.js';
 
 type MeasureNightNeeds = Pick<RunContext, 'id' | 'config' | 'source' | 'clock' | 'signal' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'run' | 'nights' | 'failureReasons' | 'spending'>;
+  readonly checkpoint: Pick<Checkpoint, 'run' | 'nightOf' | 'failureReasons' | 'spending'>;
 };
 
 /** The output, complete in its work file. */
@@ -33,7 +33,8 @@ export async function measureNight(run: MeasureNightNeeds, output: WholeOutput):
   const { columns, counts, origins, drift } = output;
   return {
     began: row.createdAt,
-    ended: (await firstEnd(run)) ?? now,
+    // An output that is written again has not taken longer.
+    ended: (await run.checkpoint.nightOf(run.id))?.ended ?? now,
     rehearsal: row.rehearsal,
     counts,
     origins,
@@ -45,15 +46,6 @@ export async function measureNight(run: MeasureNightNeeds, output: WholeOutput):
     reasons: await run.checkpoint.failureReasons(run.id),
     predictions: await countPredictions(run, output),
   };
-}
-
-/** Nights that are searched for an earlier output of the run. */
-const RECENT = 50;
-
-/** When the first whole output of the run was ready: one that is written again has not taken longer. */
-async function firstEnd({ id, config, checkpoint }: MeasureNightNeeds): Promise<number | undefined> {
-  const nights = await checkpoint.nights(config.pipeline, RECENT);
-  return nights.find(({ run }) => run === id)?.ended;
 }
 
 async function countPredictions(

@@ -38,7 +38,7 @@ export type PutInPlaceNeeds = KeepAnswersNeeds &
       | 'nextChunk'
       | 'nextStretch'
       | 'chunksIn'
-      | 'nights'
+      | 'nightOf'
       | 'failureReasons'
       | 'spending'
       | 'recordPublishing'

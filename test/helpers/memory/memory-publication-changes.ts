@@ -43,7 +43,8 @@ export function memoryPublicationChanges(memory: Memory) {
       if (segment !== undefined) keepSegment(segment);
       const file = filesOf(row.pipeline).find(({ number }) => number === row.publication!.number)!;
       Object.assign(file, { stamp, night: row.publication!.night });
-      Object.assign(row, row.publication!.partial ? REOPENED : { state: 'done', finishedAt: at });
+      if (row.publication!.partial) Object.assign(row, { partial: row.publication }, REOPENED);
+      else Object.assign(row, { state: 'done', partial: null, finishedAt: at });
     },
     recordLoad(id: string, load: RecordedLoad) {
       must('recordLoad', memory.runs.has(id));
@@ -64,7 +65,13 @@ export function memoryPublicationChanges(memory: Memory) {
       const { row } = runIn(memory, 'recordConfirmed', id, 'open', 'withheld');
       must('recordConfirmed', row.prunedAt === null);
       if (segment !== undefined) keepSegment(segment);
-      const end = { state: 'done', withheld: null, confirmed: structuredClone(confirmed), finishedAt: at };
+      const end = {
+        state: 'done',
+        withheld: null,
+        partial: null,
+        confirmed: structuredClone(confirmed),
+        finishedAt: at,
+      };
       Object.assign(row, end);
     },
     recordUnpublished(id: string) {

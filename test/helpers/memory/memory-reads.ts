@@ -6,6 +6,7 @@ import type {
   ChunkTimes,
   FailureReason,
   Night,
+  NightFacts,
   PublishedFile,
   RecordedLoad,
   ReplyKinds,
@@ -26,7 +27,7 @@ import {
   type MemoryChunk,
   type MemoryRun,
 } from './memory-state.js';
-import { tallyOf } from './memory-tally.js';
+import { answeredOf, tallyOf } from './memory-tally.js';
 
 /** Makes the methods of the port that change nothing. */
 export function memoryReads(memory: Memory) {
@@ -78,13 +79,12 @@ export function memoryReads(memory: Memory) {
       ),
     publications: (pipeline: string): PublishedFile[] =>
       [...(memory.published.get(pipeline) ?? [])].reverse().map(({ night: _, ...file }) => file),
-    nights: (pipeline: string, limit: number): Night[] =>
-      [...(memory.published.get(pipeline) ?? [])]
-        .reverse()
-        .flatMap(({ night, run, number, isSample }) =>
-          night === undefined || isSample ? [] : [{ ...night, run, publication: number }],
-        )
+    nights: (pipeline: string, limit: number, upTo = Number.POSITIVE_INFINITY): Night[] =>
+      nightsIn(memory.published.get(pipeline))
+        .filter(({ publication }) => publication <= upTo)
         .slice(0, limit),
+    nightOf: (run: string): Night | undefined =>
+      [...memory.published.values()].flatMap(nightsIn).find((night) => night.run === run),
     lastLoad: (run: string): RecordedLoad | undefined => memory.loads.get(run),
 
     chunk: (run: string, number: number): ChunkRow | undefined =>
@@ -177,6 +177,7 @@ export function memoryReads(memory: Memory) {
         .slice(0, limit),
 
     tally: (run: string) => tallyOf(memory.runs.get(run)),
+    answered: (run: string) => answeredOf(memory.runs.get(run)),
     spending: (pipeline: string, run: string | null, day: string) => spendingOf(memory, pipeline, run, day),
     spendingByDay: (pipeline: string, day: string) => spentByDay(memory, pipeline, day),
     knownColumns: (pipeline: string, service: string): readonly string[] | undefined =>
@@ -194,4 +195,15 @@ function bare(stretch: MemoryRun['stretches'][number] | undefined): Stretch | un
   if (stretch === undefined) return undefined;
   const { mergedAt: _, ...rest } = stretch;
   return rest;
+}
+
+/** Those of whole outputs, newest first. */
+function nightsIn(
+  files: readonly (PublishedFile & { readonly night?: NightFacts | undefined })[] = [],
+): Night[] {
+  return [...files]
+    .reverse()
+    .flatMap(({ night, run, number, isSample }) =>
+      night === undefined || isSample ? [] : [{ ...night, run, publication: number }],
+    );
 }

@@ -16,6 +16,7 @@ export function memoryRunChanges(memory: Memory) {
         round: 0,
         rehearsal: run.choice?.rehearsal === true,
         publication: null,
+        partial: null,
         withheld: null,
         confirmed: null,
         finishedAt: null,

@@ -1,5 +1,5 @@
 /** The model's sums over a run. */
-import type { Tally } from '../../../src/checkpoint/checkpoint.js';
+import type { Answered, ChunkRow, Tally } from '../../../src/checkpoint/checkpoint.js';
 import { addCounts, noRows } from '../../../src/results/row-counts.js';
 import { nothingTallied } from '../checkpoint/samples.js';
 import { attemptsOf, chunksInOrder, type MemoryRun } from './memory-state.js';
@@ -43,4 +43,18 @@ export function tallyOf(run: MemoryRun | undefined): Tally {
     if (state === 'ambiguous') tally.ambiguousRecords += 1;
   }
   return tally;
+}
+
+export function answeredOf(run: MemoryRun | undefined): Answered {
+  const here = [...(run?.chunks.values() ?? [])].filter(
+    ({ row: { state } }) => state === 'downloaded' || state === 'refused',
+  );
+  const sumOf = (of: typeof here, count: (row: ChunkRow) => number) =>
+    of.reduce((sum, { row }) => sum + count(row), 0);
+  const again = here.filter(({ row }) => row.round > 0);
+  const records = (row: ChunkRow) => row.records;
+  return {
+    records: sumOf(here, records) - sumOf(again, records),
+    failed: sumOf(here, ({ counts }) => counts!.failed) - sumOf(again, records),
+  };
 }

@@ -23,7 +23,7 @@ export function someSnapshot(now: number, { byState, ...changes }: Changes = {})
     byState: { ...nothingTallied, ...byState },
     recordsByState: nothingTallied,
     merged: { chunks: 0, records: 0 },
-    failed: { records: 0, reasons: [] },
+    failed: { records: 0, of: 0, reasons: [] },
     folios: { open: 0, oldest: [] },
     rate: null,
     etaMs: null,

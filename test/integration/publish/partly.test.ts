@@ -2,10 +2,18 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, DeadlineError, type Failpoint, InterruptedError } from '../../../pipelines/index.js';
+import {
+  collect,
+  DeadlineError,
+  type Failpoint,
+  InterruptedError,
+  recover,
+  reportRun,
+} from '../../../pipelines/index.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { predictedEnrichment } from '../../helpers/jobs/sample-source.js';
+import { loseCheckpoint } from '../../helpers/state/killed-state.js';
 
 /** Chunks 2 and 4 are never done; with at most four folios the last chunks wait for a permit. */
 const slow = {
@@ -34,9 +42,19 @@ describe('at the deadline', () => {
       ]);
       const uploads = job.service.count('upload');
 
+      // Whoever looks at the run later finds what the process at the deadline has told.
+      const { partial } = summary;
+      expect(partial).toMatchObject({ publication: 1, exitCode: 8, inPlace: true, heldBy: null });
+      expect(partial).toMatchObject({ path: job.outputPath, counts: summary.counts });
+      const later = await reportRun(job.config());
+      expect(later.summary).toMatchObject({ state: 'open', exitCode: null, partial });
+      await loseCheckpoint(job);
+      await recover(job.config());
+      expect((await reportRun(job.config())).summary).toMatchObject({ partial });
+
       job.service.behaviour = behaviour;
       const end = await job.enrich();
-      expect([summary.publication, end.publication]).toEqual([1, 2]);
+      expect([summary.publication, end.publication, end.partial]).toEqual([1, 2, null]);
       await expectSuccess(job, end, all);
       expect(await job.output()).toBe(await unbrokenOutput());
       expect(job.service.count('upload')).toBe(uploads);

@@ -1,14 +1,15 @@
 /** The history: one night for each run, whatever is killed; and what the commands print of it. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Config, openCheckpointReader } from '../../../pipelines/index.js';
+import { type Config, openCheckpointReader, recover } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
+import { flipBit, journalFile, loseCheckpoint } from '../../helpers/state/killed-state.js';
 
 const counted: Changes = {
   chunks: { maxRecords: 200 },
@@ -53,6 +54,24 @@ describe('a night', () => {
       expect(again).toMatchObject({ run, found: 'done', publication: 2 });
       const [second] = await nightsOf(job.config());
       expect(second).toEqual({ ...night, publication: 2 });
+    }));
+
+  it('is rebuilt from the journal, also from one that was written again from the checkpoint', () =>
+    withJob({ config: counted }, async (job) => {
+      await job.enrich();
+      await job.enrich({ output: { prefix: 'p_' } });
+      const nights = await nightsOf(job.config());
+      expect(nights.map(({ publication }) => publication)).toEqual([2, 1]);
+      const recovered = async () => {
+        await loseCheckpoint(job);
+        await recover(job.config());
+        return nightsOf(job.config());
+      };
+      expect(await recovered()).toEqual(nights);
+      const journal = await journalFile(job);
+      await flipBit(journal, (await stat(journal)).size - 10);
+      expect((await recover(job.config())).runs).toMatchObject([{ found: 'renewed' }]);
+      expect(await recovered()).toEqual(nights);
     }));
 
   it('unlike the nights before is told by the summary, by runs show and by the page', () =>

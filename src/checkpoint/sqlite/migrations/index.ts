@@ -11,6 +11,7 @@ import { outputUploads } from './0009-output-uploads.js';
 import { confirmedRuns } from './0010-confirmed-runs.js';
 import { samples } from './0011-samples.js';
 import { history } from './0012-history.js';
+import { partialPublications } from './0013-partial-publications.js';
 
 export const migrations: readonly string[] = [
   initialTables,
@@ -25,4 +26,5 @@ export const migrations: readonly string[] = [
   confirmedRuns,
   samples,
   history,
+  partialPublications,
 ];
