@@ -104,9 +104,7 @@ export {
   outcomeText,
 } from './report/adoptable.js';
 export {
-  enoughTolerance,
   exceededReasons,
-  isTolerated,
   judgedCounts,
   releaseReason,
   withheldExitCode,
@@ -127,6 +125,14 @@ export { type PartialFacts, type PartialOutput, partialFacts } from './report/ou
 export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export type { Unusual } from './report/unusual.js';
+export {
+  type NextTerms,
+  type NextWay,
+  prunedText,
+  retryWay,
+  type WhatNext,
+  whatNext,
+} from './report/what-next.js';
 export { createOutputLayout, outputColumns, outputHeader } from './results/output-layout.js';
 export { createRowReader, type RowObject } from './results/read-rows.js';
 export { checkRow, checkSchema, type RowSchema } from './results/standard-schema.js';

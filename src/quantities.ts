@@ -42,9 +42,28 @@ export function countOf(count: number, noun: string, plural = `${noun}s`): strin
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** A part of a whole with at most one decimal: `33.3%`. */
+/**
+ * A duration in two units, for people: `1 h 04 min`, `2 min 05 s`, `12 s`, `2.3 s` or `80 ms`. A negative one is `0 ms`.
+ */
+export function formatSpan(time: Milliseconds): string {
+  if (time < 999.5) return `${Math.round(Math.max(time, 0))} ms`;
+  if (time < 9_950) return `${Number((time / 1000).toFixed(1))} s`;
+  const seconds = Math.round(time / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${two((seconds % 3600) / 60)} min`;
+}
+
+/**
+ * A part of a whole with at most one decimal: `33.3%`. What is there is never shown as nothing (`<0.1%`), and what is
+ * missing never as all (`>99.9%`).
+ */
 export function formatShare(part: number, whole: number): string {
-  return whole === 0 ? '0%' : formatPercent(part / whole, 1);
+  if (whole === 0) return '0%';
+  const share = part / whole;
+  if (share > 0 && share < 0.0005) return '<0.1%';
+  return share < 1 && share >= 0.9995 ? '>99.9%' : formatPercent(share, 1);
 }
 
 /** A share from 0 to 1 as a config takes it: `5%`, with at most so many decimals. */

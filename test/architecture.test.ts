@@ -17,6 +17,7 @@ const base = [
   'failpoints',
   'output-format',
   'failure-reasons',
+  'hide-secrets',
 ];
 const middle = ['progress', 'reuse', 'results', 'api', 'checkpoint', 'csv', 'streams', 'files', 'config'];
 
@@ -26,7 +27,17 @@ const middle = ['progress', 'reuse', 'results', 'api', 'checkpoint', 'csv', 'str
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   // The errors themselves too: to say that a word is no command must not cost loading the library.
-  cli: ['pipelines', 'service', 'errors', 'disk-error', 'hints', 'make-folder', 'quantities', 'text'],
+  cli: [
+    'pipelines',
+    'service',
+    'errors',
+    'disk-error',
+    'hide-secrets',
+    'hints',
+    'make-folder',
+    'quantities',
+    'text',
+  ],
   pipelines: ['index'],
   index: [
     'notify',
@@ -119,6 +130,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   logger: [],
   failpoints: [],
   'failure-reasons': ['type types'],
+  'hide-secrets': [],
   'output-format': [],
   hints: ['errors'],
   'nearest-name': [],

@@ -115,7 +115,8 @@ it('docs/embedding.md lists every option of a run, with flags of the command', (
     holder: true,
     logger: true,
     onProgress: true,
-    measure: true,
+    completeText: true,
+      measure: true,
     isServiceSpare: true,
     at: true,
   };

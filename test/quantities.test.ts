@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../src/quantities.js';
+import { countOf, formatBytes, formatCount, formatDuration, formatShare, formatSpan } from '../src/quantities.js';
 
 describe('format', () => {
   it('groups numbers', () => {
@@ -13,6 +13,27 @@ describe('format', () => {
   });
   it('gives a share of nothing as 0%', () => {
     expect([formatShare(0, 0), formatShare(1, 3), formatShare(5, 5)]).toEqual(['0%', '33.3%', '100%']);
+  });
+  it('shows a small share not as nothing, and a large one not as all', () => {
+    const shown = [1, 5, 9_994, 9_995, 9_999].map((part) => formatShare(part, 10_000));
+    expect(shown).toEqual(['<0.1%', '0.1%', '99.9%', '>99.9%', '>99.9%']);
+  });
+  it('writes spans in two units', () => {
+    const spans = [-5, 0, 80, 999.6, 2340, 9_960, 59_400, 59_600, 125_000, 3_599_600, 3_840_000, 90_000_000];
+    expect(spans.map(formatSpan)).toEqual([
+      '0 ms',
+      '0 ms',
+      '80 ms',
+      '1 s',
+      '2.3 s',
+      '10 s',
+      '59 s',
+      '1 min 00 s',
+      '2 min 05 s',
+      '1 h 00 min',
+      '1 h 04 min',
+      '25 h 00 min',
+    ]);
   });
   it('counts one and many', () => {
     expect([countOf(1, 'chunk'), countOf(0, 'chunk'), countOf(1200, 'chunk')]).toEqual([

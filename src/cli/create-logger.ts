@@ -3,13 +3,14 @@
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Logger } from '../../pipelines/index.js';
+import { createRedact } from '../hide-secrets.js';
 import { countOf } from '../quantities.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { openLogFile } from './log-file.js';
 import { nextSteps } from './next-steps.js';
 import { stderr } from './output.js';
-import { createRedact, redactLine } from './redact.js';
+import { redactLine } from './redact.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
 export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;

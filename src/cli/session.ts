@@ -9,6 +9,7 @@ import {
   type RunSummary,
   type ServiceNeeds,
 } from '../../pipelines/index.js';
+import { secretsOf } from '../hide-secrets.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
@@ -17,7 +18,7 @@ import { standOf, standText } from './how-it-stands.js';
 import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-steps.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
-import { hideSecrets, secretsOf } from './redact.js';
+import { hideSecrets } from './redact.js';
 import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
@@ -127,6 +128,7 @@ export async function runSession<T extends object>(
         }
         progress.onProgress(event);
       },
+      completeText: nextSteps,
       ...(service && { endpoint: service }),
       ...(teller && { measure: teller.measure }),
       at: (point) => {

@@ -1,33 +1,25 @@
 /** The summary of a run as text. */
 import {
   type Drift,
-  enoughTolerance,
-  exceededReasons,
-  isTolerated,
-  judgedCounts,
+  type NextTerms,
+  type NextWay,
   type RunSummary,
+  retryWay,
+  whatNext,
 } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../quantities.js';
 import { escapeUnprintable } from '../text.js';
 import { loadText } from './load-text.js';
 import { field } from './summary-field.js';
 import { recordLines, timeLines } from './summary-figures.js';
-import { prunedText, warningLines } from './summary-warnings.js';
+import { warningLines } from './summary-warnings.js';
 
-export interface SummaryTerms {
-  /** `failures.tolerate` of the current config: a share from 0 to 1. */
-  readonly tolerate: number;
-  /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
-  readonly mayRetry: boolean;
-}
-
-export function summaryText(summary: RunSummary, terms: SummaryTerms): string {
+export function summaryText(summary: RunSummary, terms: NextTerms): string {
   const lines = [
     headline(summary),
     ...published(summary),
     ...warningLines(summary),
-    ...(summary.exitCode === 3 ? whyPartial(summary, terms) : []),
-    ...whyWithheld(summary, terms),
+    ...whyNotWell(summary, terms),
     ...afterSuccess(summary, terms),
   ];
   return `${lines.join('\n')}\n`;
@@ -130,60 +122,26 @@ function deltaLines({ delta, base }: RunSummary): string[] {
   return [`  delta     ${counts}${against}${delta.reason === null ? '' : unusual[delta.reason]}`];
 }
 
-/** Says why the exit code is 3 (too many FAILED records, UNPROCESSED records or both), and names the next command. */
-function whyPartial(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
-  const { run, prunedAt } = summary;
-  const counts = judgedCounts(summary);
-  const { read, failed, unprocessed, rejected } = counts;
-  const isTooMany = !isTolerated(failed, read - rejected, tolerate);
-  const reasons = exceededReasons(counts, tolerate);
-  // The config may have changed since the publication.
-  const why =
-    reasons.length === 0
-      ? 'more failed than failures.tolerate allowed when it was published'
-      : reasons.join('; ');
+/** Says why the exit code is 3 or 9, and names each command that ends this. */
+function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
+  const { why, ways } = whatNext(summary, terms);
+  if (why === null) return [];
   return [
-    `  Exit 3: ${why}`,
-    ...(failed > 0 && mayRetry && prunedAt === null && (isTooMany || unprocessed === 0)
-      ? [`  next: ${retryText(run)}`]
-      : []),
+    `  Exit ${summary.exitCode}: ${why}`,
+    ...ways.map((way, at) => `  ${at === 0 ? 'next' : 'or'}: ${wayText(way)}`),
   ];
 }
 
 /** What may be typed after a run that has just ended well, with failed records that are tolerated. */
 function afterSuccess(
   { run, state, exitCode, found, origins }: RunSummary,
-  { mayRetry }: SummaryTerms,
+  { mayRetry }: NextTerms,
 ): string[] {
   const { failed } = origins.sent;
   if (state !== 'done' || exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry) return [];
-  return [`  next: nothing; or ${retryText(run)}`];
+  return [`  next: nothing; or ${wayText(retryWay(run))}`];
 }
 
-function retryText(run: string): string {
-  return `foliopipe retry ${run} sends failed records once more (paid again)`;
-}
-
-/** Says why the output is withheld, and names each command that ends this. */
-function whyWithheld(summary: RunSummary, { tolerate, mayRetry }: SummaryTerms): string[] {
-  const { run, withheld, prunedAt } = summary;
-  if (withheld === null) return [];
-  const counts = judgedCounts(summary);
-  const { read, failed, unprocessed, rejected } = counts;
-  const now = exceededReasons(counts, tolerate);
-  // The config may have changed since the run was withheld.
-  const reasons = now.length > 0 ? now : exceededReasons(counts, withheld.tolerate);
-  const raised = `--set failures.tolerate=${enoughTolerance(failed, read - rejected)}`;
-  const publishing = [
-    ...(mayRetry ? [`foliopipe publish ${run} publishes it as it is (exit 3)`] : []),
-    ...(mayRetry && failed > 0 ? [retryText(run)] : []),
-    ...(unprocessed === 0
-      ? [`${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised} publishes it (exit 0)`]
-      : []),
-  ];
-  const ways = prunedAt === null ? publishing : [prunedText(prunedAt)];
-  return [
-    `  Exit 9: ${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
-    ...ways.map((way, at) => `  ${at === 0 ? 'next' : 'or'}: ${way}`),
-  ];
+function wayText({ command, effect }: NextWay): string {
+  return command === '' ? effect : `${command} ${effect}`;
 }

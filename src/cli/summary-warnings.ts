@@ -1,5 +1,11 @@
 /** What a run's summary warns of: what may be paid twice or in vain, what needs a person, what the output lacks. */
-import { abandonedText, adoptHint, lostFolioText, type RunSummary } from '../../pipelines/index.js';
+import {
+  abandonedText,
+  adoptHint,
+  lostFolioText,
+  prunedText,
+  type RunSummary,
+} from '../../pipelines/index.js';
 import { countOf, formatCount } from '../quantities.js';
 
 export function warningLines(summary: RunSummary): string[] {
@@ -75,10 +81,4 @@ function outputProblem({ run, output, prunedAt }: RunSummary): string[] {
   if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
   if (prunedAt !== null) return [`  The output is missing or was changed, and ${prunedText(prunedAt)}.`];
   return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
-}
-
-/** What is left to do with a run whose results were removed. */
-export function prunedText(prunedAt: number): string {
-  const day = new Date(prunedAt).toISOString().slice(0, 10);
-  return `its results were removed on ${day} (retention.results); foliopipe run --new sends its source again (paid again)`;
 }

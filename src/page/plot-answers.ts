@@ -1,7 +1,7 @@
 /** The figures of the answers: why records failed, which codes were given, and with what confidence. */
 import * as Plot from '@observablehq/plot';
 import type { ConfidenceCount, Night } from '../checkpoint/checkpoint.js';
-import { countOf, formatCount, formatPercent, formatShare } from '../quantities.js';
+import { countOf, formatCount, formatShare } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { median, shareOf } from '../report/unusual.js';
 import type { Figure } from './draw.js';
@@ -63,18 +63,17 @@ function labelledBars(rows: readonly LabelledBar[], color: string): (width: numb
 /** @returns undefined if nothing has failed. */
 export function failuresFigure({ reasons, summary }: RunReport): Figure | undefined {
   if (reasons.length === 0) return undefined;
-  const { failed, unprocessed, read, rejected } = summary.counts;
   const all = reasons.reduce((sum, { records }) => sum + records, 0);
   const rows = reasons.map(({ code, reason, records }) => ({
     label: reason === null ? `other reasons (${code})` : reason === '' ? `no reason given (${code})` : reason,
     code,
     value: records,
-    note: `${formatCount(records)} · ${records / all < 0.001 ? '<0.1%' : formatShare(records, all)}`,
+    note: `${formatCount(records)} · ${formatShare(records, all)}`,
   }));
   return {
     id: 'failures',
     title: 'Records without a prediction, by reason',
-    text: `${countOf(failed, 'record')} failed (${formatShare(failed, read - rejected)})${unprocessed === 0 ? '' : `, and ${formatCount(unprocessed)} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`}.`,
+    text: `${failedText(summary)} The bars show how many for each reason, and their share of these records.`,
     draw: labelledBars(rows.slice(0, MAX_ROWS), 'var(--bad)'),
     table: tableOf(
       ['reason', 'code', 'records', 'share'],
@@ -82,6 +81,18 @@ export function failuresFigure({ reasons, summary }: RunReport): Figure | undefi
       [2, 3],
     ),
   };
+}
+
+/** Of an unfinished run, the rows that are written count. */
+function failedText({ counts, state }: RunReport['summary']): string {
+  const { successful, failed, unprocessed, read, rejected } = counts;
+  const isOpen = state === 'open' || state === 'superseded';
+  const all = isOpen ? successful + failed + unprocessed : read - rejected;
+  const others =
+    unprocessed === 0
+      ? ''
+      : `, and ${formatCount(unprocessed)} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`;
+  return `${countOf(failed, 'record')} of ${formatCount(all)} failed (${formatShare(failed, all)})${others}.`;
 }
 
 /** @returns undefined if no codes were counted. */
@@ -140,7 +151,7 @@ function codeNote(share: number, usual: number | undefined, confidence: number |
   const parts = [
     percent(share),
     ...(usual === undefined ? [] : [`usually ${percent(usual)}`]),
-    ...(confidence === null ? [] : [`conf. ${decimals(confidence, 2)}`]),
+    ...(confidence === null ? [] : [`conf. ${decimals(confidence)}`]),
   ];
   return parts.join(' · ');
 }
@@ -230,5 +241,5 @@ function usualBins(
 }
 
 function percent(share: number): string {
-  return formatPercent(share, 1);
+  return formatShare(share, 1);
 }

@@ -1,13 +1,13 @@
 /** The figures beside the nights before, and what was spent on each day. */
 import * as Plot from '@observablehq/plot';
 import type { Night } from '../checkpoint/checkpoint.js';
-import { countOf, formatCount, formatPercent } from '../quantities.js';
+import { countOf, formatCount, formatPercent, formatShare, formatSpan } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { duration, failureRate, median } from '../report/unusual.js';
+import { shiftFor, shortNumbers, timeAxis } from './axes.js';
 import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
-import { shortNumbers, timeAxis } from './plot-timeline.js';
-import { decimals, moneyText, shiftFor, spanText, timeText } from './words.js';
+import { decimals, moneyText, timeText } from './words.js';
 
 interface Measure {
   readonly id: string;
@@ -18,15 +18,16 @@ interface Measure {
 
 const MINUTE = 60_000;
 
+const percent = (share: number) => formatShare(share, 1);
 const wholeCount = (value: number) => formatCount(Math.round(value));
 
 const measures: readonly Measure[] = [
-  { id: 'rate', title: 'Failed', valueIn: failureRate, text: (value) => formatPercent(value, 2) },
+  { id: 'rate', title: 'Failed', valueIn: failureRate, text: percent },
   {
     id: 'top-share',
     title: 'Commonest code',
     valueIn: ({ predictions }) => predictions?.codes[0] && predictions.codes[0].records / predictions.coded,
-    text: (value) => formatPercent(value, 1),
+    text: percent,
   },
   {
     id: 'mean-confidence',
@@ -38,7 +39,7 @@ const measures: readonly Measure[] = [
     id: 'minutes',
     title: 'Duration',
     valueIn: (night) => duration(night) / MINUTE,
-    text: (value) => spanText(value * MINUTE),
+    text: (value) => formatSpan(value * MINUTE),
   },
   { id: 'records', title: 'Records', valueIn: ({ counts }) => counts.read, text: wholeCount },
   { id: 'paid', title: 'Records paid for', valueIn: ({ paid }) => paid, text: wholeCount },
@@ -49,7 +50,8 @@ export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
   if (night === null || before.length === 0) return [];
   const nights = [...before].reverse();
   const place = shiftFor(timeZone);
-  const span = night.began - nights[0]!.began;
+  const hasBlank = [...nights, night].some(({ origins }) => origins.skipped.records > 0);
+  const span = { from: nights[0]!.began, to: night.began };
   return measures.flatMap(({ id, title, valueIn, text }) => {
     const now = valueIn(night);
     const dots = [...nights, night].flatMap((one) => {
@@ -66,14 +68,14 @@ export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
     return [
       {
         id: `night-${id}`,
-        title,
+        title: id === 'rate' && hasBlank ? `${title}, without blank records` : title,
         text: `${text(now)}, usually ${text(usual)}`,
         draw: (width) => ({
           height: 110,
           marginLeft: 46,
           marginRight: 14,
-          x: timeAxis(width, span),
-          y: { label: null, grid: true, ...axisOf(id), domain: [0, most === 0 ? 1 : most * 1.08], ticks: 3 },
+          x: timeAxis(width, span, timeZone),
+          y: { label: null, grid: true, ...axisOf(id, most), domain: [0, most === 0 ? 1 : most * 1.08] },
           marks: [
             Plot.ruleY([usual], { stroke: 'var(--muted)', strokeDasharray: '4 3' }),
             Plot.lineY(dots, { x: 'x', y: 'value', stroke: 'var(--bar)', strokeWidth: 1.5 }),
@@ -90,20 +92,30 @@ export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
   });
 }
 
-function axisOf(id: string): Plot.ScaleOptions {
+/** @param most the largest value. */
+function axisOf(id: string, most: number): Plot.ScaleOptions {
   if (id === 'rate' || id === 'top-share') {
-    return { tickFormat: (value: number) => formatPercent(value, 2) };
+    return { ticks: 3, tickFormat: (value: number) => formatPercent(value, 2) };
   }
-  return id === 'minutes' ? { tickFormat: (value: number) => spanTick(value) } : shortNumbers;
+  if (id !== 'minutes') return { ...shortNumbers, ticks: 3 };
+  const step = SPAN_STEPS.find((minutes) => most / minutes <= 3) ?? 24 * 60;
+  return {
+    ticks: Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step),
+    tickFormat: spanTick,
+  };
 }
+
+/** Minutes between two labels of a duration. */
+const SPAN_STEPS = [
+  ...[0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30].map((seconds) => seconds / 60),
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 60),
+];
 
 function spanTick(minutes: number): string {
   if (minutes === 0) return '0';
-  return minutes < 1
-    ? `${decimals(minutes * 60, 2)}s`
-    : minutes < 60
-      ? `${decimals(minutes, 2)}m`
-      : `${decimals(minutes / 60, 2)}h`;
+  if (minutes < 1) return `${decimals(minutes * 60, 2)} s`;
+  return minutes < 60 ? `${decimals(minutes, 2)} min` : `${decimals(minutes / 60, 2)} h`;
 }
 
 /** All nights in one table: tonight first. */
@@ -115,10 +127,10 @@ export function nightsTable({ night, before, timeZone }: RunReport) {
       timeText(one.began, timeZone).slice(0, 16),
       one.run,
       formatCount(one.counts.read),
-      formatPercent(failureRate(one), 2),
+      percent(failureRate(one)),
       topText(one),
       one.predictions?.confidences ? decimals(one.predictions.confidences.mean) : '–',
-      spanText(duration(one)),
+      formatSpan(duration(one)),
       formatCount(one.paid),
       moneyText(one.amount, one.currency) ?? '–',
     ]),
@@ -128,7 +140,7 @@ export function nightsTable({ night, before, timeZone }: RunReport) {
 
 function topText({ predictions }: Night): string {
   const top = predictions?.codes[0];
-  return top === undefined ? '–' : `${top.code} (${formatPercent(top.records / predictions!.coded, 1)})`;
+  return top === undefined ? '–' : `${top.code} (${formatShare(top.records, predictions!.coded)})`;
 }
 
 /** @returns undefined if nothing was paid for lately. */
@@ -156,7 +168,7 @@ export function spendFigure({ spend, summary, at, timeZone }: RunReport): Figure
     draw: (width) => ({
       height: 190,
       marginLeft: 56,
-      x: { ...timeAxis(width, 31 * 86_400_000), domain },
+      x: { ...timeAxis(width, { from: at - 31 * 86_400_000, to: at }, timeZone), domain },
       y: { label: inMoney ? currency : 'records', grid: true, ...shortNumbers },
       marks: [
         Plot.rectY(bars, {

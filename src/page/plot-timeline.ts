@@ -1,14 +1,17 @@
 /** The figures of the night itself: what the chunks did when, and how many records passed. */
 import * as Plot from '@observablehq/plot';
-import { countOf, formatCount } from '../quantities.js';
+import { formatCount, formatSpan } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { intervalsOf, phases } from '../report/timeline.js';
+import { type Span, shiftFor, shortNumbers, timeAxis } from './axes.js';
 import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
-import { decimals, shiftFor, spanText, timeText } from './words.js';
+import { decimals, timeText } from './words.js';
 
 /** Up to so many chunks have a bar each. */
 const MAX_BARS = 40;
+
+const MINUTE = 60_000;
 
 const colorOf = (phase: string) => `var(--${phase})`;
 const legend = phases.map((name) => ({ name, color: colorOf(name) }));
@@ -27,7 +30,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
       phase,
       x1: place(from),
       x2: place(to),
-      title: `chunk ${chunk.number}: ${phase} for ${spanText(to - from)}`,
+      title: `chunk ${chunk.number}: ${phase} for ${formatSpan(to - from)}`,
     })),
   );
   const areas = phases.flatMap((phase) =>
@@ -37,11 +40,13 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
       chunks: chunkCount,
     })),
   );
-  const most = Math.max(...timeline.chunks.processing.map((n, at) => n + timeline.chunks.uploading[at]!));
+  const busy = timeline.chunks.processing.map((n, at) => n + timeline.chunks.uploading[at]!);
+  // They are means over a bin, which are not exact.
+  const most = Math.ceil(Math.max(...busy) - 0.001);
   return {
     id: 'timeline',
     title: 'Timeline',
-    text: `${countOf(counted, 'chunk')} from ${timeText(bins.from, timeZone)} to ${timeText(bins.to, timeZone)} (${spanText(bins.to - bins.from)}, ${timeZone}): ${hasBars ? 'a bar each' : 'how many were in each phase'}. At most ${formatCount(Math.ceil(most))} were being uploaded and processed at the same time.`,
+    text: `${spanOf(bins, timeZone)}: ${hasBars ? (counted === 1 ? 'the only chunk' : `a bar for each of ${formatCount(counted)} chunks`) : `how many of ${formatCount(counted)} chunks were in each phase`}.${most > 1 ? ` At most ${formatCount(most)} were being uploaded and processed at the same time.` : ''}`,
     legend,
     draw: (drawn) =>
       hasBars
@@ -49,7 +54,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
             height: 50 + Math.max(bars.length === 0 ? 1 : counted, 3) * 14,
             marginLeft: 44,
             marginTop: 8,
-            x: timeAxis(drawn, bins.to - bins.from),
+            x: timeAxis(drawn, bins, timeZone),
             y: { label: 'chunk', type: 'band', padding: 0.2, ...thinned(chunks.map(({ number }) => number)) },
             color,
             marks: [Plot.barX(bars, { x1: 'x1', x2: 'x2', y: 'chunk', fill: 'phase', title: 'title' })],
@@ -57,7 +62,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
         : {
             height: 240,
             marginLeft: 50,
-            x: timeAxis(drawn, bins.to - bins.from),
+            x: timeAxis(drawn, bins, timeZone),
             y: { label: 'chunks', grid: true },
             color,
             marks: [
@@ -74,7 +79,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
     table: tableOf(
       ['from', ...phases],
       coarse(timeline.chunks, bins.count).map(({ at, values }) => [
-        timeText(bins.from + at * width, timeZone),
+        momentText(bins.from + at * width, bins, timeZone),
         ...values.map((value) => decimals(value, 2)),
       ]),
       [1, 2, 3, 4, 5],
@@ -82,89 +87,108 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
   };
 }
 
-/** @returns undefined if no times are known. */
+/**
+ * How many records had passed by when, or, of many chunks, how many passed a second or a minute.
+ * @returns undefined if no times are known, or nothing was uploaded.
+ */
 export function throughputFigure({ timeline, timeZone }: RunReport): Figure | undefined {
-  if (timeline === null) return undefined;
-  const { bins, records } = timeline;
-  const span = bins.to - bins.from;
-  const unit = span < 10 * 60_000 ? 'second' : 'minute';
-  const perUnit = unit === 'second' ? 1000 : 60_000;
-  const kinds = [
-    { name: 'uploaded', color: 'var(--uploading)' },
-    { name: 'answered', color: 'var(--processing)' },
-    { name: 'written', color: 'var(--merging)' },
-  ] as const;
-  const step = 3;
+  if (timeline === null || sumOf(timeline.records.uploaded) === 0) return undefined;
+  const { bins, records, counted } = timeline;
+  const isSummed = counted <= MAX_BARS;
+  const length = bins.to - bins.from;
+  const unit = length < 10 * MINUTE ? 'second' : 'minute';
+  const perUnit = unit === 'second' ? 1000 : MINUTE;
+  const step = isSummed ? 1 : 3;
   const groups = Math.ceil(bins.count / step);
-  const width = (span / bins.count) * step;
+  const width = (length / bins.count) * step;
   const place = shiftFor(timeZone);
-  const rates = kinds.flatMap(({ name }) => {
-    const sums = Array.from({ length: groups }, (_, group) =>
-      records[name].slice(group * step, (group + 1) * step).reduce((sum, one) => sum + one, 0),
-    );
-    return [...sums, sums.at(-1)!].map((sum, group) => ({
+  const passed = kinds.map(({ name }) => {
+    const sums = grouped(records[name], step);
+    // The sum is reached at the end of its bin; a rate lasts from the beginning to the end.
+    const values = isSummed ? [0, ...running(sums)] : [...sums, sums.at(-1)!];
+    return values.map((sum, at) => ({
       name,
-      x: place(bins.from + group * width),
-      rate: (sum * perUnit) / width,
+      x: place(bins.from + at * width),
+      value: isSummed ? sum : (sum * perUnit) / width,
     }));
   });
-  const total = (name: (typeof kinds)[number]['name']) => records[name].reduce((sum, one) => sum + one, 0);
-  const mean = (name: (typeof kinds)[number]['name']) =>
-    formatCount(Math.round((total(name) * perUnit) / span));
+  const mean = (name: Kind) => formatCount(Math.round((sumOf(records[name]) * perUnit) / length));
+  const what = isSummed ? 'Records so far' : `Records a ${unit}`;
   return {
     id: 'throughput',
     title: 'Throughput',
-    text: `Records a ${unit}, by when they were uploaded, answered by the service and written. On average ${mean('uploaded')} were uploaded, ${mean('answered')} answered and ${mean('written')} written.`,
+    text: `${what}, by when they were uploaded, answered by the service and written. On average, ${mean('uploaded')} a ${unit} were uploaded, ${mean('answered')} answered and ${mean('written')} written.`,
     legend: kinds,
     draw: (drawn) => ({
       height: 220,
       marginLeft: 62,
-      x: timeAxis(drawn, bins.to - bins.from),
-      y: { label: `records a ${unit}`, grid: true, zero: true, ...shortNumbers },
+      x: timeAxis(drawn, bins, timeZone),
+      y: { label: isSummed ? 'records' : `records a ${unit}`, grid: true, zero: true, ...shortNumbers },
       color: { domain: kinds.map(({ name }) => name), range: kinds.map(({ color: one }) => one) },
       marks: [
         Plot.ruleY([0]),
-        Plot.lineY(rates, { x: 'x', y: 'rate', stroke: 'name', curve: 'step-after', strokeWidth: 1.8 }),
+        Plot.lineY(passed.flat(), {
+          x: 'x',
+          y: 'value',
+          stroke: 'name',
+          curve: 'step-after',
+          strokeWidth: 1.8,
+        }),
       ],
     }),
     table: tableOf(
-      ['from', ...kinds.map(({ name }) => name)],
-      Array.from({ length: groups }, (_, group) => [
-        timeText(bins.from + group * width, timeZone),
-        ...kinds.map(({ name }) =>
-          formatCount(
-            records[name].slice(group * step, (group + 1) * step).reduce((sum, one) => sum + one, 0),
-          ),
-        ),
-      ]),
+      [isSummed ? 'until' : 'from', ...kinds.map(({ name }) => name)],
+      passed[0]!.flatMap((_, at) => {
+        // The last rate stands twice, for the line's end.
+        if (isSummed ? at % 10 !== 0 : at === groups) return [];
+        const values = passed.map((line) => line[at]!.value);
+        return [
+          [
+            momentText(bins.from + at * width, bins, timeZone),
+            ...values.map((value) => formatCount(Math.round(value))),
+          ],
+        ];
+      }),
       [1, 2, 3],
     ),
   };
 }
 
-/** `12k` in place of `12,000`. */
-export const shortNumbers: Plot.ScaleOptions = {
-  tickFormat: (value: number) => new Intl.NumberFormat('en-US', { notation: 'compact' }).format(value),
-  ticks: 5,
-};
+const kinds = [
+  { name: 'uploaded', color: 'var(--uploading)' },
+  { name: 'answered', color: 'var(--processing)' },
+  { name: 'written', color: 'var(--merging)' },
+] as const;
 
-/** An axis of moments, with as many labels as there is room for. @param span in milliseconds. */
-export function timeAxis(width: number, span: number): Plot.ScaleOptions {
-  const ticks = width < 300 ? 3 : width < 500 ? 4 : 8;
-  const axis = { type: 'utc', label: null, ticks } as const;
-  if (span > 3 * DAY) return axis;
-  const isShort = span < 10 * 60_000;
-  return {
-    ...axis,
-    tickFormat: (at: Date, index: number) => {
-      const [day, time] = at.toISOString().split('T') as [string, string];
-      const shown = time.slice(0, isShort ? 8 : 5);
-      return index === 0 || time.startsWith('00:00:00') ? `${shown}\n${day.slice(5)}` : shown;
-    },
-  };
+type Kind = (typeof kinds)[number]['name'];
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, one) => sum + one, 0);
 }
 
-const DAY = 86_400_000;
+/** The sums of so many values each. */
+function grouped(values: readonly number[], step: number): number[] {
+  return Array.from({ length: Math.ceil(values.length / step) }, (_, group) =>
+    sumOf(values.slice(group * step, (group + 1) * step)),
+  );
+}
+
+/** The sum of each value and those before it. */
+function running(values: readonly number[]): number[] {
+  let sum = 0;
+  return values.map((value) => (sum += value));
+}
+
+/** Such as `From 2026-11-21 03:10:02 to 2026-11-21 03:10:04 (2.3 s, UTC)`. */
+function spanOf({ from, to }: Span, timeZone: string): string {
+  return `From ${timeText(from, timeZone)} to ${timeText(to, timeZone)} (${formatSpan(to - from)}, ${timeZone})`;
+}
+
+/** A moment within a span: of a short one with its tenths of a second. */
+function momentText(at: number, { from, to }: Span, timeZone: string): string {
+  const text = timeText(Math.floor(at), timeZone);
+  return to - from < MINUTE ? `${text}.${Math.floor((at % 1000) / 100)}` : text;
+}
 
 /** Labels of some chunks, if there are many. */
 function thinned(numbers: readonly number[]): Plot.ScaleOptions {

@@ -4,17 +4,17 @@
  */
 import { createHash } from 'node:crypto';
 import type { ChunkTimes } from '../checkpoint/checkpoint.js';
-import { countOf, formatBytes, formatCount, formatShare } from '../quantities.js';
+import { countOf, formatBytes, formatCount, formatShare, formatSpan } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { intervalsOf, phases } from '../report/timeline.js';
 import { findUnusual, MIN_NIGHTS, MIN_RECORDS } from '../report/unusual.js';
 import { figureOf, smallFigures } from './draw.js';
-import { type Html, html, tableOf } from './html.js';
+import { type Cell, type Html, html, tableOf } from './html.js';
 import { codesFigure, confidenceFigure, failuresFigure } from './plot-answers.js';
 import { nightFigures, nightsTable, spendFigure } from './plot-nights.js';
 import { throughputFigure, timelineFigure } from './plot-timeline.js';
-import { script, style } from './style.js';
-import { moneyText, spanText, timeText } from './words.js';
+import { PRINTED, script, style } from './style.js';
+import { moneyText, timeText } from './words.js';
 
 export function renderReport(report: RunReport): string {
   const { summary, at, timeZone } = report;
@@ -67,25 +67,46 @@ function statusOf({ summary, stopped }: RunReport): Html {
   return html`<p class="status ${what[1]}">${rehearsal && 'rehearsal: '}${sample !== null && `sample of ${countOf(sample, 'record')}: `}${what[0]}${publication !== null && state === 'done' && html` as publication ${publication}`}${exitCode !== null && html`, exit ${exitCode}`}</p>`;
 }
 
-function notesOf({ summary, stopped, night, before, isCompared }: RunReport): Html {
+/** What a person needs first: why it is not well, and what to type. */
+function notesOf(report: RunReport): Html {
+  const { summary, night, before, isCompared } = report;
   const unusual = night === null ? [] : findUnusual(night, before);
   return html`
-${stopped && html`<div class="box"><p><strong>${stopped.code}</strong>: ${stopped.message}</p>${stopped.hint && html`<p>${stopped.hint}</p>`}</div>`}
+${stoppedBox(report)}${nextBox(report)}
 ${summary.rehearsal && html`<div class="box">This is a rehearsal: a local service answered, and the predictions are not real.</div>`}
 ${unusual.length > 0 && html`<div class="box" id="unusual"><strong>Unlike the nights before</strong><ul>${unusual.map(({ text }) => html`<li>${text}</li>`)}</ul></div>`}
 ${night !== null && unusual.length === 0 && html`<p id="unusual" class="muted">${isCompared ? `Nothing is unlike the ${countOf(before.length, 'night')} before.` : `Not compared with other nights: that takes ${MIN_NIGHTS} nights before, with ${formatCount(MIN_RECORDS)} records each.`}</p>`}`;
 }
 
-function numbersOf({ summary }: RunReport): Html {
-  const { counts, origins, saved, uploads, chunks, paid, retried, inVain } = summary;
+function stoppedBox({ stopped }: RunReport): Html | null {
+  if (stopped === null) return null;
+  const { code, message, hint } = stopped;
+  return html`<div class="box stop"><p><strong>${code}</strong>: ${message}</p>${hint && html`<p><strong>Next:</strong> ${hint}</p>`}</div>`;
+}
+
+function nextBox({ stopped, next, summary }: RunReport): Html | null {
+  const { why, ways } = next;
+  // An error says itself what to do.
+  if ((why === null && ways.length === 0) || stopped !== null) return null;
+  return html`<div class="box" id="next">${why && html`<p><strong>Exit ${summary.exitCode}</strong>: ${why}</p>`}
+${ways.map(({ command, effect }, at) => html`<p><strong>${at === 0 ? 'Next' : 'Or'}:</strong> ${command !== '' && html`<code>${command}</code> `}${effect}</p>`)}</div>`;
+}
+
+function numbersOf({ summary, timeline }: RunReport): Html {
+  const { counts, origins, saved, uploads, chunks, paid, retried, inVain, state } = summary;
   const { read, successful, failed, unprocessed, rejected } = counts;
-  const rows = read - rejected;
+  const isOpen = state === 'open' || state === 'superseded';
+  // The rows of an unfinished run are not written yet.
+  const rows = isOpen ? successful + failed + unprocessed : read - rejected;
+  const answered = timeline?.records.answered.reduce((sum, one) => sum + one, 0) ?? 0;
   const number = (name: string, value: number, small?: string | null) =>
     html`<div><dt>${name}</dt><dd data-number="${name}">${formatCount(value)}${small && html` <small>${small}</small>`}</dd></div>`;
   return html`<dl class="numbers">
-${number('read', read)}${number('successful', successful, formatShare(successful, rows))}
-${number('failed', failed, formatShare(failed, rows))}${unprocessed > 0 && number('unprocessed', unprocessed)}
-${rejected > 0 && number('rejected', rejected)}${number('sent', origins.sent.records)}
+${number('read', read)}
+${isOpen && [number('to send', origins.sent.records), number('answered', answered)]}
+${rows > 0 && [number('successful', successful, formatShare(successful, rows)), number('failed', failed, formatShare(failed, rows))]}
+${unprocessed > 0 && number('unprocessed', unprocessed)}
+${rejected > 0 && number('rejected', rejected)}${!isOpen && number('sent', origins.sent.records)}
 ${origins.reused.records > 0 && number('reused', origins.reused.records)}
 ${origins.duplicates.records > 0 && number('duplicates', origins.duplicates.records)}
 ${origins.skipped.records > 0 && number('blank', origins.skipped.records)}
@@ -98,21 +119,31 @@ ${chunks.all !== null && number('chunks', chunks.all)}
 </dl>`;
 }
 
-function factsOf({ summary, source, night, timeZone, at }: RunReport): Html {
-  const { createdAt, finishedAt, output, columns, manifest, drift } = summary;
-  const end = night?.ended ?? finishedAt;
+function factsOf(report: RunReport): Html {
+  const { summary, source, timeZone } = report;
+  const { createdAt, output, columns, manifest, drift, delta, base, load } = summary;
   const fact = (name: string, value: string | Html) => html`<dt>${name}</dt><dd>${value}</dd>`;
   return html`<dl class="facts">
 ${fact('began', `${timeText(createdAt, timeZone)} (${timeZone})`)}
-${end === null ? fact('so far', spanText(at - createdAt)) : fact('ended', `${timeText(end, timeZone)}, after ${spanText(end - createdAt)}`)}
+${endOf(report).map(([name, text]) => fact(name, text))}
 ${fact('service', summary.service)}
 ${source.slice(0, 5).map(({ name, bytes, records }) => fact('source', `${name} (${countOf(records, 'record')}, ${formatBytes(bytes)})`))}
-${source.length > 5 && fact('', `and ${countOf(source.length - 5, 'more file', 'more files')}`)}
+${source.length > 5 && fact('', `and ${countOf(source.length - 5, 'more file')}`)}
 ${output && fact('output', `${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)})`)}
 ${manifest && fact('manifest', manifest)}
 ${columns.length > 0 && fact('columns', columns.join(', '))}
+${delta && fact('delta', `${formatCount(delta.added)} added, ${formatCount(delta.changed)} changed, ${formatCount(delta.removed)} removed${base == null ? ': no publication before to compare with' : ` since publication ${base.publication}`}`)}
+${load && fact('load', `${load.table} of ${load.into}: ${load.state}${load.why === null ? '' : `, ${load.why}`}`)}
 ${drift && fact('drift', `${formatCount(drift.changed)} of ${countOf(drift.compared, 'answer')} that ${drift.compared === 1 ? 'was' : 'were'} bought again ${drift.changed === 1 ? 'has' : 'have'} changed`)}
 </dl>`;
+}
+
+function endOf({ summary, night, stopped, timeZone, at }: RunReport): [name: string, text: string][] {
+  const { createdAt, finishedAt } = summary;
+  const after = (time: number) => `${timeText(time, timeZone)}, after ${formatSpan(time - createdAt)}`;
+  const end = night?.ended ?? finishedAt;
+  if (end !== null) return [['ended', after(end)]];
+  return [[stopped === null ? 'seen at' : 'stopped', after(at)]];
 }
 
 function noTimes({ summary }: RunReport): string {
@@ -138,8 +169,11 @@ function chunksOf({ chunks, timeline, timeZone }: RunReport): Html | null {
   if (chunks.length === 0) return null;
   const end = timeline?.bins.to ?? 0;
   const all = timeline?.counted ?? chunks.length;
-  const some = all > chunks.length;
-  return html`<section id="chunks"><h2>Chunks</h2><p class="muted">${some ? `${formatCount(chunks.length)} of ${formatCount(all)} chunks: those without an answer, and those that took the longest.` : `All ${countOf(all, 'chunk')}.`} Press a heading to sort.</p>
+  const which =
+    all > chunks.length
+      ? `${formatCount(chunks.length)} of ${formatCount(all)} chunks: those without an answer, and those that took the longest. `
+      : '';
+  return html`<section id="chunks"><h2>Chunks</h2><p class="muted">${which}<span class="screen">Press a heading to sort.</span>${chunks.length > PRINTED && html`<span class="print">The first ${PRINTED} of them are printed.</span>`}</p>
 <div class="scroll" tabindex="0">${tableOf(
     ['chunk', 'records', 'state', 'failed', 'attempts', ...phases, 'uploaded', 'folio'],
     chunks.map((chunk) => chunkRow(chunk, end, timeZone)),
@@ -157,8 +191,12 @@ function chunkRow(chunk: ChunkTimes, end: number, timeZone: string) {
     `${state}${cause === null ? '' : ` (${cause})`}${round > 0 ? `, round ${round}` : ''}`,
     number(chunk.counts?.failed ?? null),
     number(chunk.attempt),
-    ...phases.map((phase) => ({ text: spanText(spans.get(phase) ?? null), value: spans.get(phase) ?? null })),
+    ...phases.map((phase) => timeCell(spans.get(phase) ?? null)),
     chunk.uploadAt === null ? '–' : timeText(chunk.uploadAt, timeZone),
     chunk.folio ?? '–',
   ];
+}
+
+function timeCell(time: number | null): Cell {
+  return { text: time === null ? '–' : formatSpan(time), value: time };
 }

@@ -1,5 +1,8 @@
 /** The page's style and its only script. */
 
+/** So many chunks are printed. */
+export const PRINTED = 40;
+
 export const style = `
 :root{color-scheme:light dark;--text:#1d2329;--muted:#5c6670;--line:#d5dae0;--back:#fff;--panel:#f4f6f8;
 --bar:#3467ad;--bad:#b5382c;--good:#1d7a46;--warn:#8a5a00;--warn-back:#fff4db;
@@ -16,8 +19,9 @@ section,figure{margin:2.25rem 0 0}
 .status{display:inline-block;margin:.5rem 0;padding:.1rem .6rem;border-radius:1rem;border:1.5px solid;font-weight:600}
 .good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}
 .box{margin:1rem 0 0;padding:.6rem .9rem;border-left:4px solid var(--warn);background:var(--warn-back)}
+.box.stop{border-color:var(--bad)}.box code{user-select:all;background:var(--back);padding:.05rem .3rem;border-radius:.2rem}
 .box ul{margin:.25rem 0;padding-left:1.2rem}
-dl.numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0 0}
+dl.numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.2rem,1fr));gap:.6rem;margin:1rem 0 0}
 dl.numbers div{background:var(--panel);padding:.5rem .7rem;border-radius:.4rem}
 dt{color:var(--muted);font-size:.87rem}dd{margin:0}
 dl.numbers dd{font-size:1.2rem;font-variant-numeric:tabular-nums}dl.numbers dd small{white-space:nowrap;font-size:.85rem;color:var(--muted)}
@@ -36,11 +40,13 @@ th,td{padding:.25rem .55rem;text-align:left;border-bottom:1px solid var(--line);
 td:first-child{overflow-wrap:anywhere}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 #chunks td{white-space:nowrap}
+#chunks .scroll{width:min(68rem,100vw - 2rem);margin-left:calc(50% - min(34rem,50vw - 1rem))}
 th{position:sticky;top:0;background:var(--panel);white-space:nowrap}
 th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--bar)}
 th[aria-sort=ascending] button::after{content:" \\25B2"}th[aria-sort=descending] button::after{content:" \\25BC"}
+footer{margin-top:2rem}.print{display:none}
 @media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11pt}figure,.box,.small>div{break-inside:avoid}h2{break-after:avoid}
-.scroll{max-height:none;overflow:visible}th{position:static}details:not([open]){display:none}#chunks tbody tr:nth-child(n+41){display:none}rect,path{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+.scroll{max-height:none;overflow:visible}th{position:static;white-space:normal}.screen{display:none}.print{display:inline}#chunks .scroll{width:auto;margin-left:0;border:0}#chunks table{font-size:7pt}#chunks th,#chunks td{padding:.15rem .25rem}#chunks td:last-child{white-space:normal}details:not([open]){display:none}#chunks tbody tr:nth-child(n+${PRINTED + 1}){display:none}rect,path{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 @media print and (prefers-color-scheme:dark){:root{--text:#1d2329;--muted:#5c6670;--line:#d5dae0;--back:#fff;--panel:#f4f6f8;
 --bar:#3467ad;--bad:#b5382c;--good:#1d7a46;--warn:#8a5a00;--warn-back:#fff4db;
 --waiting:#a3abb3;--uploading:#3467ad;--processing:#d98a1f;--downloading:#2a9d8f;--merging:#8e5aa8}}

@@ -1,4 +1,4 @@
-/** Texts of the page: times, durations, shares and numbers. */
+/** Texts of the page: times and numbers. */
 import { escapeUnprintable } from '../text.js';
 
 /** Cuts a text to so many characters, and escapes what cannot be shown. For drawings, where nothing else escapes it. */
@@ -12,27 +12,6 @@ export function timeText(at: number | null, timeZone: string): string {
   if (at === null) return '–';
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   return format.format(at);
-}
-
-/** Such as `1 h 04 min`, `2 min 05 s` or `0.8 s`. */
-export function spanText(ms: number | null): string {
-  if (ms === null) return '–';
-  const seconds = ms / 1000;
-  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const two = (value: number) => String(value).padStart(2, '0');
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
-  return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
-}
-
-/** A moment as the drawing library takes it: shifted, because its time axis is in UTC. */
-export function shiftFor(timeZone: string): (at: number) => Date {
-  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
-  return (at) => {
-    const there = Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
-    return new Date(there + (at % 1000));
-  };
 }
 
 export function decimals(value: number, digits = 3): string {

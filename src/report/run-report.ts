@@ -12,6 +12,7 @@ import type {
 } from '../checkpoint/checkpoint.js';
 import { dayOf } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
+import { createRedact, type HoldsSecrets, secretsOf } from '../hide-secrets.js';
 import { priceOf } from './origins.js';
 import {
   nightOf,
@@ -22,6 +23,7 @@ import {
 } from './run-summary.js';
 import { type Bins, type ChunksByPhase, countTimeline, lastStep, type TimelineCounter } from './timeline.js';
 import { isComparable } from './unusual.js';
+import { type WhatNext, whatNext } from './what-next.js';
 
 /** Everything that the page of a run shows. */
 export interface RunReport {
@@ -33,6 +35,8 @@ export interface RunReport {
   readonly timeZone: string;
   /** Why this process has ended without an output; null if it has not, or if another process asks. */
   readonly stopped: StoppedBy | null;
+  /** What is left to do. */
+  readonly next: WhatNext;
   /** Why records have no prediction, the commonest reasons first. */
   readonly reasons: readonly FailureReason[];
   /** What is known of its whole output; null while there is none, and for outputs of older versions. */
@@ -66,7 +70,7 @@ const DAY = 86_400_000;
 
 export interface ReportSources extends SummarySources {
   readonly checkpoint: SummarySources['checkpoint'] & Pick<CheckpointReader, 'chunkTimes' | 'spendingByDay'>;
-  readonly config: Pick<Config, 'budget'>;
+  readonly config: Pick<Config, 'budget' | 'failures'> & HoldsSecrets;
 }
 
 export interface ReportTerms {
@@ -74,24 +78,29 @@ export interface ReportTerms {
   readonly found: RunSummary['found'];
   readonly notes?: SummaryNotes;
   readonly stopped?: StoppedBy | null;
+  /** See `RunOptions.completeText`. */
+  readonly completeText?: ((text: string) => string) | undefined;
 }
 
-/** @param run of any state. */
+/** @param run of any state. @returns the report, in which no secret of the config stands. */
 export async function collectReport(
   sources: ReportSources,
   run: Run,
-  { now, found, notes = {}, stopped = null }: ReportTerms,
+  { now, found, notes = {}, stopped = null, completeText = (text) => text }: ReportTerms,
 ): Promise<RunReport> {
-  const { checkpoint } = sources;
-  const { timeZone, pricePerRecord } = sources.config.budget;
+  const { checkpoint, config } = sources;
+  const { timeZone, pricePerRecord } = config.budget;
   const summary = await summarizeRun(sources, run.id, found, notes);
   const known =
     summary.publication === null ? undefined : await nightOf(checkpoint, run.pipeline, summary.publication);
   const days = await checkpoint.spendingByDay(run.pipeline, dayOf(now - (SPEND_DAYS - 1) * DAY, timeZone));
-  const chunks = await readChunks(checkpoint, run, now);
+  const ended = known?.night.ended ?? run.finishedAt;
+  const chunks = await readChunks(checkpoint, run, { now, ended });
   // A pruned run has lost its stretches.
   const reasons = known?.night.reasons ?? summary.failedBy;
-  return {
+  const { why, ways } = whatNext(summary, { tolerate: config.failures.tolerate, mayRetry: true });
+  const hideSecrets = createRedact(secretsOf(config));
+  return hideSecrets<RunReport>({
     summary,
     label: run.label,
     source: run.source.files.map(({ name, path, bytes, records }) => ({
@@ -101,24 +110,34 @@ export async function collectReport(
     })),
     at: now,
     timeZone,
-    stopped,
+    stopped: stopped && { ...stopped, hint: stopped.hint === null ? null : completeText(stopped.hint) },
+    next: {
+      why,
+      ways: ways.map(({ command, effect }) => ({
+        command: completeText(command),
+        effect: completeText(effect),
+      })),
+    },
     reasons,
     night: known?.night ?? null,
     before: known?.before ?? [],
     isCompared: known !== undefined && isComparable(known.night, known.before),
     ...chunks,
     spend: days.map(({ day, records }) => ({ day, records, amount: priceOf(records, pricePerRecord) })),
-  };
+  });
 }
 
-/** Reads the chunks page by page: once for the span of time, and once more to count in its bins. */
+/**
+ * Reads the chunks page by page: once for the span of time, and once more to count in its bins. The span is that of the
+ * run: from its beginning to its end, or to what was done for it later.
+ */
 async function readChunks(
   checkpoint: ReportSources['checkpoint'],
   run: Run,
-  now: number,
+  { now, ended }: { readonly now: number; readonly ended: number | null },
 ): Promise<Pick<RunReport, 'timeline' | 'chunks'>> {
-  let from = Number.POSITIVE_INFINITY;
-  let to = 0;
+  let from = run.createdAt;
+  let to = ended ?? 0;
   let counted = 0;
   for await (const chunk of eachTime(checkpoint, run.id)) {
     const last = lastStep(chunk);
@@ -128,7 +147,7 @@ async function readChunks(
     to = Math.max(to, last);
   }
   const isOpen = run.state === 'open' && now - to < DAY;
-  const bins = { from, to: Math.max(isOpen ? now : to, from + 1000), count: BINS };
+  const bins = { from, to: Math.max(isOpen ? now : to, from + 1), count: BINS };
   const counter = counted === 0 ? undefined : countTimeline(bins);
   const listed: Listed[] = [];
   for await (const chunk of eachTime(checkpoint, run.id)) {

@@ -4,7 +4,7 @@
  * the distances to the median (MAD), times 1.4826, which is the standard deviation of a normal distribution.
  */
 import type { Night, NightFacts } from '../checkpoint/checkpoint.js';
-import { countOf, formatDuration, formatPercent } from '../quantities.js';
+import { countOf, formatShare, formatSpan } from '../quantities.js';
 import { escapeUnprintable } from '../text.js';
 
 /** What is compared. */
@@ -75,7 +75,7 @@ export function findUnusual(night: Night, before: readonly Night[]): readonly Un
     ...changedColumns(night, before),
     ...compare('duration', duration(night), before.map(duration), {
       least: (usual) => Math.max(usual / 2, 10 * MINUTE),
-      text: (now, usual) => `it took ${formatDuration(now)}, and usually takes ${formatDuration(usual)}`,
+      text: (now, usual) => `it took ${formatSpan(now)}, and usually takes ${formatSpan(usual)}`,
     }),
     ...compare(
       'spend',
@@ -211,7 +211,7 @@ export function median(values: readonly number[]): number {
 }
 
 function percent(share: number): string {
-  return formatPercent(share, 1);
+  return formatShare(share, 1);
 }
 
 function decimals(value: number): string {

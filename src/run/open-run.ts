@@ -69,11 +69,11 @@ export async function withRun<T>(
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
       const cause = runError(run, error);
-      await writeOwnReport(run, cause);
+      await writeOwnReport(run, options, cause);
       await run.close().catch(() => undefined);
       throw cause;
     });
-    await writeOwnReport(run);
+    await writeOwnReport(run, options);
     await run.close();
     return result;
   } catch (error) {

@@ -17,6 +17,7 @@ import { writeFileAtomically } from '../streams/atomic-file.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import { checkKnown, namedRun } from './named-run.js';
 import { loadStatus } from './recorded-load.js';
+import type { RunOptions } from './run-options.js';
 
 /** The options of `reportRun`. */
 export interface ReportOptions {
@@ -25,6 +26,8 @@ export interface ReportOptions {
   /** Default: the store of `output.path`. */
   readonly output?: Pick<OutputStore, 'identity'> | undefined;
   readonly clock?: Clock | undefined;
+  /** See `RunOptions`. */
+  readonly completeText?: RunOptions['completeText'];
 }
 
 /**
@@ -39,6 +42,7 @@ export async function reportRun(
     checkpoint,
     output = createOutputStore(config, { attempts: 1 }),
     clock = systemClock,
+    completeText,
   }: ReportOptions = {},
 ): Promise<RunReport> {
   const opened = checkpoint === undefined ? await openCheckpointReader(config.stateDir) : undefined;
@@ -53,7 +57,7 @@ export async function reportRun(
     checkKnown(run, config.pipeline, name);
     const load = await loadStatus(state, config, run);
     // Whoever looks at a run has not found it done in the place of a job.
-    const terms = { now: clock.now(), found: 'continued', notes: { load } } as const;
+    const terms = { now: clock.now(), found: 'continued', notes: { load }, completeText } as const;
     return await collectReport({ checkpoint: state, output, config }, run, terms);
   } finally {
     await opened?.close();
@@ -94,6 +98,7 @@ export async function writeReport(report: RunReport, path: string, mode: number)
  */
 export async function writeOwnReport(
   run: Pick<RunContext, 'id' | 'config' | 'source' | 'checkpoint' | 'output' | 'clock' | 'logger'>,
+  { completeText }: Pick<RunOptions, 'completeText'> = {},
   error?: unknown,
 ): Promise<void> {
   const { html } = run.config.report;
@@ -102,7 +107,8 @@ export async function writeOwnReport(
   try {
     const row = (await run.checkpoint.run(run.id))!;
     const stopped = error === undefined ? null : stoppedBy(error);
-    const terms = { now: run.clock.now(), found: 'continued', stopped } as const;
+    const notes = { load: await loadStatus(run.checkpoint, run.config, row) };
+    const terms = { now: run.clock.now(), found: 'continued', notes, stopped, completeText } as const;
     await writeReport(await collectReport(run, row, terms), html, run.config.output.mode);
   } catch (failure) {
     const why = failure instanceof Error ? failure.message : String(failure);

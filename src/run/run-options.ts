@@ -111,6 +111,11 @@ export interface RunOptions extends RunPorts {
   readonly holder?: { readonly pid: number; readonly command: string } | undefined;
   /** Called with each event of the work: what is copied and checked, which run it is, and how the run stands. */
   readonly onProgress?: OnProgress | undefined;
+  /**
+   * Completes the commands that texts for people name as the next step, such as with the flags that were typed: on the
+   * page of `report.html`. Default: they stay as they are.
+   */
+  readonly completeText?: ((text: string) => string) | undefined;
   /** Measures the work of this process; the summary has its figures. Default: a new one. */
   readonly measure?: RunMeasure | undefined;
   readonly at?: AtFailpoint | undefined;

@@ -1,11 +1,12 @@
 /** Secrets are hidden in whatever form they stand, and what was JSON stays JSON. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createRedact, hideSecrets, redactLine, rememberSecrets } from '../../src/cli/redact.js';
+import { hideSecrets, redactLine, rememberSecrets } from '../../src/cli/redact.js';
 import { describeFailure } from '../../src/cli/report-failure.js';
 import { flagSettings } from '../../src/config/flag-settings.js';
 import { Problems } from '../../src/config/problems.js';
 import { ConfigError } from '../../src/errors.js';
+import { createRedact } from '../../src/hide-secrets.js';
 
 afterEach(() => rememberSecrets([]));
 

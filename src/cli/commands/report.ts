@@ -11,6 +11,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 
 export function addReport(command: Command, finish: Finish): void {
@@ -21,7 +22,7 @@ export function addReport(command: Command, finish: Finish): void {
     async (first: string | undefined, second: string | undefined, { output, ...options }: CommonOptions) => {
       const [name, file] = runAndFile(first, second);
       const config = await readConfig(options, file, 'nothing');
-      const report = await reportRun(config, name);
+      const report = await reportRun(config, name, { completeText: nextSteps });
       const { run, pipeline } = report.summary;
       const path = resolve(output ?? config.report.html ?? `${pipeline}-${run}.html`);
       refuseForeign(path, [config.source.path, config.output.path, ...config.ownFiles]);

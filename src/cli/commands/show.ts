@@ -1,7 +1,7 @@
 /** `foliopipe runs show`: all that is known of one run. */
 import type { Command } from 'commander';
 import { type RunReport, reportRun } from '../../../pipelines/index.js';
-import { countOf, formatCount, formatDuration, formatShare } from '../../quantities.js';
+import { countOf, formatCount, formatShare, formatSpan } from '../../quantities.js';
 import { escapeUnprintable, shorten } from '../../text.js';
 import {
   type CommonOptions,
@@ -51,7 +51,7 @@ export function reportText(report: RunReport, tolerate: number): string {
     ...report.source.slice(0, MAX_LINES).flatMap(({ name }) => field('source', escapeUnprintable(name))),
     ...field(
       'began',
-      `${new Date(createdAt).toISOString()}${end === null ? '' : `, ended after ${formatDuration(end - createdAt)}`}`,
+      `${new Date(createdAt).toISOString()}${end === null ? '' : `, ended after ${formatSpan(end - createdAt)}`}`,
     ),
     ...codeLines(report),
     ...comparedLine(report),

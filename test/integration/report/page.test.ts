@@ -14,6 +14,7 @@ import { type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 
 const script = '<script>window.hacked = 1</script>';
+const quotes = `]]>"'&lt;--><b>`;
 const image = '"><img src=x onerror="window.hacked = 2">';
 const file = '<img src=x onerror=window.hacked=3>.csv';
 const behaviour: Behaviour = {
@@ -23,7 +24,7 @@ const behaviour: Behaviour = {
       : {
           status: 'SUCCESSFUL',
           added: {
-            naics_code: index % 3 === 0 ? image : index % 3 === 1 ? script : '722511',
+            naics_code: [image, script, quotes, '722511'][index % 4]!,
             confidence: `0.${index % 10}`,
           },
         },
@@ -89,7 +90,11 @@ describe('the page of a report', () => {
         expect(records.reduce((sum, one) => sum + one, 0)).toBe(manifest.counts.failed);
         expect((await cells('failures', 1)).sort()).toEqual([image, script].sort());
         const codes = await cells('codes', 1);
-        expect([...codes].sort()).toEqual([image, script, '722511'].sort());
+        // The drawings say the same as the tables.
+        const drawn = (id: string) => page.locator(`#${id} .wide svg text`).allTextContents();
+        expect(await drawn('codes')).toEqual(expect.arrayContaining([image, script, quotes]));
+        expect(await drawn('failures')).toEqual(expect.arrayContaining([image, script]));
+        expect([...codes].sort()).toEqual([image, script, quotes, '722511'].sort());
         expect((await cells('codes', 2)).map(Number)).toEqual(codes.map(shareOf));
         expect(await page.locator('dl.facts').textContent()).toContain(file);
         expect(await page.title()).toBe(`hostile · run ${summary.run}`);
@@ -106,6 +111,38 @@ describe('the page of a report', () => {
           drawings: document.querySelectorAll('svg').length,
         })`);
         expect(inside).toEqual({ hacked: null, scripts: 1, images: 0, unnamed: 0, drawings: 18 });
+      });
+    }));
+
+  it('says the same times and shares everywhere, and at the top what to type after exit 3', () =>
+    withJob(setup, async (job) => {
+      await job.enrich();
+      const options = { fresh: true, completeText: (text: string) => `${text} -c night.yaml` };
+      const strict = { failures: { tolerate: '1%' }, chunks: { maxRecords: 1000 } };
+      const summary = await job.enrich(strict, options);
+      expect(summary.exitCode).toBe(3);
+      const { failed, read } = summary.counts;
+      const share = `${Math.round((1000 * failed) / read) / 10}%`;
+      await open(job, async (page) => {
+        const text = (place: string) => page.locator(place).first().textContent();
+        const next = (await text('#next'))!;
+        expect(next).toContain(`Exit 3: ${failed} of 1,000 records failed (${share})`);
+        expect(next).toContain(`Next: foliopipe retry ${summary.run} -c night.yaml sends failed records`);
+        const topOf = async (place: string) => (await page.locator(place).first().boundingBox())!.y;
+        expect(await topOf('#next')).toBeLessThan(await topOf('dl.numbers'));
+        expect(await text('[data-number="failed"]')).toBe(`${failed} ${share}`);
+        expect(await text('#failures figcaption p')).toContain(`(${share})`);
+        expect(await text('#nights .small p')).toMatch(new RegExp(`^${share}, usually`));
+        const [, time] = /, after ([^,]+)$/.exec((await text('dl.facts dd:nth-of-type(2)'))!)!;
+        expect(await text('#timeline figcaption p')).toContain(`(${time}, UTC)`);
+        const row = page.locator('#nights tbody tr').first();
+        expect(await row.locator('td').nth(3).textContent()).toBe(share);
+        expect(await row.locator('td').nth(6).textContent()).toBe(time);
+        // The labels of a short night's axis differ.
+        const labels = await page
+          .locator('#timeline .wide [aria-label="x-axis tick label"] text')
+          .allTextContents();
+        expect(new Set(labels).size).toBe(labels.length);
       });
     }));
 

@@ -1,0 +1,104 @@
+/** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
+import type { Config } from '../config/schema.js';
+import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
+import type { RunSummary } from './run-summary.js';
+
+/** What a person may do now. */
+export interface WhatNext {
+  /** Why something is to be done, such as the reason of exit 3; null if nothing is wrong. */
+  readonly why: string | null;
+  /** The best way first. */
+  readonly ways: readonly NextWay[];
+}
+
+export interface NextWay {
+  /** What to type; empty if nothing helps. */
+  readonly command: string;
+  /** What it does. */
+  readonly effect: string;
+}
+
+export interface NextTerms {
+  /** `failures.tolerate` of the current config: a share from 0 to 1. */
+  readonly tolerate: Config['failures']['tolerate'];
+  /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
+  readonly mayRetry: boolean;
+}
+
+type Ended = Pick<
+  RunSummary,
+  'run' | 'state' | 'exitCode' | 'counts' | 'origins' | 'withheld' | 'prunedAt' | 'chunks'
+>;
+
+export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
+  if (summary.withheld !== null) return afterWithheld(summary, summary.withheld.tolerate, terms);
+  if (summary.state === 'done') return summary.exitCode === 3 ? afterPartial(summary, terms) : nothing;
+  if (summary.state === 'superseded') return nothing;
+  return { why: null, ways: [goOn(summary)] };
+}
+
+const nothing: WhatNext = { why: null, ways: [] };
+
+/** Sends the failed records of a run once more. */
+export function retryWay(run: string): NextWay {
+  return { command: `foliopipe retry ${run}`, effect: 'sends failed records once more (paid again)' };
+}
+
+/** What is left to do with a run whose results were removed. */
+export function prunedText(prunedAt: number): string {
+  const day = new Date(prunedAt).toISOString().slice(0, 10);
+  return `its results were removed on ${day} (retention.results); foliopipe run --new sends its source again (paid again)`;
+}
+
+function goOn({ chunks, state }: Ended): NextWay {
+  const isWaiting = state === 'open' && chunks.byState.submitted > 0;
+  return {
+    command: 'foliopipe run',
+    effect: `goes on with it${isWaiting ? ', or foliopipe collect fetches what was sent' : ''}; foliopipe status tells whether a process does so already`,
+  };
+}
+
+/** Exit 3: too many FAILED records, UNPROCESSED records, or both. */
+function afterPartial(summary: Ended, { tolerate, mayRetry }: NextTerms): WhatNext {
+  const { run, prunedAt } = summary;
+  const counts = judgedCounts(summary);
+  const { read, failed, unprocessed, rejected } = counts;
+  const isTooMany = !isTolerated(failed, read - rejected, tolerate);
+  const reasons = exceededReasons(counts, tolerate);
+  const mayHelp = failed > 0 && mayRetry && prunedAt === null && (isTooMany || unprocessed === 0);
+  return {
+    // The config may have changed since the publication.
+    why:
+      reasons.length === 0
+        ? 'more failed than failures.tolerate allowed when it was published'
+        : reasons.join('; '),
+    ways: mayHelp ? [retryWay(run)] : [],
+  };
+}
+
+/** Exit 9. @param then `failures.tolerate` when the run was withheld. */
+function afterWithheld(summary: Ended, then: number, { tolerate, mayRetry }: NextTerms): WhatNext {
+  const { run, prunedAt } = summary;
+  const counts = judgedCounts(summary);
+  const { read, failed, unprocessed, rejected } = counts;
+  const now = exceededReasons(counts, tolerate);
+  // The config may have changed since the run was withheld.
+  const reasons = now.length > 0 ? now : exceededReasons(counts, then);
+  const raised = `--set failures.tolerate=${enoughTolerance(failed, read - rejected)}`;
+  const publishing: readonly NextWay[] = [
+    ...(mayRetry ? [{ command: `foliopipe publish ${run}`, effect: 'publishes it as it is (exit 3)' }] : []),
+    ...(mayRetry && failed > 0 ? [retryWay(run)] : []),
+    ...(unprocessed === 0
+      ? [
+          {
+            command: `${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised}`,
+            effect: 'publishes it (exit 0)',
+          },
+        ]
+      : []),
+  ];
+  return {
+    why: `${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
+    ways: prunedAt === null ? publishing : [{ command: '', effect: prunedText(prunedAt) }],
+  };
+}
