@@ -1,7 +1,9 @@
 /**
  * Writes a large CSV of invented businesses: the same bytes for the same seed, whatever the machine.
- * node bench/generate.js --records 1000000 --seed 1 --out FILE [--dialect NAME] [--gzip]
+ * node bench/generate.js --records 1000000 --seed 1 --out FILE [--dialect NAME] [--content NAME] [--gzip]
  * Dialects: comma, semicolon, crlf, latin1, semicolon-crlf-latin1.
+ * Contents: plain, ascii, multi-byte, equal (in all fields but the first), third-bad (every third record has a field
+ * too many).
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -17,11 +19,19 @@ const DIALECTS = {
   latin1: { delimiter: ',', newline: '\n', encoding: 'latin1' },
   'semicolon-crlf-latin1': { delimiter: ';', newline: '\r\n', encoding: 'latin1' },
 };
+/** How the content differs from the plain one. */
+const CONTENTS = {
+  plain: {},
+  ascii: { change: (record) => record.replace(/[^\0-\x7f]/g, 'x') },
+  'multi-byte': { change: (record) => record.replaceAll('e', 'é').replaceAll('a', '日') },
+  equal: { distinct: 1 },
+  'third-bad': { change: (record, number) => (number % 3 === 0 ? `surplus,${record}` : record) },
+};
 const COLUMNS = ['Account', 'BusinessName', 'Address', 'City', 'State', 'Zip', 'Note'];
 const SLAB_CHARACTERS = 64 * 1024;
 
 /** Writes records, each with its delimiters and line end, into texts of about `SLAB_CHARACTERS`. */
-function* slabs(records, seed, { delimiter, newline }) {
+function* slabs(records, seed, { delimiter, newline }, { change = (record) => record, distinct = records }) {
   const roll = createDice(seed);
   const pick = (list) => list[roll(list.length)];
   const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
@@ -48,12 +58,18 @@ function* slabs(records, seed, { delimiter, newline }) {
     return kind < 48 ? pick(notes) : '';
   };
 
-  let slab = COLUMNS.join(delimiter) + newline;
-  for (let record = 1; record <= records; record += 1) {
+  const fields = () => {
     const [city, state, zip] = pick(cities);
-    const start = `A${10_000_000 + record}${delimiter}${businessName()}${delimiter}${address()}`;
+    const start = `${delimiter}${businessName()}${delimiter}${address()}`;
     const end = `${delimiter}${zip}${10 + roll(90)}${delimiter}${note()}${newline}`;
-    slab += `${start}${delimiter}${city}${delimiter}${state}${end}`;
+    return `${start}${delimiter}${city}${delimiter}${state}${end}`;
+  };
+
+  let slab = COLUMNS.join(delimiter) + newline;
+  let rest = '';
+  for (let record = 1; record <= records; record += 1) {
+    if (record <= distinct) rest = fields();
+    slab += change(`A${10_000_000 + record}${rest}`, record);
     if (slab.length >= SLAB_CHARACTERS) {
       yield slab;
       slab = '';
@@ -72,20 +88,26 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     out: { type: 'string' },
     dialect: { type: 'string', default: 'comma' },
+    content: { type: 'string', default: 'plain' },
     gzip: { type: 'boolean', default: false },
   },
 });
 const records = Number(values.records);
 const seed = Number(values.seed);
 const dialect = Object.hasOwn(DIALECTS, values.dialect) ? DIALECTS[values.dialect] : undefined;
-if (!values.out || !Number.isSafeInteger(records) || records < 0 || !Number.isInteger(seed) || !dialect) {
-  console.error('usage: node bench/generate.js --records N --seed N --out FILE [--dialect NAME] [--gzip]');
+const content = Object.hasOwn(CONTENTS, values.content) ? CONTENTS[values.content] : undefined;
+const isCounted = Number.isSafeInteger(records) && records >= 0 && Number.isInteger(seed);
+if (!values.out || !isCounted || !dialect || !content) {
+  console.error(
+    'usage: node bench/generate.js --records N --seed N --out FILE [--dialect NAME] [--content NAME] [--gzip]',
+  );
   console.error(`dialects: ${Object.keys(DIALECTS).join(', ')}`);
+  console.error(`contents: ${Object.keys(CONTENTS).join(', ')}`);
   process.exit(2);
 }
 const steps = values.gzip ? [createGzip()] : [];
 await pipeline(
-  encoded(slabs(records, seed, dialect), dialect.encoding),
+  encoded(slabs(records, seed, dialect, content), dialect.encoding),
   ...steps,
   createWriteStream(values.out),
 );

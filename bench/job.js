@@ -9,11 +9,17 @@ export const TOKEN = 'bench';
 /** Where no service is: for what asks none. */
 export const NO_SERVICE = 'http://127.0.0.1:1';
 
-/** Writes the config of the job into `work`. @returns its path. */
-export function writeJob(job) {
-  const config = `${job.work}/config.json`;
-  writeFileSync(config, JSON.stringify(jobConfig(job)));
-  return config;
+/**
+ * Writes the config of the job into `work`.
+ * @param changes keys of sections that are not as usual, by section.
+ * @returns its path.
+ */
+export function writeJob(job, changes = {}) {
+  const path = `${job.work}/config.json`;
+  const config = jobConfig(job);
+  for (const [name, keys] of Object.entries(changes)) config[name] = { ...config[name], ...keys };
+  writeFileSync(path, JSON.stringify(config));
+  return path;
 }
 
 /** A config as YAML would give it. `work` holds the state and the output. */

@@ -8,21 +8,33 @@ import { measureCommand, measureNode } from './measure.js';
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** To be closed: it removes all that was written. */
-export function openLab({ pairs, records }) {
+export function openLab({ pairs, records, rows }) {
   const folder = mkdtempSync(join(tmpdir(), 'foliopipe-bench-'));
   const made = new Map();
   return {
     pairs,
     /** Records of a case's source: the command line's wish, or what the case has by itself. */
     recordsOr: (usual) => records ?? usual,
-    /** A generated source; one of a dialect and size is made once. */
-    source: async (count, dialect = 'comma', gzip = false) => {
-      const path = join(folder, `source-${count}-${dialect}.csv${gzip ? '.gz' : ''}`);
+    /** The entries of a case's table that the command line asks for, and these; all of them if it asks for none. */
+    rowsOf: (table, always) => {
+      if (rows === undefined) return table;
+      const unknown = rows.find((name) => !Object.hasOwn(table, name));
+      if (unknown !== undefined)
+        throw new Error(`no row ${unknown}; there are: ${Object.keys(table).join(', ')}`);
+      return Object.fromEntries(
+        Object.entries(table).filter(([name]) => always.includes(name) || rows.includes(name)),
+      );
+    },
+    /** A generated source; one of a dialect, size and content is made once. */
+    source: async (count, dialect = 'comma', gzip = false, content = 'plain') => {
+      const path = join(folder, `source-${count}-${dialect}-${content}.csv${gzip ? '.gz' : ''}`);
       if (made.has(path)) return path;
-      const options = ['--records', `${count}`, '--dialect', dialect, '--seed', '1', '--out', path];
+      const options = ['--records', `${count}`, '--dialect', dialect, '--content', content, '--seed', '1'];
       await measureCommand(process.execPath, [
         join(here, 'generate.js'),
         ...options,
+        '--out',
+        path,
         ...(gzip ? ['--gzip'] : []),
       ]);
       made.set(path, true);

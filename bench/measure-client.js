@@ -7,12 +7,14 @@ import { cli, withService } from './service.js';
 /**
  * @param work an empty folder; the config is its `config.json`, the output its `out.csv`.
  * @param program the command line to measure; the service is always that of this build.
+ * @param shape what is not as usual: `config` has sections of the config, `service` the service's options.
  */
-export function measureClient(work, source, program = cli) {
-  return withService(`${work}/service`, (baseUrl) => {
-    const config = writeJob({ source, work, baseUrl });
-    return measureNode([program, 'run', config, '--log-level', 'warn']);
-  });
+export function measureClient(work, source, program = cli, { config = {}, service = [] } = {}) {
+  const run = (baseUrl) => {
+    const path = writeJob({ source, work, baseUrl }, config);
+    return measureNode([program, 'run', path, '--log-level', 'warn']);
+  };
+  return withService(`${work}/service`, run, service);
 }
 
 /** Makes a run that is done and has all its parts on the disk: its config, the folder of its parts, its output. */

@@ -82,6 +82,8 @@ const UNITS = {
   workCpuSeconds: 's CPU',
   allCpuSeconds: 's CPU',
   peakRssMB: 'MB',
+  /** Of CPU time, a record. */
+  microseconds: 'µs',
 };
 
 /** The median, and the range where there is more than one value. */

@@ -1,6 +1,6 @@
 /**
  * Measures every case beside its peers. After `npm run build` and `npm ci --prefix bench`:
- * node bench/run.js [--only chunking,merging] [--records N] [--pairs 5] [--write]
+ * node bench/run.js [--only chunking,merging] [--records N] [--pairs 5] [--rows NAME,...] [--write]
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -19,6 +19,7 @@ import { nights } from './cases/nights.js';
 import { records as recordObjects } from './cases/records.js';
 import { resume } from './cases/resume.js';
 import { reuse } from './cases/reuse.js';
+import { shapes } from './cases/shapes.js';
 import { start } from './cases/start.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
@@ -40,6 +41,7 @@ const CASES = {
   formats,
   records: recordObjects,
   anchors,
+  shapes,
 };
 
 const { values } = parseArgs({
@@ -47,6 +49,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     records: { type: 'string' },
     pairs: { type: 'string', default: '5' },
+    rows: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -56,7 +59,9 @@ const pairs = Number(values.pairs);
 const records = values.records === undefined ? undefined : Number(values.records);
 const isCount = (value) => Number.isSafeInteger(value) && value > 0;
 if (unknown !== undefined || !isCount(pairs) || (records !== undefined && !isCount(records))) {
-  console.error('usage: node bench/run.js [--only CASE,...] [--records N] [--pairs N] [--write]');
+  console.error(
+    'usage: node bench/run.js [--only CASE,...] [--records N] [--pairs N] [--rows NAME,...] [--write]',
+  );
   console.error(`cases: ${Object.keys(CASES).join(', ')}`);
   process.exit(2);
 }
@@ -67,7 +72,7 @@ if (!existsSync(new URL('node_modules', import.meta.url))) {
 }
 
 const titles = Object.values(CASES).map((each) => each.title);
-const lab = openLab({ pairs, records });
+const lab = openLab({ pairs, records, rows: values.rows?.split(',') });
 try {
   for (const name of names) {
     const asked = [

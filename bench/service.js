@@ -7,11 +7,14 @@ import { TOKEN } from './job.js';
 
 export const cli = fileURLToPath(new URL('../dist/bundle/cli.js', import.meta.url));
 
-/** Runs a body beside a service whose predictions cost next to nothing; its folios are kept in `data`. */
-export async function withService(data, body) {
+/**
+ * Runs a body beside a service whose predictions cost next to nothing; its folios are kept in `data`.
+ * @param options more of the command line of `foliopipe serve`.
+ */
+export async function withService(data, body, options = []) {
   const child = spawn(
     process.execPath,
-    [cli, 'serve', '--port', '0', '--predictor', 'hash', '--token', TOKEN, '--data', data],
+    [cli, 'serve', '--port', '0', '--predictor', 'hash', '--token', TOKEN, '--data', data, ...options],
     { stdio: ['ignore', 'pipe', 'ignore'] },
   );
   try {

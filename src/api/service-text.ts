@@ -16,19 +16,12 @@ const MIN_WITHIN = 4;
 
 /** @returns a function that replaces the token in a text, also where it is percent-encoded. */
 export function hideToken(token: TokenSecret): ServiceText {
-  return (text) => {
-    const secret = token.reveal();
-    if (secret.length < MIN_WITHIN) return text === secret && text !== '' ? HIDDEN : text;
-    const forms = [
-      secret,
-      encodeURIComponent(secret),
-      new URLSearchParams({ t: secret }).toString().slice(2),
-    ];
-    // Longest first, because the encoded forms may contain the plain token.
-    return forms
-      .sort((a, b) => b.length - a.length)
-      .reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
-  };
+  const secret = token.reveal();
+  if (secret.length < MIN_WITHIN) return (text) => (text === secret && text !== '' ? HIDDEN : text);
+  const encoded = [encodeURIComponent(secret), new URLSearchParams({ t: secret }).toString().slice(2)];
+  // Longest first, because the encoded forms may contain the plain token.
+  const forms = [...new Set([secret, ...encoded])].sort((a, b) => b.length - a.length);
+  return (text) => forms.reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
 }
 
 /** @returns a function from any text to one of at most 200 characters, in which the token is replaced. */

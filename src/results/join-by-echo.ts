@@ -2,10 +2,10 @@
  * Joins results to records by the tuple of the echoed columns: byte by byte, or in folded columns without case and
  * blanks. Records with equal tuples get their results in order. They count as indistinct if their results differ.
  */
-import { ByteWriter } from '../csv/byte-writer.js';
-import { NUL } from '../csv/bytes.js';
-import { fieldEnd, fieldStart, fieldValue, type Table } from '../csv/table.js';
-import { writeRawValue } from '../csv/write-field.js';
+import { type TupleTable, tupleText } from '../csv/kernel/match-by-text.js';
+import { type MatchExports, MatchKernel } from '../csv/kernel/match-kernel.js';
+import { TableMemory } from '../csv/kernel/table-memory.js';
+import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { foldText, type SentField } from './echo-kinds.js';
 import { type Joined, type Matches, Mismatches } from './join-method.js';
@@ -17,98 +17,85 @@ export interface EchoedColumn extends SentField {
   readonly isFolded: boolean;
 }
 
-/** @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming missing, doubled and strange results. */
+/**
+ * @param kernel shares its memory with the writer of the same chunk's rows, so that tables are loaded once; left out: it
+ *   has its own memory, which is freed afterwards.
+ * @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming missing, doubled and strange results.
+ */
 export function joinByEcho(
   parts: readonly PartTable[],
   echoed: readonly EchoedColumn[],
   records: RecordBlock,
+  kernel?: MatchKernel,
 ): Joined {
-  const part = new Int32Array(records.count).fill(-1);
-  const result = new Int32Array(records.count);
-  const mismatches = new Mismatches();
-  const queues = queueByTuple(records, echoed);
-  const tuple = new TupleReader();
+  if (kernel !== undefined) return join(parts, echoed, records, kernel);
+  const tables = new TableMemory<MatchExports>();
+  try {
+    return join(parts, echoed, records, new MatchKernel(tables));
+  } finally {
+    tables.release();
+  }
+}
 
-  for (const [at, table] of parts.entries()) {
-    const fields = echoed.map(({ column }) => table.columns.indexOf(column));
-    for (let row = 0; row < table.count; row++) {
-      for (const [k, field] of fields.entries()) tuple.add(table, row, field, echoed[k]!.isFolded);
-      const key = tuple.take();
-      const queue = queues.get(key);
-      if (queue === undefined) {
-        mismatches.add('strange', JSON.stringify(key.replaceAll('\0', ' | ').slice(0, 80)));
-      } else if (queue.taken === queue.records.length) {
-        mismatches.add('doubled', `record ${records.numbers[queue.records[0]!]}`);
-      } else {
-        const record = queue.records[queue.taken++]!;
-        part[record] = at;
-        result[record] = row;
-      }
+function join(
+  parts: readonly PartTable[],
+  echoed: readonly EchoedColumn[],
+  records: RecordBlock,
+  kernel: MatchKernel,
+): Joined {
+  const foldOf = ({ isFolded }: EchoedColumn) => (isFolded ? foldText : null);
+  const sent = echoed.map((one) => ({ field: one.sourceField, fold: foldOf(one) }));
+  const returned = parts.map((table): TupleTable => {
+    const chosen = echoed.map((one) => ({ field: table.columns.indexOf(one.column), fold: foldOf(one) }));
+    return { ...table, chosen };
+  });
+  const { part, result, first, misfits, unequal } = kernel.match(
+    { ...records, chosen: sent },
+    returned,
+    layoutsOf(parts),
+  );
+
+  const mismatches = new Mismatches();
+  for (const misfit of misfits) {
+    if (misfit.first >= 0) mismatches.add('doubled', `record ${records.numbers[misfit.first]}`);
+    else {
+      const tuple = tupleText(returned[misfit.part]!, misfit.result).replaceAll('\0', ' | ');
+      mismatches.add('strange', JSON.stringify(tuple.slice(0, 80)));
     }
   }
-  for (const queue of queues.values()) {
-    for (const record of queue.records.slice(queue.taken)) {
-      mismatches.add('missing', `record ${records.numbers[record]}`);
-    }
+  for (let row = part.indexOf(-1); row >= 0; row = part.indexOf(-1, row + 1)) {
+    mismatches.add('missing', `record ${records.numbers[row]}`);
   }
   mismatches.check();
   const matches = { parts, part, result };
-  return { ...matches, indistinct: findIndistinct(queues, matches, new Set(echoed.map((e) => e.column))) };
+  const columns = new Set(echoed.map(({ column }) => column));
+  return { ...matches, indistinct: findIndistinct(matches, first, unequal, columns) };
 }
 
-/** Records with equal tuples, in the source's order. */
-interface Queue {
-  /** Their indexes in the block. */
-  readonly records: number[];
-  /** How many of them have a result. */
-  taken: number;
+/** A number for each part, equal where the status and the columns are. */
+function layoutsOf(parts: readonly PartTable[]): readonly number[] {
+  const layouts = parts.map(({ reference, columns }) => JSON.stringify([reference.fileStatus, columns]));
+  return layouts.map((layout) => layouts.indexOf(layout));
 }
 
-function queueByTuple(records: RecordBlock, echoed: readonly EchoedColumn[]): Map<string, Queue> {
-  const queues = new Map<string, Queue>();
-  const tuple = new TupleReader();
-  for (let row = 0; row < records.count; row++) {
-    for (const { sourceField, isFolded } of echoed) tuple.add(records, row, sourceField, isFolded);
-    const key = tuple.take();
-    const queue = queues.get(key);
-    if (queue === undefined) queues.set(key, { records: [row], taken: 0 });
-    else queue.records.push(row);
-  }
-  return queues;
-}
-
-/** Builds a map key from the values of fields. NUL ends each value, because no field may hold NUL. */
-class TupleReader {
-  readonly #writer = new ByteWriter(256);
-
-  add(table: Table, row: number, field: number, isFolded: boolean): void {
-    if (isFolded) this.#writer.utf8(foldText(fieldValue(table, row, field)));
-    else {
-      writeRawValue(this.#writer, table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field));
-    }
-    this.#writer.byte(NUL);
-  }
-
-  take(): string {
-    const view = this.#writer.view();
-    const key = Buffer.from(view.buffer, view.byteOffset, view.length).toString('utf8');
-    this.#writer.clear();
-    return key;
-  }
-}
-
+/** @param first, unequal as in `TupleMatches`. */
 function findIndistinct(
-  queues: ReadonlyMap<string, Queue>,
   matches: Matches,
+  first: Int32Array,
+  unequal: readonly number[],
   echoed: ReadonlySet<string>,
 ): ReadonlySet<number> {
-  const found = new Set<number>();
-  for (const { records } of queues.values()) {
-    if (records.length === 1) continue;
-    const answers = new Set(records.map((record) => answerText(matches, record, echoed)));
-    if (answers.size > 1) for (const record of records) found.add(record);
+  const differing = new Set<number>();
+  const texts = new Map<number, string>();
+  for (const record of unequal) {
+    const group = first[record]!;
+    if (differing.has(group)) continue;
+    const text = texts.get(group) ?? answerText(matches, group, echoed);
+    texts.set(group, text);
+    if (answerText(matches, record, echoed) !== text) differing.add(group);
   }
-  return found;
+  if (differing.size === 0) return differing;
+  return new Set([...first.keys()].filter((record) => differing.has(first[record]!)));
 }
 
 /**

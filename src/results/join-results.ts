@@ -3,6 +3,7 @@
  * learns about the columns as a new join method, which the caller stores. Rule "Join by key, and prove it":
  * docs/architecture.md#join-by-key-and-prove-it.
  */
+import type { MatchKernel } from '../csv/kernel/match-kernel.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
@@ -33,6 +34,8 @@ export interface JoinTerms {
   /** The columns of `result.echo`; null if foliopipe judges the columns itself. */
   readonly declared: readonly string[] | null;
   readonly compare: CompareEchoes;
+  /** See `joinByEcho`. */
+  readonly matcher?: MatchKernel | undefined;
 }
 
 export interface JoinedChunk {
@@ -140,7 +143,7 @@ function joinByColumns(
   parts: readonly PartTable[],
   records: RecordBlock,
   returned: ReturnedColumns,
-  { fields, method, declared }: JoinTerms,
+  { fields, method, declared, matcher }: JoinTerms,
 ): MatchedChunk {
   const wanted = method?.by === 'echo' ? method.columns : (declared ?? returned.columns);
   const candidates = fields.filter(
@@ -155,11 +158,11 @@ function joinByColumns(
   });
   if (tuple.length === 0) throw nothingToJoinByError(returned.columns, declared);
   try {
-    return { joined: joinByEcho(parts, tuple, records), tuple };
+    return { joined: joinByEcho(parts, tuple, records, matcher), tuple };
   } catch (error) {
     const looser = method === null ? tuple : tuple.map((column) => foldedIfNeeded(parts, column, records));
     if (looser.every(({ isFolded }, at) => isFolded === tuple[at]!.isFolded)) throw error;
-    return { joined: joinByEcho(parts, looser, records), tuple: looser };
+    return { joined: joinByEcho(parts, looser, records, matcher), tuple: looser };
   }
 }
 

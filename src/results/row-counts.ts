@@ -42,21 +42,35 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
 /**
  * Counts why rows have no prediction.
  * @param textOf the error's text of a result in a table of failures. Called for failed records alone.
+ * @param show makes such a text fit to be counted; called once for each different text.
  */
 export function countReasons(
   { sources, source, result }: Answers,
   count: number,
   textOf: (source: number, result: number) => string,
+  show: (text: string) => string,
 ): readonly FailureReason[] {
   if (sources.every((one) => statusOf(one) === 'SUCCESSFUL')) return [];
   const isFailure = sources.map((one) => statusOf(one) !== 'SUCCESSFUL');
-  const counter = createReasonCounter();
+  const fixed = new Int32Array(sources.length);
+  const texts = new Map<string, number>();
   for (let i = 0; i < count; i++) {
     const at = source[i]!;
     if (!isFailure[at]) continue;
-    const one = sources[at]!;
-    if (one.origin === 'fixed') counter.add({ code: one.code, reason: one.reason, records: 1 });
-    else counter.add({ code: 'SERVICE_FAILED', reason: textOf(at, result[i]!), records: 1 });
+    if (sources[at]!.origin === 'fixed') {
+      fixed[at]! += 1;
+      continue;
+    }
+    const text = textOf(at, result[i]!);
+    texts.set(text, (texts.get(text) ?? 0) + 1);
+  }
+  const counter = createReasonCounter();
+  for (const [at, one] of sources.entries()) {
+    if (one.origin !== 'fixed' || fixed[at] === 0) continue;
+    counter.add({ code: one.code, reason: one.reason, records: fixed[at]! });
+  }
+  for (const [text, records] of texts) {
+    counter.add({ code: 'SERVICE_FAILED', reason: show(text), records });
   }
   return counter.top();
 }

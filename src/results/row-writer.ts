@@ -81,9 +81,9 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
         out.byte(LF);
         return out.take();
       });
-      const why = countReasons(answers, records.count, (at, record) =>
-        showReason(failureText((sources[at] as ResultSource).table, record, reasons[at]!)),
-      );
+      const textOf = (at: number, record: number) =>
+        failureText((sources[at] as ResultSource).table, record, reasons[at]!);
+      const why = countReasons(answers, records.count, textOf, showReason);
       return { bytes, counts: countAnswers(answers, records.count), ...(why.length > 0 && { reasons: why }) };
     },
   };

@@ -36,3 +36,14 @@ export function hasByte(from: i32, to: i32, byte: i32): bool {
   }
   return false;
 }
+
+/** Whether `size` bytes are equal, sixteen at a time; up to 15 behind them are read. */
+export function areSame(a: i32, b: i32, size: i32): bool {
+  let at = 0;
+  for (; at + 16 <= size; at += 16) {
+    if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
+  }
+  if (at === size) return true;
+  const wanted = (1 << (size - at)) - 1;
+  return (i8x16.bitmask(i8x16.eq(v128.load(a + at), v128.load(b + at))) & wanted) === wanted;
+}

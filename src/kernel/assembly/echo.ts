@@ -1,5 +1,6 @@
 // Compares echoed columns with what was sent: each record with its result.
 
+import { areSame } from './block';
 import { QUOTE } from './bytes';
 import { fieldStart } from './field';
 
@@ -71,17 +72,6 @@ export function findDiffering(
     next = 0;
   }
   return last;
-}
-
-/** Whether `size` bytes are equal, sixteen at a time; up to 15 behind them are read. */
-function areSame(a: i32, b: i32, size: i32): bool {
-  let at = 0;
-  for (; at + 16 <= size; at += 16) {
-    if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
-  }
-  if (at === size) return true;
-  const wanted = (1 << (size - at)) - 1;
-  return (i8x16.bitmask(i8x16.eq(v128.load(a + at), v128.load(b + at))) & wanted) === wanted;
 }
 
 /** Whether two raw fields have the same value: quotes taken off, doubled quotes made single. */

@@ -7,6 +7,7 @@ export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { blankField, blankRow, digestKeys, digestRows } from './digest';
 export { differingPair, findDiffering } from './echo';
 export { hashedTo, hashNeed, hashRecords } from './hash';
+export { findUnequal, indexTuples, matchTuples } from './match';
 export { joinBytes, pack, splitBytes, unpack } from './pack';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
 export { count, isDoubtful, lines, next, scan } from './scan';

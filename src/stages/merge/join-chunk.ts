@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
+import type { MatchKernel } from '../../csv/kernel/match-kernel.js';
 import { readWhole } from '../../files/run-files.js';
 import { type Answers, answersFromJoin } from '../../results/answers.js';
 import { weakEchoText } from '../../results/declared-echo.js';
@@ -39,11 +40,12 @@ export interface ChunkJoinerOptions {
   /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
   readonly refetch?: Refetch | undefined;
   readonly compare?: CompareEchoes;
+  readonly matcher?: MatchKernel;
 }
 
 /** All joiners of a run share the join method in `run.join`, which the first chunks decide. */
 export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
-  const { columns, refetch, compare = compareEchoes } = options;
+  const { columns, refetch, compare = compareEchoes, matcher } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
   const { echo: declared, onChange } = run.config.result;
@@ -66,6 +68,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
       method: before,
       declared,
       compare,
+      matcher,
     });
     if (method !== before) await saveMethod(run, method);
     // The answers of a round are checked in chunk-answers, together with the answers that they replace.

@@ -7,6 +7,7 @@
 import { hideToken } from '../../api/service-text.js';
 import type { ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
+import { type MatchExports, MatchKernel } from '../../csv/kernel/match-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { createEchoComparer } from '../../results/echo-kinds.js';
@@ -104,7 +105,7 @@ async function openWithColumns(
   const sent = sentColumns(run.config.upload);
   const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
   // The results are loaded once: comparing and writing use the same memory.
-  const tables = new TableMemory<RowsExports & EchoExports>();
+  const tables = new TableMemory<RowsExports & EchoExports & MatchExports>();
   const { service } = run.config;
   const rowOptions = {
     run: run.id,
@@ -117,12 +118,19 @@ async function openWithColumns(
   };
   const rows = createRowWriter(rowOptions, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
+  const matcher = new MatchKernel(tables);
   const added = new Set<string>();
   const onChange = ({ number }: ChunkRow, { missing, unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
     warnMissing(run, number, missing);
   };
-  const answers = await openChunkAnswers(run, { columns, refetch: options.refetch, compare, onChange });
+  const answers = await openChunkAnswers(run, {
+    columns,
+    refetch: options.refetch,
+    compare,
+    matcher,
+    onChange,
+  });
   const chosen = run.chosen;
   const hasDoubles = ((await run.checkpoint.run(run.id))!.choice?.duplicates ?? 0) > 0;
   const start = hasDoubles ? firstPosition(run.source) : from;
