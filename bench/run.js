@@ -19,6 +19,7 @@ import { records as recordObjects } from './cases/records.js';
 import { resume } from './cases/resume.js';
 import { reuse } from './cases/reuse.js';
 import { start } from './cases/start.js';
+import { waiting } from './cases/waiting.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
 
@@ -38,6 +39,7 @@ const CASES = {
   load,
   formats,
   records: recordObjects,
+  waiting,
 };
 
 const { values } = parseArgs({
