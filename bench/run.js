@@ -21,6 +21,7 @@ import { resume } from './cases/resume.js';
 import { reuse } from './cases/reuse.js';
 import { shapes } from './cases/shapes.js';
 import { start } from './cases/start.js';
+import { waiting } from './cases/waiting.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
 
@@ -42,6 +43,7 @@ const CASES = {
   records: recordObjects,
   anchors,
   shapes,
+  waiting,
 };
 
 const { values } = parseArgs({

@@ -1,32 +1,37 @@
 /** The client's rate limiter (src/api/rate-limiter.ts) on a virtual clock. */
+import { RequestWindow } from '../../dist/src/api/request-window.js';
 
 export function createRateLimiter(clock, requestsPerSecond) {
-  const interval = 1000 / requestsPerSecond;
-  let waiters = [];
-  let head = 0;
-  let opensAt = 0;
+  const window = new RequestWindow(requestsPerSecond);
+  const waiters = [];
+  let pausedUntil = 0;
   let opening = false;
 
   const open = async (signal) => {
     opening = true;
-    while (head < waiters.length) {
-      while (clock.now() < opensAt) await clock.sleep(opensAt - clock.now(), signal);
-      opensAt = clock.now() + interval;
-      waiters[head++]();
+    while (waiters.length > 0) {
+      const now = clock.now();
+      const opensAt = Math.max(pausedUntil, window.free(now) > 0 ? now : window.opensAt());
+      if (now < opensAt) {
+        await clock.sleep(opensAt - now, signal);
+        continue;
+      }
+      window.record(1, now);
+      waiters.shift().start();
     }
-    waiters = [];
-    head = 0;
     opening = false;
   };
 
   return {
-    wait: (signal) =>
-      new Promise((resolve, reject) => {
-        waiters.push(resolve);
+    wait: (signal, patience = 0) =>
+      new Promise((start, reject) => {
+        const due = clock.now() + patience;
+        const before = waiters.findLastIndex((waiter) => waiter.due <= due);
+        waiters.splice(before + 1, 0, { due, start });
         if (!opening) open(signal).catch(reject);
       }),
     pause: (time) => {
-      opensAt = Math.max(opensAt, clock.now() + time);
+      pausedUntil = Math.max(pausedUntil, clock.now() + time);
     },
   };
 }

@@ -1,12 +1,14 @@
-/** Fourth stage: downloads the parts of finished folios to the disk, for a limited number of chunks at once. */
+/** Fourth stage: downloads the parts of finished folios to the disk, a limited number of parts at once. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
-import type { Bytes, PartReference, StoredPart } from '../../types.js';
+import { createPermits, type Permits } from '../../streams/permits.js';
+import type { PartReference, StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
-import { bytesOf, checkBalance, fetchPart } from './folio-parts.js';
+import { fetchTogether } from './fetch-together.js';
+import { bytesOf, checkBalance } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
@@ -25,13 +27,15 @@ export function downloadParts(
   run: DownloadPartsNeeds,
   until?: AbortSignal,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
+  const { downloads } = run.config.concurrency;
+  const slots = createPermits(downloads);
   const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'finished') return chunk;
     try {
       // A run that reuses answers keeps its chunk files, see read-chunk.ts. For other runs the file is not needed once
       // the folio is finished. Removed before the commit, so that no kill leaves it behind.
       if (!run.keepsChunks) await run.files.removeChunk(chunk.number);
-      const downloaded = await fetchParts(run, chunk, until);
+      const downloaded = await fetchParts(run, chunk, until, slots);
       run.at('after-downloaded-before-merge');
       return downloaded;
     } catch (error) {
@@ -44,7 +48,6 @@ export function downloadParts(
       return giveUpFolio(run, chunk, error);
     }
   };
-  const { downloads } = run.config.concurrency;
   return (chunks) =>
     abortOnEarlyReturn(mapConcurrent(chunks, downloads, download, run.controller), run.controller);
 }
@@ -53,6 +56,7 @@ export function downloadParts(
  * Fetches the parts of a `finished` chunk that are not stored yet, and checks that they balance. If they do not, all
  * parts are fetched once more.
  * @param until once aborted, one answer that the folio or a part is not known is final.
+ * @param slots see `FetchTogether`.
  * @returns the chunk, `downloaded`.
  * @throws MismatchError when the second download does not balance either, or fails because the folio is lost. The
  *   stored parts stay.
@@ -62,17 +66,19 @@ export async function fetchParts(
   run: DownloadPartsNeeds,
   chunk: ChunkRow,
   until?: AbortSignal,
+  slots?: Permits,
 ): Promise<ChunkRow> {
   const stored = await run.checkpoint.parts(run.id, chunk.number);
-  const parts: StoredPart[] = [];
-  let held = bytesOf(stored);
-  for (const part of await run.checkpoint.listedParts(run.id, chunk.number)) {
-    const isThis = (other: PartReference) => other.part === part.part && other.fileStatus === part.fileStatus;
-    const known = stored.find(isThis);
-    const one = known ?? (await fetchAndRecord(run, chunk, part, held, until));
-    if (known === undefined) held += one.bytes;
-    parts.push(one);
-  }
+  const listed = await run.checkpoint.listedParts(run.id, chunk.number);
+  const isStored = (part: PartReference) =>
+    stored.some((other) => other.part === part.part && other.fileStatus === part.fileStatus);
+  const missing = listed.filter((part) => !isStored(part));
+  const store = async (part: StoredPart): Promise<void> => {
+    run.at('after-part-file-before-commit');
+    await run.checkpoint.recordPart(run.id, chunk.number, part);
+  };
+  const fetched = await fetchTogether(run, chunk, missing, { held: bytesOf(stored), slots, until, store });
+  const parts = [...stored, ...fetched];
   try {
     checkBalance(chunk, chunk.counts!, parts);
   } catch (error) {
@@ -85,19 +91,6 @@ export async function fetchParts(
   }
   run.at('after-part-before-downloaded');
   return run.checkpoint.recordDownloaded(run.id, chunk.number, run.clock.now());
-}
-
-async function fetchAndRecord(
-  run: DownloadPartsNeeds,
-  chunk: ChunkRow,
-  part: PartReference,
-  held: Bytes,
-  until: AbortSignal | undefined,
-): Promise<StoredPart> {
-  const stored = await fetchPart(run, chunk, part, held, until);
-  run.at('after-part-file-before-commit');
-  await run.checkpoint.recordPart(run.id, chunk.number, stored);
-  return stored;
 }
 
 /** @param unbalanced the error of the stored parts, thrown when the folio is lost. */

@@ -32,6 +32,40 @@ export function maxFolioBytes({ bytes, records }: Pick<ChunkRow, 'bytes' | 'reco
   return Math.min(2 * bytes + 4096 * records + 1024 * 1024, MAX_PART_BYTES);
 }
 
+/** Counts the bytes of all parts of a folio, those that are being fetched at the same time included. */
+export interface FolioBytes {
+  /** The bytes so far. */
+  readonly held: Bytes;
+  /**
+   * Passes on the pieces of a part and counts them. A part that is fetched again counts once.
+   * @throws UntrustedError `FOLIO_TOO_LARGE`.
+   */
+  count(part: PartReference, content: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
+}
+
+/** @param held the bytes of the parts that are here already. */
+export function createFolioBytes(chunk: ChunkRow, held: Bytes): FolioBytes {
+  const max = maxFolioBytes(chunk);
+  const arrived = new Map<string, Bytes>();
+  let all = held;
+  return {
+    get held() {
+      return all;
+    },
+    count: async function* (part, content) {
+      const name = `${part.fileStatus} ${part.part}`;
+      all -= arrived.get(name) ?? 0;
+      arrived.set(name, 0);
+      for await (const piece of content) {
+        arrived.set(name, arrived.get(name)! + piece.length);
+        all += piece.length;
+        if (all > max) throw folioTooLargeError(chunk, part);
+        yield piece;
+      }
+    },
+  };
+}
+
 /** The error of a folio whose parts are larger than `maxFolioBytes`. */
 export function folioTooLargeError(chunk: ChunkRow, { fileStatus, part }: PartReference): UntrustedError {
   const maxBytes = maxFolioBytes(chunk);

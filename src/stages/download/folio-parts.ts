@@ -15,6 +15,7 @@ import { checkSameService } from '../submit/check-replies.js';
 import {
   checkListing,
   createColumnLimit,
+  type FolioBytes,
   folioTooLargeError,
   limitColumns,
   maxFolioBytes,
@@ -46,19 +47,21 @@ export function listParts(chunk: ChunkRow, report: FolioReport): PartReference[]
 
 /**
  * Downloads a part to a file. Stored files of the same part with other content are kept.
- * @param held the bytes of the folio's other parts so far: all parts together have a limit.
+ * @param bytes counts those of all parts of the folio, which have a limit together.
+ * @param signal ends the download.
  * @param until once aborted, one answer that the folio or the part is not known is final.
  * @returns the part as stored; the checkpoint does not know it yet.
  * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`,
  *   `FOLIO_TOO_LARGE`, `PART_TOO_WIDE`.
  */
 export async function fetchPart(
-  run: Pick<RunContext, 'id' | 'config' | 'api' | 'files' | 'signal'> & {
+  run: Pick<RunContext, 'id' | 'config' | 'api' | 'files'> & {
     readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
   },
   chunk: ChunkRow,
   part: PartReference,
-  held: Bytes,
+  bytes: FolioBytes,
+  signal: AbortSignal,
   until?: AbortSignal,
 ): Promise<StoredPart> {
   const { fileStatus, part: number } = part;
@@ -67,14 +70,14 @@ export async function fetchPart(
   const createLimit = () => createColumnLimit(sent, chunk, part);
   try {
     return await run.api.download(
-      { ...requestFor(chunk, part, held), watch: createLimit },
+      { ...requestFor(chunk, part, bytes.held), watch: createLimit },
       async (content, { rehearsal }) => {
         await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
-        const counted = countRecords(limitColumns(content, createLimit()));
+        const counted = countRecords(bytes.count(part, limitColumns(content, createLimit())));
         const written = await run.files.writePart(chunk.number, part, counted.content);
         return { fileStatus, part: number, ...written, records: counted.count() };
       },
-      run.signal,
+      signal,
       until,
     );
   } catch (error) {

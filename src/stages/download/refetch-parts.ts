@@ -7,7 +7,8 @@ import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { bytesOf, checkBalance, fetchPart, isComplete, listParts } from './folio-parts.js';
+import { fetchTogether } from './fetch-together.js';
+import { bytesOf, checkBalance, isComplete, listParts } from './folio-parts.js';
 
 export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'at' | 'files' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched' | 'attempts' | 'recordMixed'>;
@@ -51,11 +52,9 @@ export async function refetchParts(
   let counts = chunk.counts!;
   let parts: readonly StoredPart[] = stored;
 
-  const fetch = async (part: PartReference, held: Bytes): Promise<StoredPart> => {
-    const one = await fetchPart(run, chunk, part, held, until);
-    fetched.push(one);
-    return one;
-  };
+  const store = async (part: StoredPart): Promise<void> => void fetched.push(part);
+  const fetch = (some: readonly PartReference[], held: Bytes) =>
+    fetchTogether(run, chunk, some, { held, until, store });
   const removeExcept = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {
     for (const part of some) {
       if (!kept.some((other) => isSame(part, other))) await run.files.removePart(chunk.number, part);
@@ -68,17 +67,15 @@ export async function refetchParts(
     },
     fetchOne: async (damaged) => {
       const others = parts.filter((part) => !isPart(part, damaged));
-      const anew = await fetch(damaged, bytesOf(others));
-      parts = parts.map((part) => (isPart(part, damaged) ? anew : part));
+      const [anew] = await fetch([damaged], bytesOf(others));
+      parts = parts.map((part) => (isPart(part, damaged) ? anew! : part));
       checkBalance(chunk, counts, parts);
     },
     fetchAll: async () => {
       const report = await run.api.track(chunk.folio!, run.signal, until);
       await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
       if (!isComplete(report)) throw wentBackError(chunk, report.status);
-      const all: StoredPart[] = [];
-      for (const part of listParts(chunk, report)) all.push(await fetch(part, bytesOf(all)));
-      [counts, parts] = [report.counts!, all];
+      [counts, parts] = [report.counts!, await fetch(listParts(chunk, report), 0)];
       checkBalance(chunk, counts, parts);
     },
     commit: async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { FolioLostError, UntrustedError } from '../../../src/errors.js';
@@ -12,6 +12,7 @@ import type { PartReference } from '../../../src/types.js';
 import { contentOf, createFakeApi, report } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { collect, createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
 const parts: PartReference[] = [
@@ -64,13 +65,62 @@ describe('fetching', () => {
   it('asks only for what is not stored yet', async () => {
     const { run, chunk } = await finished((part) => good[part]!);
     const cut = new Error('killed');
+    let files = 0;
     const at = (point: string) => {
-      if (point === 'after-part-file-before-commit' && run.api.asked.length === 2) throw cut;
+      if (point === 'after-part-file-before-commit' && ++files === 2) throw cut;
     };
     await expect(fetchParts({ ...run, at }, chunk)).rejects.toBe(cut);
+    const [stored] = await run.checkpoint.parts(run.id, 1);
     await fetchParts(run, await chunkOf(run));
-    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', 'FAILED 4']);
+    const missing = stored!.fileStatus === 'FAILED' ? 'SUCCESSFUL 0' : 'FAILED 4';
+    expect(run.api.asked).toEqual(['SUCCESSFUL 0', 'FAILED 4', missing]);
     expect(await chunkOf(run)).toMatchObject({ state: 'downloaded' });
+  });
+});
+
+describe('parts that are fetched at the same time', () => {
+  /** One finished chunk of twelve parts; `each` is called with each download, and may fail it. */
+  async function many(each: (part: number, signal: AbortSignal) => Promise<void>) {
+    const { run, chunk } = await finished(() => '');
+    const listed = Array.from({ length: 12 }, (_, part) => ({ fileStatus: 'SUCCESSFUL' as const, part }));
+    const working = { inFlight: 0, most: 0, begun: 0 };
+    const download: PredictionApi['download'] = async ({ part }, consume, signal) => {
+      working.begun += 1;
+      working.most = Math.max(working.most, ++working.inFlight);
+      try {
+        await each(part, signal);
+        return await consume(contentOf(`id,code\n${part},c\n`), { rehearsal: false });
+      } finally {
+        working.inFlight -= 1;
+      }
+    };
+    const checkpoint = { ...run.checkpoint, listedParts: async () => listed };
+    return { run: { ...run, checkpoint, api: { ...run.api, download } }, chunk, working };
+  }
+
+  it('are as many as concurrency.downloads, and all are stored', async () => {
+    const { run, chunk, working } = await many(() => turns(3));
+    const stored: number[] = [];
+    const recordPart = async (_: string, __: number, { part }: PartReference) => void stored.push(part);
+    const checkpoint = { ...run.checkpoint, recordPart };
+    const error = await fetchParts({ ...run, checkpoint }, { ...chunk, records: 12 }).catch(String);
+    expect(working.most).toBe(4);
+    expect(stored.sort((a, b) => a - b).slice(0, 12)).toEqual(Array.from({ length: 12 }, (_, part) => part));
+    // The folio says that it has one record of each kind.
+    expect(error).toContain('MismatchError');
+  });
+
+  it('end when one of them fails, before the chunk is given up', async () => {
+    const lost = new FolioLostError('FOLIO_LOST', 'forgotten');
+    const ended: number[] = [];
+    const { run, chunk, working } = await many(async (part, signal) => {
+      if (part === 2) throw lost;
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    const at = () => void ended.push(working.inFlight);
+    await expect(fetchParts({ ...run, at }, chunk)).rejects.toBe(lost);
+    expect(working).toMatchObject({ inFlight: 0, begun: 4 });
+    expect(ended).toEqual([]);
   });
 });
 
@@ -83,7 +133,7 @@ it('takes no part that could not be read as a table', async () => {
   };
   const large = { ...chunk, bytes: MAX_PART_BYTES };
   await fetchParts({ ...run, api: { ...run.api, download } }, large);
-  expect(asked).toEqual([MAX_PART_BYTES, MAX_PART_BYTES - good['SUCCESSFUL 0']!.length]);
+  expect(asked).toEqual([MAX_PART_BYTES, MAX_PART_BYTES]);
 });
 
 describe('what a folio may hold', () => {
@@ -94,16 +144,24 @@ describe('what a folio may hold', () => {
       part === 'FAILED 4' && nth === 1 ? new Error('killed') : good[part]!,
     );
     const asked: number[] = [];
-    const download: PredictionApi['download'] = (request, consume) => {
+    const download: PredictionApi['download'] = async (request, consume) => {
       asked.push(request.maxBytes);
+      if (request.fileStatus === 'FAILED')
+        await vi.waitFor(async () => expect(await run.checkpoint.parts(run.id, 1)).toHaveLength(1));
       return run.api.download(request, consume, run.signal);
     };
     const watched = { ...run, api: { ...run.api, download } };
     await expect(fetchParts(watched, chunk)).rejects.toThrow('killed');
     await fetchParts(watched, await chunkOf(run));
-    const held = good['SUCCESSFUL 0']!.length;
-    expect(asked).toEqual([asked[0], asked[0]! - held, asked[0]! - held]);
-    expect(asked[0]).toBe(2 * chunk.bytes + 2 * 4096 + 1024 * 1024);
+    const all = 2 * chunk.bytes + 2 * 4096 + 1024 * 1024;
+    expect(asked).toEqual([all, all, all - good['SUCCESSFUL 0']!.length]);
+  });
+
+  it('is for those together that are fetched at the same time', async () => {
+    const half = `id,code\n${'1,c\n'.repeat(150_000)}`;
+    const { run, chunk } = await finished(() => half);
+    await expect(fetchParts(run, chunk)).rejects.toMatchObject({ code: 'FOLIO_TOO_LARGE', exitCode: 6 });
+    expect(half.length).toBeLessThan(2 * chunk.bytes + 2 * 4096 + 1024 * 1024);
   });
 
   it('is refused with its chunk, folio and figures', async () => {
@@ -137,7 +195,8 @@ describe('what a folio may hold', () => {
       exitCode: 6,
       facts: { chunk: 1, folio: chunk.folio, part: 0, columns: sent.length + 1001 },
     });
-    expect(await run.checkpoint.parts(run.id, 1)).toEqual([]);
+    const stored = await run.checkpoint.parts(run.id, 1);
+    expect(stored.filter(({ fileStatus }) => fileStatus === 'SUCCESSFUL')).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { createLocalFiles } from '../../../src/files/local-run-files.js';
+import { createFolioBytes } from '../../../src/stages/download/folio-limits.js';
 import { fetchPart } from '../../../src/stages/download/folio-parts.js';
 import { openScriptedServer } from '../../fake-service/scripted-server.js';
 import { errorOf, noSignal, openTestClient } from '../../helpers/api/test-client.js';
@@ -34,7 +35,10 @@ it('a part of 60,000 columns is refused within a second of its first byte, befor
     checkpoint: { attempts: async () => [], recordMixed: async () => undefined },
   };
   const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
-  const error = await errorOf(fetchPart(run as unknown as Parameters<typeof fetchPart>[0], chunk, part, 0));
+  const bytes = createFolioBytes(chunk, 0);
+  const error = await errorOf(
+    fetchPart(run as unknown as Parameters<typeof fetchPart>[0], chunk, part, bytes, noSignal),
+  );
   const took = performance.now() - firstByteAt;
   expect(error).toMatchObject({ code: 'PART_TOO_WIDE', exitCode: 6, facts: { chunk: 1, folio: 'F1' } });
   console.log('TOOK', took);

@@ -1,0 +1,12 @@
+/** Counts what happened in the busiest second, wherever that begins. */
+
+/** @param times in ms, ascending. A second does not hold its end. */
+export function mostInASecond(times) {
+  let most = 0;
+  let from = 0;
+  for (let to = 0; to < times.length; to++) {
+    while (times[to] - times[from] >= 1000) from++;
+    most = Math.max(most, to - from + 1);
+  }
+  return most;
+}
