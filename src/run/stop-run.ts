@@ -31,12 +31,10 @@ export function linkedController(signal: AbortSignal | undefined, releasers: Rel
  * @param deadline epoch milliseconds; a past deadline aborts at once.
  */
 export function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
-  let timer: NodeJS.Timeout | undefined;
-  const check = () => {
-    const left = deadline - clock.now();
-    if (left > 0) {
-      timer = setTimeout(check, Math.min(left, checkDeadlineEveryMs));
-      return;
+  const closed = new AbortController();
+  const wait = async () => {
+    for (let left = deadline - clock.now(); left > 0; left = deadline - clock.now()) {
+      await clock.sleep(Math.min(left, checkDeadlineEveryMs), closed.signal);
     }
     const instant = new Date(deadline).toISOString();
     controller.abort(
@@ -46,8 +44,14 @@ export function stopAtDeadline(controller: AbortController, deadline: number, cl
       }),
     );
   };
-  check();
-  return { close: async () => clearTimeout(timer) };
+  // Only its closing ends the wait with an error.
+  const ended = wait().catch(() => undefined);
+  return {
+    close: () => {
+      closed.abort();
+      return ended;
+    },
+  };
 }
 
 /** A timer cannot wait for months, and stands still while the machine sleeps; the clock on the wall does not. */

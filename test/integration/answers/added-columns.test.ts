@@ -6,6 +6,7 @@ import { collect, InterruptedError, publish, recover, retry, submit } from '../.
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { type Answer, predictedAnswer, type SentRecord } from '../../fake-service/parts.js';
 import { shuffled } from '../../fake-service/troubles.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { failing, failingSetup } from '../../helpers/jobs/failing-job.js';
 import {
   type Changes,
@@ -104,8 +105,7 @@ describe('columns that the service adds in the middle of a run', () => {
         ...behaviour,
         finishedAtPoll: ({ chunk }) => (chunk === 2 ? Infinity : 1),
       };
-      const options = { deadline: Date.now() + 1_500, publishPartial: true };
-      const partly = await job.enrich({}, options);
+      const partly = await job.enrich({}, deadlineAt({ 'after-downloaded-before-merge': 5 }));
       expect(partly).toMatchObject({ exitCode: 8, counts: { unprocessed: 10 }, columns: all });
       job.service.behaviour = behaviour;
       await expectSuccess(job, await job.enrich(), failingAmong(60));

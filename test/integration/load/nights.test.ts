@@ -5,6 +5,7 @@ import pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { load as loadRun, printRunLoad, publish } from '../../../pipelines/index.js';
+import { createDeadline, deadlineAt } from '../../helpers/jobs/deadline.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { type Business, type LoadedJob, type Row, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
@@ -251,11 +252,16 @@ describe('what is not loaded', () => {
       await job.write(second);
       const finishedAtPoll = ({ chunk }: { chunk: number }) => (chunk === 1 ? 1 : Number.POSITIVE_INFINITY);
       job.service.behaviour = { ...job.service.behaviour, finishedAtPoll };
-      const partly = () => ({ deadline: Date.now() + 1_500, publishPartial: true });
-      expect(await job.enrich({}, partly())).toMatchObject({ exitCode: 8, load: { state: 'left' } });
+      const partly = deadlineAt({ 'after-downloaded-before-merge': 1 });
+      expect(await job.enrich({}, partly)).toMatchObject({ exitCode: 8, load: { state: 'left' } });
       expect(await job.table()).toEqual(before);
       const partial = { load: { partial: true } };
-      expect(await job.enrich(partial, partly())).toMatchObject({ exitCode: 8, load: { state: 'loaded' } });
+      const { options, come } = createDeadline();
+      job.service.behaviour = { ...job.service.behaviour, hold: async () => come() };
+      expect(await job.enrich(partial, { ...options, publishPartial: true })).toMatchObject({
+        exitCode: 8,
+        load: { state: 'loaded' },
+      });
       // The renamed one is answered anew.
       const codes = (rows: readonly Row[]) =>
         rows.filter(({ id }) => id !== second[0]!.id).map((row) => [row.id, row.prediction_naics_code]);

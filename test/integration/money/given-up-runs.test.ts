@@ -32,7 +32,17 @@ function listen(): { logger: Logger; told: string[] } {
 
 /** Interrupts the job when three chunks are accepted, one of them is downloaded and two folios are open. */
 async function openRun(job: Job): Promise<void> {
-  job.service.behaviour = { finishedAtPoll: ({ chunk }) => (chunk === 1 ? 1 : Number.POSITIVE_INFINITY) };
+  let open = () => undefined as void;
+  const thirdIsOpen = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  job.service.behaviour = {
+    finishedAtPoll: ({ chunk }) => (chunk === 1 ? 1 : Number.POSITIVE_INFINITY),
+    hold: ({ operation, chunk }) => {
+      if (operation === 'track' && chunk === 3) open();
+      return operation === 'download' ? thirdIsOpen : undefined;
+    },
+  };
   await interrupt(job, stopAt('after-downloaded-before-merge', 1));
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
 import { applyDelta, naiveDelta, type Rows, readRows, tableOf } from '../../helpers/csv/apply-delta.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
@@ -218,7 +219,7 @@ describe('a partial publication', () => {
       await job.restartService([
         { on: 'track', folio: { from: uploads.accepted + 2 }, fault: { neverFinishes: true } },
       ]);
-      const partly = { deadline: Date.now() + 3_000, publishPartial: true };
+      const partly = deadlineAt({ 'after-downloaded-before-merge': 1 });
       expect(await job.enrich({}, partly)).toMatchObject({ exitCode: 8, publication: 2 });
       const told = await manifestOf(job);
       expect([told.base, told.delta]).toEqual([undefined, undefined]);

@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { type Failpoint, printRunLoad, publish } from '../../../pipelines/index.js';
 import { hashFile } from '../../../src/streams/file-identity.js';
 import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
@@ -235,7 +236,7 @@ it('is published partly at a deadline, then as a whole, each in a folder of its 
     finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 2 ? Infinity : 1),
   };
   await withJob({ behaviour: slow }, async (job) => {
-    const partly = await job.enrich(to(), { deadline: Date.now() + 3_000, publishPartial: true });
+    const partly = await job.enrich(to(), deadlineAt({ 'after-downloaded-before-merge': 5 }));
     expect(partly).toMatchObject({ state: 'open', exitCode: 8, publication: 1 });
     const { latest, content } = await readLatest(job);
     expect(latest).toMatchObject({

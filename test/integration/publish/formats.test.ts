@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { type ConfigError, type Failpoint, publish } from '../../../pipelines/index.js';
 import { hashFile } from '../../../src/streams/file-identity.js';
 import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
@@ -236,8 +237,7 @@ it('a partial publication is compressed too, and its work file is removed', asyn
   await withJob(
     { behaviour: { ...behaviour, finishedAtPoll: ({ chunk }) => (chunk === 3 ? 1e9 : 1) } },
     async (job) => {
-      const partly = { deadline: Date.now() + 1500, publishPartial: true };
-      const summary = await job.enrich(to('csv.gz'), partly);
+      const summary = await job.enrich(to('csv.gz'), deadlineAt({ 'after-downloaded-before-merge': 5 }));
       expect(summary).toMatchObject({ exitCode: 8, published: true });
       const path = pathOf(job, 'csv.gz');
       const csv = String(await promisify(zlib.gunzip)(await readFile(path)));

@@ -10,8 +10,9 @@ import {
   recover,
   reportRun,
 } from '../../../pipelines/index.js';
+import { createDeadline, deadlineAt } from '../../helpers/jobs/deadline.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
-import { all, behaviour, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { predictedEnrichment } from '../../helpers/jobs/sample-source.js';
 import { loseCheckpoint } from '../../helpers/state/killed-state.js';
 
@@ -69,7 +70,8 @@ describe('at the deadline', () => {
     await withJob(
       { behaviour: oneDone, config: { result: { columns: ['naics_code'], onChange: 'ignore' } } },
       async (job) => {
-        const summary = await partly(job);
+        const options = deadlineAt({ 'after-downloaded-before-merge': 1, 'after-accepted-before-poll': 5 });
+        const summary = await job.enrich({}, options);
         expect(summary.counts).toEqual({ read: 60, successful: 8, failed: 2, unprocessed: 50, rejected: 0 });
         expect(summary.uploads.accepted).toBe(5);
         const [header] = (await job.output()).split('\n');
@@ -92,8 +94,7 @@ describe('at the deadline', () => {
       const options = {
         fresh: true,
         reuse: false,
-        deadline: Date.now() + 1_000,
-        publishPartial: true,
+        ...deadlineAt({ 'after-accepted-before-poll': 2 }),
       } as const;
       const error = await job.failure({}, options);
       expect(error).toMatchObject({ code: 'DEADLINE_REACHED', exitCode: 8 });
@@ -103,19 +104,16 @@ describe('at the deadline', () => {
     });
   });
 
-  it('works with collect, too', async () => {
+  it('works with collect, too, after a run that publishes nothing without the option', async () => {
     await withJob({ behaviour: slow }, async (job) => {
-      await expect(job.enrich({}, { deadline: Date.now() + 1_000 })).rejects.toBeInstanceOf(DeadlineError);
-      const summary = await collect(job.config(), { deadline: Date.now() + 500, publishPartial: true });
+      const options = { ...deadlineAt({ 'after-downloaded-before-merge': 4 }), publishPartial: false };
+      await expect(job.enrich({}, options)).rejects.toBeInstanceOf(DeadlineError);
+      expect(await outputs(job)).toEqual([]);
+      const { options: later, come } = createDeadline();
+      job.service.behaviour = { ...slow, hold: async () => come() };
+      const summary = await collect(job.config(), { ...later, publishPartial: true });
       expect(summary).toMatchObject({ exitCode: 8, state: 'open' });
       expect(await outputs(job)).toContain('enriched.csv._PARTIAL');
-    });
-  });
-
-  it('publishes nothing without the option', async () => {
-    await withJob({ behaviour: slow }, async (job) => {
-      expect(await job.failure({}, { deadline: Date.now() + 1_000 })).toBeInstanceOf(DeadlineError);
-      expect(await outputs(job)).toEqual([]);
     });
   });
 
@@ -127,13 +125,12 @@ describe('at the deadline', () => {
   ];
   it.concurrent.each(windows)('interrupted %s, is finished by the next run, which goes on', async (point) => {
     await withJob({ behaviour: slow }, async (job) => {
-      const { at } = stopAt(point, 1);
-      const crash = (here: Failpoint) => {
+      const options = deadlineAt({ 'after-downloaded-before-merge': 4 });
+      const at = (here: Failpoint) => {
         if (here === point) throw new InterruptedError();
-        at?.(here);
+        options.at(here);
       };
-      const options = { deadline: Date.now() + 3_000, publishPartial: true, at: crash };
-      expect(await job.failure({}, options)).toBeInstanceOf(InterruptedError);
+      expect(await job.failure({}, { ...options, at })).toBeInstanceOf(InterruptedError);
       job.service.behaviour = behaviour;
       const end = await job.enrich();
       await expectSuccess(job, end, all);
@@ -152,7 +149,7 @@ const deadlineAnswer = {
 } as const;
 
 function partly(job: Job) {
-  return job.enrich({}, { deadline: Date.now() + 3_000, publishPartial: true });
+  return job.enrich({}, deadlineAt({ 'after-downloaded-before-merge': 4 }));
 }
 
 /** The files that a loader sees. */

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Failpoint, planRun, publish, recover, retry } from '../../../pipelines/index.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { firstUploadOf } from '../../fake-service/troubles.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import {
@@ -174,7 +175,7 @@ describe('blank records', () => {
       finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk > 2 ? Infinity : 1),
     };
     await withJob({ behaviour: slow, files, config: all }, async (job) => {
-      const summary = await job.enrich({}, { deadline: Date.now() + 2_000, publishPartial: true });
+      const summary = await job.enrich({}, deadlineAt({ 'after-downloaded-before-merge': 2 }));
       expect(summary.origins.skipped.records).toBe(SKIPPED);
       expect(summary.counts.unprocessed).toBeGreaterThan(0);
       expectBalance(summary);
