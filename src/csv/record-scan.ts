@@ -3,8 +3,9 @@
  * Invariant: the records found never depend on where the windows are cut.
  */
 import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from './bad-record.js';
-import { contentEnd, countLineFeeds, indexOfLineFeed } from './bytes.js';
+import { contentEnd, countLineFeeds, indexOfLineFeed, LF } from './bytes.js';
 import { type Grammar, maxBytesToRecordEnd } from './grammar.js';
+import { type Found, KeptRecords, type NumberedRecords } from './kept-records.js';
 import { ScanKernel } from './kernel/scan-kernel.js';
 import type { Batch } from './table.js';
 import { WindowScan } from './window-scan.js';
@@ -28,19 +29,15 @@ export interface ScanOptions {
   readonly transcoded?: boolean;
   /** Indexes of the sent fields, if `Batch.blank` is wanted. */
   readonly sentFields?: readonly number[];
-  /** Throws to stop, returns to skip the record. */
-  readonly onBadRecord: (bad: BadRecord) => void;
+  /**
+   * Throws to stop, returns to skip the record. Bad records come in their order, but before good ones of the same window.
+   * Left out: all bad records are skipped.
+   */
+  readonly onBadRecord?: (bad: BadRecord) => void;
 }
 
-/** A window fits into the processor's cache. Its records are one Batch. */
+/** A window fits into the processor's cache. Its good records are one Batch, or a few. */
 const WINDOW_BYTES = 256 * 1024;
-
-/** Records found in the window. */
-interface Found {
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
-  readonly count: number;
-}
 
 export class RecordScan {
   /** Number of the next record. */
@@ -50,7 +47,10 @@ export class RecordScan {
   readonly #kernel: ScanKernel;
   readonly #grammar: Grammar;
   readonly #maxBytesToEnd: number;
+  #numbers = new Int32Array(0);
   #carefulScan: WindowScan | undefined;
+  /** Created at the first use, because most files have no bad record. */
+  #keptRecords: KeptRecords | undefined;
   /** Bytes in the kernel's window. */
   #filled = 0;
   /** Decoded offset of the window's first byte. */
@@ -76,6 +76,11 @@ export class RecordScan {
   get #careful(): WindowScan {
     this.#carefulScan ??= new WindowScan(this.#grammar);
     return this.#carefulScan;
+  }
+
+  get #kept(): KeptRecords {
+    this.#keptRecords ??= new KeptRecords(this.#kernel.capacity, this.#grammar.fields);
+    return this.#keptRecords;
   }
 
   /** Takes the next bytes of the file; yields the records of each window that they fill. */
@@ -115,6 +120,13 @@ export class RecordScan {
    * @returns the offset from which to scan again with more bytes; 0 if the window is too small for a record.
    */
   *#scan(isLast: boolean): Generator<Batch, number, undefined> {
+    const next = yield* this.#findRecords(isLast);
+    if (this.#keptRecords !== undefined && this.#keptRecords.count > 0) yield this.#takeKept();
+    return next;
+  }
+
+  /** Yields batches, and keeps the last records if there are bad ones among them. */
+  *#findRecords(isLast: boolean): Generator<Batch, number, undefined> {
     const kernel = this.#kernel;
     const bytes = kernel.window;
     const to = this.#filled;
@@ -126,18 +138,31 @@ export class RecordScan {
       at = lineFeed + 1;
       this.#line += 1;
     }
+    const goodTo = this.#endOfGoodText(bytes, at, to);
     for (;;) {
       kernel.run(at, to);
-      if (kernel.count > 0) yield* this.#batches(bytes, at, kernel);
-      this.#line += kernel.lines;
-      at = kernel.next;
-      if (kernel.isFull) continue;
-      const isWhole = at === to || !(isLast || to - at >= this.#maxBytesToEnd);
-      if (!kernel.isDoubtful && isWhole) return at;
+      if (this.#keptRecords?.hasRoom(kernel.count) === false) {
+        yield this.#takeKept();
+        // The arrays of the kernel were used meanwhile.
+        kernel.run(at, to);
+      }
+      const { count, isFull, isDoubtful, lines, next } = kernel;
+      const isWhole = next === to || !(isLast || to - next >= this.#maxBytesToEnd);
+      const isEnd = !isFull && !isDoubtful && isWhole;
+      const isAlone = (this.#keptRecords?.count ?? 0) === 0 && (isEnd || isFull);
+      if (count > 0) {
+        if (isAlone && this.#hasGoodText(bytes, kernel, goodTo)) yield this.#takeFound(kernel);
+        else this.#keep(bytes, at, kernel, goodTo);
+      }
+      this.#line += lines;
+      at = next;
+      if (isFull) continue;
+      if (isEnd) return at;
 
       const careful = this.#careful;
       careful.run(bytes, at, to, isLast);
-      if (careful.count > 0) yield* this.#batches(bytes, at, careful);
+      if (!this.#kept.hasRoom(careful.count)) yield this.#takeKept();
+      this.#keep(bytes, at, careful, goodTo);
       this.#line += careful.lines;
       at = careful.next;
       if (careful.stop === 'FULL') continue;
@@ -146,13 +171,13 @@ export class RecordScan {
       const lineFeed = this.#endOfRejected(bytes, to);
       const isCut = lineFeed === -1 && !isLast;
       if (isCut && to - at < this.#maxBytesToEnd) return at;
-      const next = lineFeed === -1 ? to : lineFeed + 1;
+      const behind = lineFeed === -1 ? to : lineFeed + 1;
       const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
       this.#report(careful.stop, bytes, at, end, this.#line);
-      this.#line += countLineFeeds(bytes, at, next);
+      this.#line += countLineFeeds(bytes, at, behind);
       this.#skipping = isCut;
-      if (next === to) return to;
-      at = next;
+      if (behind === to) return to;
+      at = behind;
     }
   }
 
@@ -165,76 +190,84 @@ export class RecordScan {
     return indexOfLineFeed(bytes, isSeen ? problemAt : next, to);
   }
 
-  /** Yields the records found as one Batch or, if some have bad text, as Batches around the bad ones. */
-  *#batches(bytes: Uint8Array, from: number, found: Found): Generator<Batch, void, undefined> {
-    const { starts, ends, count } = found;
-    const { fields, sentFields, transcoded = false } = this.#options;
-    const blank = sentFields && this.#kernel.blankRows(found, count);
-    const end = ends[count * fields - 1]!;
-    if (badText(bytes.subarray(starts[0]!, end), transcoded) === undefined) {
-      yield this.#batch(bytes, found, 0, count, blank);
-      return;
-    }
-    let first = 0;
-    let line = this.#line;
-    let counted = from;
-    for (let record = 0; record < count; record++) {
-      const start = starts[record]!;
-      const recordEnd = ends[(record + 1) * fields - 1]!;
-      const code = badText(bytes.subarray(start, recordEnd), transcoded);
-      if (code === undefined) continue;
-      if (record > first) yield this.#batch(bytes, found, first, record, blank);
-      line += countLineFeeds(bytes, counted, start);
-      counted = start;
-      this.#report(code, bytes, start, recordEnd, line);
-      first = record + 1;
-    }
-    if (count > first) yield this.#batch(bytes, found, first, count, blank);
+  /** An offset up to which no record of the window has bad text, as far as one look at all of it can tell. */
+  #endOfGoodText(bytes: Buffer, from: number, to: number): number {
+    const end = to === 0 ? 0 : bytes.lastIndexOf(LF, to - 1) + 1;
+    if (end <= from) return 0;
+    return badText(bytes.subarray(from, end), this.#isTranscoded) === undefined ? end : 0;
   }
 
-  /** @param blank indexes among all records found. */
-  #batch(
-    bytes: Uint8Array,
-    { starts, ends }: Found,
-    first: number,
-    last: number,
-    blank: Int32Array | undefined,
-  ): Batch {
-    const { file, fields } = this.#options;
-    const firstRecord = this.record;
-    const count = last - first;
-    this.record += count;
+  #hasGoodText(bytes: Uint8Array, { starts, ends, count }: Found, goodTo: number): boolean {
+    const end = ends[count * this.#grammar.fields - 1]!;
+    return end <= goodTo || badText(bytes.subarray(starts[0]!, end), this.#isTranscoded) === undefined;
+  }
+
+  get #isTranscoded(): boolean {
+    return this.#options.transcoded === true;
+  }
+
+  /** Keeps the records found, and reports those with bad text. @param from where the scan began that found them. */
+  #keep(bytes: Uint8Array, from: number, found: Found, goodTo: number): void {
+    if (found.count === 0) return;
+    const kept = this.#kept;
+    const { fields } = this.#grammar;
+    const isGood = this.#hasGoodText(bytes, found, goodTo);
+    let line = this.#line;
+    let counted = from;
+    for (let row = 0; row < found.count; row++) {
+      const start = found.starts[row]!;
+      const end = found.ends[(row + 1) * fields - 1]!;
+      const code = isGood ? undefined : badText(bytes.subarray(start, end), this.#isTranscoded);
+      if (code !== undefined) {
+        line += countLineFeeds(bytes, counted, start);
+        counted = start;
+        this.#report(code, bytes, start, end, line);
+        continue;
+      }
+      kept.add(found, row, this.record++);
+    }
+  }
+
+  #takeKept(): Batch {
+    return this.#batch(this.#kept.take());
+  }
+
+  #takeFound({ starts, ends, count }: Found): Batch {
+    if (this.#numbers.length < count) this.#numbers = new Int32Array(count);
+    for (let row = 0; row < count; row++) this.#numbers[row] = this.record++;
+    return this.#batch({ starts, ends, count, numbers: this.#numbers });
+  }
+
+  #batch(found: NumberedRecords): Batch {
+    const { file, fields, sentFields } = this.#options;
+    const { starts, ends, count, numbers } = found;
     return {
       file,
-      bytes,
+      bytes: this.#kernel.window,
       base: this.#base,
-      firstRecord,
       count,
       fields,
-      starts: starts.subarray(first, last),
-      ends: ends.subarray(first * fields, last * fields),
-      ...(blank && { blank: blankWithin(blank, first, last) }),
+      numbers: numbers.subarray(0, count),
+      starts: starts.subarray(0, count),
+      ends: ends.subarray(0, count * fields),
+      ...(sentFields && { blank: this.#kernel.blankRows(found, count) }),
     };
   }
 
   #report(code: BadRecordCode, bytes: Uint8Array, start: number, end: number, line: number): void {
     const { file, fields, maxRecordBytes, transcoded = false, firstLine, onBadRecord } = this.#options;
+    const record = this.record++;
+    if (onBadRecord === undefined) return;
     const { found, problemAt } = this.#careful;
     const facts = { fields, maxRecordBytes, transcoded, found, quoteAt: problemAt - start };
     onBadRecord({
       code,
       file,
-      record: this.record++,
+      record,
       line: firstLine === undefined ? 0 : line,
       byte: this.#base + start,
       raw: Buffer.from(bytes.subarray(start, Math.min(end, start + maxRecordBytes))),
       message: badRecordMessage(code, facts),
     });
   }
-}
-
-/** Indexes that count from `first` on; without those outside of `first` to `last` (exclusive). */
-function blankWithin(blank: Int32Array, first: number, last: number): Int32Array {
-  if (blank.length === 0) return blank;
-  return blank.filter((row) => row >= first && row < last).map((row) => row - first);
 }

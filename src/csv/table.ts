@@ -37,8 +37,9 @@ export function fieldValue(table: Table, row: number, field: number): string {
 }
 
 /**
- * The unit in which records are read: consecutive whole records of one file in one Buffer. Arrays and bytes are valid
- * only until the next batch is requested.
+ * The unit in which records are read: whole records of one file in one Buffer, in their order. Between two of them there
+ * may be others that the batch leaves out, such as rejected ones. Arrays and bytes are valid only until the next batch is
+ * requested.
  */
 export interface Batch extends Table {
   /** Index of the source file. */
@@ -47,8 +48,8 @@ export interface Batch extends Table {
   readonly bytes: Uint8Array;
   /** Decoded offset in the file of `bytes[0]`. */
   readonly base: number;
-  /** Number of record 0 in the source, 1-based. Numbers are consecutive: a batch ends at a rejected record. */
-  readonly firstRecord: number;
+  /** Record numbers in the source, 1-based, ascending: `[count]`. Where they follow each other, so do the records. */
+  readonly numbers: Int32Array;
   /** Records in the batch, at least one. */
   readonly count: number;
   /** Indexes of the records that are blank in all sent fields, ascending; left out if nobody asked for them. */
@@ -58,25 +59,84 @@ export interface Batch extends Table {
 /** The records of a batch from index `from` on, `count` of them. Does not say which are blank. */
 export function sliceOf(batch: Batch, from: number, count: number): Batch {
   const { blank: _, ...whole } = batch;
-  const { fields, firstRecord, starts, ends } = batch;
+  const { fields, numbers, starts, ends } = batch;
   return {
     ...whole,
-    firstRecord: firstRecord + from,
+    numbers: numbers.subarray(from, from + count),
     count,
     starts: starts.subarray(from, from + count),
     ends: ends.subarray(from * fields, (from + count) * fields),
   };
 }
 
-/** Bytes from the start of row `from` to the end of row `to - 1`, line ends between them included. */
+/**
+ * A batch of some records of another one.
+ *
+ * @param rows their indexes, ascending, at least one. Arrays of the picked batch are its own.
+ */
+export function rowsOf(batch: Batch, rows: readonly number[] | Int32Array): Batch {
+  const from = rows[0]!;
+  const count = rows.length;
+  if (rows[count - 1]! - from === count - 1) return sliceOf(batch, from, count);
+  const { blank: _, ...whole } = batch;
+  const { fields } = batch;
+  const numbers = new Int32Array(count);
+  const starts = new Int32Array(count);
+  const ends = new Int32Array(count * fields);
+  for (let at = 0; at < count; at++) {
+    const row = rows[at]!;
+    numbers[at] = batch.numbers[row]!;
+    starts[at] = batch.starts[row]!;
+    for (let field = 0; field < fields; field++)
+      ends[at * fields + field] = batch.ends[row * fields + field]!;
+  }
+  return { ...whole, numbers, count, starts, ends };
+}
+
+/** Index of the first number that is not below this one; the length if all are below it. @param numbers ascending. */
+export function indexFrom(numbers: Int32Array, number: number, count = numbers.length): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Bytes from the start of row `from` to the end of row `to - 1`, with all that is between them. */
 export function bytesBetween({ starts, ends, fields }: Offsets, from: number, to: number): number {
   return ends[to * fields - 1]! - starts[from]!;
 }
 
-/** Index after the last of the rows `from` to `to` (exclusive) that fits into `maxBytes`; `from` if none fits. */
-export function endOfFitting(table: Offsets, from: number, to: number, maxBytes: number): number {
+/** Whether there are other records between those of the rows `from` to `to` (exclusive). */
+export function hasGaps({ numbers }: Pick<Batch, 'numbers'>, from: number, to: number): boolean {
+  return numbers[to - 1]! - numbers[from]! !== to - 1 - from;
+}
+
+/** Bytes of the rows `from` to `to` (exclusive), with line ends between them, and without records left out. */
+export function recordBytes(batch: Offsets & Pick<Batch, 'numbers'>, from: number, to: number): number {
+  if (!hasGaps(batch, from, to)) return bytesBetween(batch, from, to);
+  let bytes = 0;
+  for (let row = from; row < to; row++) bytes += bytesBetween(batch, row, row + 1);
+  return bytes;
+}
+
+/**
+ * Index after the last of the rows `from` to `to` (exclusive) that fits into `maxBytes`; `from` if none fits.
+ *
+ * @param bytesOf bytes of the rows between two indexes: no more than `bytesBetween`.
+ */
+export function endOfFitting<T extends Offsets>(
+  table: T,
+  from: number,
+  to: number,
+  maxBytes: number,
+  bytesOf: (table: T, from: number, to: number) => number = bytesBetween,
+): number {
   if (to === from || bytesBetween(table, from, to) <= maxBytes) return to;
   let end = from;
-  while (bytesBetween(table, from, end + 1) <= maxBytes) end++;
+  while (end < to && bytesOf(table, from, end + 1) <= maxBytes) end++;
   return end;
 }

@@ -67,10 +67,11 @@ export async function writeDeltaRows(
   out.utf8(stringify([[...table.columns, changeColumn]]));
   if (added.count + changed.count > 0) {
     for await (const batch of outputRows(table)) {
-      const { bytes, starts, ends, fields, count, firstRecord } = batch;
+      const { bytes, starts, ends, fields, count, numbers } = batch;
       for (let row = 0; row < count; row++) {
-        const isAdded = added.has(firstRecord - 1 + row);
-        if (!isAdded && !changed.has(firstRecord - 1 + row)) continue;
+        const index = numbers[row]! - 1;
+        const isAdded = added.has(index);
+        if (!isAdded && !changed.has(index)) continue;
         out.copy(bytes, starts[row]!, ends[(row + 1) * fields - 1]!);
         out.ascii(isAdded ? ',added\n' : ',changed\n');
         flush(FLUSH_BYTES);

@@ -1,4 +1,5 @@
 /** The answers of records: one for each. They may come from several uploads, searches and earlier nights. */
+import { indexFrom } from '../csv/table.js';
 import type { ColumnKinds, PredictionErrorCode, PredictionStatus, UnprocessedCause } from '../types.js';
 import type { Joined } from './join-method.js';
 import type { PartTable } from './part-table.js';
@@ -130,7 +131,7 @@ export function overlay({ numbers, answers: older }: NumberedAnswers, newer: Num
   const result = older.result.slice();
   const indistinct = new Set(older.indistinct);
   let record = 0;
-  for (let at = firstFrom(newer.numbers, numbers[0]!); at < newer.numbers.length; at++) {
+  for (let at = indexFrom(newer.numbers, numbers[0]!); at < newer.numbers.length; at++) {
     const number = newer.numbers[at]!;
     while (record < numbers.length && numbers[record]! < number) record += 1;
     if (record === numbers.length) break;
@@ -171,7 +172,7 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
     const first = sources.length;
     sources.push(...answers.sources);
     let record = 0;
-    for (let at = firstFrom(piece.numbers, numbers[0]!); at < piece.numbers.length; at++) {
+    for (let at = indexFrom(piece.numbers, numbers[0]!); at < piece.numbers.length; at++) {
       const number = piece.numbers[at]!;
       while (record < numbers.length && numbers[record]! < number) record += 1;
       if (record === numbers.length) return;
@@ -193,7 +194,7 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
       });
     },
     pick: (wanted) => {
-      const at = wanted.map((number) => firstFrom(numbers, number));
+      const at = wanted.map((number) => indexFrom(numbers, number));
       const answers = {
         sources: [...sources],
         source: Int32Array.from(at, (record) => source[record]!),
@@ -216,15 +217,3 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
 
 const NO_SOURCE = -1;
 const NONE: ReadonlySet<number> = new Set();
-
-/** Index of the first number that is not below `limit`. @param numbers ascending. */
-function firstFrom(numbers: Int32Array, limit: number): number {
-  let low = 0;
-  let high = numbers.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (numbers[middle]! < limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

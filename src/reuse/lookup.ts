@@ -73,7 +73,7 @@ export function createLookup(
   return {
     add: async (batch: Batch) => {
       const hashes = kernel.hash(batch);
-      const { firstRecord, count } = batch;
+      const { numbers, count } = batch;
       for (let record = 0, at = 0; record < count; record++, at += HASH_INTS) {
         const first = hashes[at]!;
         const second = hashes[at + 1]!;
@@ -81,7 +81,7 @@ export function createLookup(
         const fourth = hashes[at + 3]!;
         if ((first | second | third | fourth) === 0) {
           if (skipsBlank) continue;
-          blank.add(firstRecord + record);
+          blank.add(numbers[record]!);
           blanks += 1;
           continue;
         }
@@ -91,9 +91,9 @@ export function createLookup(
         ints[to + 1] = second;
         ints[to + 2] = third;
         ints[to + 3] = fourth;
-        ints[to + 4] = firstRecord + record;
+        ints[to + 4] = numbers[record]!;
       }
-      largest = Math.max(largest, firstRecord + count - 1);
+      largest = Math.max(largest, numbers[count - 1]!);
     },
     plan: async (terms) => {
       lanes.end();

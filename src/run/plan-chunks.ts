@@ -65,7 +65,7 @@ async function* previewing(
   for await (const batch of batches) {
     for (let row = 0; row < batch.count && shown.length < PREVIEWED; row++) {
       const values = fields.map((field) => fieldValue(batch, row, field).slice(0, MAX_VALUE));
-      shown.push(hasKey ? [String(batch.firstRecord + row), ...values] : values);
+      shown.push(hasKey ? [String(batch.numbers[row]), ...values] : values);
     }
     yield batch;
   }

@@ -190,7 +190,6 @@ function recordsOf(file: Buffer): string[] {
     file: 0,
     base: bytes,
     firstRecord: 1,
-    onBadRecord: () => undefined,
   };
   const records: string[] = [];
   for (const batch of scanBuffer(file.subarray(bytes), options)) {

@@ -96,7 +96,7 @@ function firstDoubled(entriesOf: (bucket: number) => Int32Array): readonly [numb
 }
 
 async function throwBlank(batch: Batch, file: ReadFile, row: number, column: string): Promise<never> {
-  const record = batch.firstRecord + row;
+  const record = batch.numbers[row]!;
   const line = await lineAt(file, batch.base + batch.starts[row]!);
   throw new SourceError(
     'SOURCE_KEY_BLANK',
@@ -119,7 +119,7 @@ async function doubledError(
 ): Promise<SourceError> {
   const { maxRecordBytes, columns, fields } = options;
   const from = { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
-  const batches = readRecords(source, from, { maxRecordBytes, onBadRecord: () => undefined });
+  const batches = readRecords(source, from, { maxRecordBytes });
   const places: { readonly path: string; readonly line: number; readonly values: readonly string[] }[] = [];
   for await (const batch of pickRecords(batches, [[first], [second]])) {
     const file = source.files[batch.file]!;

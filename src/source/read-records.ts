@@ -2,15 +2,18 @@
 import type { BadRecord } from '../csv/bad-record.js';
 import { unquoteText } from '../csv/quote-text.js';
 import { scanRecords } from '../csv/scan-records.js';
-import { type Batch, sliceOf } from '../csv/table.js';
+import { type Batch, indexFrom, rowsOf, sliceOf } from '../csv/table.js';
 import type { Dialect, Position, Source } from '../types.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 
 export interface ReadRecordsOptions {
   /** Most bytes of a record without its line end. */
   readonly maxRecordBytes: number;
-  /** Throws to stop, returns to skip the record. The record's `line` is known only if `firstLines` is given. */
-  readonly onBadRecord: (bad: BadRecord) => void;
+  /**
+   * Throws to stop, returns to skip the record. The record's `line` is known only if `firstLines` is given. Left out: all
+   * bad records are skipped.
+   */
+  readonly onBadRecord?: ((bad: BadRecord) => void) | undefined;
   /** Physical line of each file's first record. Used for files that are read from their first record on. */
   readonly firstLines?: readonly number[];
   /** Indexes of the sent fields, if `Batch.blank` is wanted. */
@@ -30,10 +33,13 @@ export function readRecords(
   options: ReadRecordsOptions,
 ): AsyncGenerator<Batch, void, undefined> {
   const { limit } = source;
+  const { onBadRecord: onBad } = options;
   if (limit === undefined) return readFiles(source, from, options);
-  const onBadRecord = (bad: BadRecord) => {
-    if (bad.record <= limit) options.onBadRecord(bad);
-  };
+  const onBadRecord =
+    onBad &&
+    ((bad: BadRecord) => {
+      if (bad.record <= limit) onBad(bad);
+    });
   return firstRecords(readFiles(source, from, { ...options, onBadRecord }), limit);
 }
 
@@ -59,7 +65,7 @@ async function* readFiles(
       ...(firstLine !== undefined && { firstLine }),
       transcoded: isTranscoded(file.dialect),
       ...(sentFields && { sentFields }),
-      onBadRecord: (bad) => onBadRecord(asInFile(bad, file.dialect)),
+      ...(onBadRecord && { onBadRecord: (bad) => onBadRecord(asInFile(bad, file.dialect)) }),
     });
   }
 }
@@ -70,9 +76,9 @@ export async function* firstRecords(
   limit: number,
 ): AsyncGenerator<Batch, void, undefined> {
   for await (const batch of batches) {
-    const left = limit - batch.firstRecord + 1;
-    if (left > 0) yield left < batch.count ? headOf(batch, left) : batch;
-    if (left <= batch.count) return;
+    const within = indexFrom(batch.numbers, limit + 1, batch.count);
+    if (within > 0) yield within < batch.count ? headOf(batch, within) : batch;
+    if (within < batch.count || batch.numbers[within - 1] === limit) return;
   }
 }
 
@@ -90,7 +96,7 @@ export function asInFile(
 }
 
 /**
- * Yields slices of batches that hold only the records with these numbers. Skips a number that no record has. Stops reading after
+ * Yields batches that hold only the records with these numbers. Skips a number that no record has. Stops reading after
  * the last record, and requests a list of numbers only after it has yielded the records of the list before.
  *
  * @param numbers ascending, within each list and from list to list.
@@ -104,16 +110,19 @@ export async function* pickRecords(
   try {
     for await (const wanted of numbers) {
       for (let at = 0; at < wanted.length; ) {
-        const number = wanted[at]!;
-        while (batch === undefined || number >= batch.firstRecord + batch.count) {
+        while (batch === undefined || wanted[at]! > batch.numbers[batch.count - 1]!) {
           const read: IteratorResult<Batch> = await source.next();
           if (read.done) return;
           batch = read.value;
         }
-        const from = number - batch.firstRecord;
-        const count = from < 0 ? 0 : consecutive(wanted, at, batch.count - from);
-        if (count > 0) yield sliceOf(batch, from, count);
-        at += Math.max(count, 1);
+        const { numbers, count } = batch;
+        const rows: number[] = [];
+        for (let row = indexFrom(numbers, wanted[at]!, count); row < count && at < wanted.length; row++) {
+          while (at < wanted.length && wanted[at]! < numbers[row]!) at += 1;
+          if (wanted[at] === numbers[row]) rows.push(row);
+        }
+        while (at < wanted.length && wanted[at]! <= numbers[count - 1]!) at += 1;
+        if (rows.length > 0) yield rowsOf(batch, rows);
       }
     }
   } finally {
@@ -126,21 +135,16 @@ export async function* withoutBlank(batches: AsyncIterable<Batch>): AsyncGenerat
   for await (const batch of batches) {
     const { blank = NONE, count } = batch;
     if (blank.length === 0) yield batch;
-    else {
-      let from = 0;
-      for (const row of [...blank, count]) {
-        if (row > from) yield sliceOf(batch, from, row - from);
-        from = row + 1;
-      }
+    else if (blank.length < count) {
+      let next = 0;
+      const rows = Array.from({ length: count }, (_, row) => row).filter((row) => {
+        const isBlank = blank[next] === row;
+        if (isBlank) next += 1;
+        return !isBlank;
+      });
+      yield rowsOf(batch, rows);
     }
   }
 }
 
 const NONE = new Int32Array(0);
-
-/** Counts the consecutive numbers from index `from` on, at most `max`. */
-function consecutive(numbers: readonly number[], from: number, max: number): number {
-  let count = 1;
-  while (count < max && numbers[from + count] === numbers[from]! + count) count += 1;
-  return count;
-}

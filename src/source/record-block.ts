@@ -1,6 +1,6 @@
 /** Copies the records of one chunk from the batches into a block, which can be read more than once. */
 import { copyShifted, ensureCapacity } from '../csv/kernel/table-memory.js';
-import { type Batch, bytesBetween, endOfFitting, type Table } from '../csv/table.js';
+import { type Batch, endOfFitting, hasGaps, indexFrom, recordBytes, type Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
 import type { Position } from '../types.js';
 
@@ -54,9 +54,9 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
           next = 0;
           continue;
         }
-        const wanted = Math.min(batch.count, next + missing, upTo - batch.firstRecord + 1);
+        const wanted = Math.min(indexFrom(batch.numbers, upTo + 1, batch.count), next + missing);
         if (wanted <= next) break;
-        const within = endOfFitting(batch, next, wanted, maxBytes - block.length);
+        const within = endOfFitting(batch, next, wanted, maxBytes - block.length, recordBytes);
         const taken = Math.max(within - next, block.length === 0 ? 1 : 0);
         if (taken === 0) break;
         block.append(batch, next, taken);
@@ -66,13 +66,13 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
       return block.view();
     },
     skipTo: async (record) => {
-      while (batch === undefined || batch.firstRecord + batch.count <= record) {
+      while (batch === undefined || batch.numbers[batch.count - 1]! < record) {
         const read = await batches.next();
         if (read.done) return;
         batch = read.value;
         next = 0;
       }
-      next = Math.max(next, record - batch.firstRecord);
+      next = Math.max(next, indexFrom(batch.numbers, record, batch.count));
     },
     close: async () => {
       await batches.return(undefined);
@@ -91,6 +91,22 @@ function createGrowingBlock() {
   let blank: number[] = [];
   let end: Position | undefined;
 
+  /** Copies records one by one, without what is between them. */
+  const copyRecords = (batch: Batch, from: number, taken: number): void => {
+    let at = length;
+    for (let row = 0; row < taken; row++) {
+      const start = batch.starts[from + row]!;
+      const end = batch.ends[(from + row + 1) * fields - 1]!;
+      const shift = at - start;
+      starts[count + row] = at;
+      for (let field = 0; field < fields; field++) {
+        ends[(count + row) * fields + field] = batch.ends[(from + row) * fields + field]! + shift;
+      }
+      bytes.set(batch.bytes.subarray(start, end), at);
+      at += end - start;
+    }
+  };
+
   return {
     /** Bytes of the records in the block. */
     get length() {
@@ -104,18 +120,21 @@ function createGrowingBlock() {
     },
     append: (batch: Batch, from: number, taken: number) => {
       fields = batch.fields;
-      const first = batch.starts[from]!;
-      const size = bytesBetween(batch, from, from + taken);
-      if (length + size > MAX_BLOCK_BYTES) throw tooLarge(batch.firstRecord + from);
+      const size = recordBytes(batch, from, from + taken);
+      if (length + size > MAX_BLOCK_BYTES) throw tooLarge(batch.numbers[from]!);
       bytes = ensureCapacity(bytes, length + size);
       starts = ensureCapacity(starts, count + taken);
       numbers = ensureCapacity(numbers, count + taken);
       ends = ensureCapacity(ends, (count + taken) * fields);
-      bytes.set(batch.bytes.subarray(first, first + size), length);
-      const shift = length - first;
-      copyShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
-      copyShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
-      fillNumbers(numbers.subarray(count, count + taken), batch.firstRecord + from);
+      numbers.set(batch.numbers.subarray(from, from + taken), count);
+      if (hasGaps(batch, from, from + taken)) copyRecords(batch, from, taken);
+      else {
+        const first = batch.starts[from]!;
+        bytes.set(batch.bytes.subarray(first, first + size), length);
+        const shift = length - first;
+        copyShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
+        copyShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
+      }
       for (const row of batch.blank ?? []) {
         if (row >= from && row < from + taken) blank.push(count + row - from);
       }
@@ -148,9 +167,4 @@ function tooLarge(record: number): ConfigError {
       facts: { record },
     },
   );
-}
-
-/** Writes consecutive numbers. */
-function fillNumbers(into: Int32Array, first: number): void {
-  for (let i = 0; i < into.length; i++) into[i] = first + i;
 }

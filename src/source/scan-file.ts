@@ -110,7 +110,8 @@ export async function scanFile(
     },
   });
   for await (const batch of limit === undefined ? all : firstRecords(all, limit)) {
-    totals.records = batch.firstRecord + batch.count - 1;
+    // A rejected record behind the batch was counted before it.
+    totals.records = Math.max(totals.records, batch.numbers[batch.count - 1]!);
     checkCount(totals, path, options);
     countBlank(totals, file, batch);
     totals.columnBytes.add(batch);
@@ -153,11 +154,11 @@ function beginningOf(bad: BadRecord): BadRecord {
 }
 
 function countBlank(totals: Totals, file: InspectedFile, batch: Batch): void {
-  const { blank, base, firstRecord, starts } = batch;
+  const { blank, base, numbers, starts } = batch;
   if (blank === undefined || blank.length === 0) return;
   totals.blank += blank.length;
   for (const row of blank.subarray(0, SHOWN_BLANKS - totals.firstBlanks.length)) {
-    totals.firstBlanks.push({ file, record: firstRecord + row, offset: base + starts[row]! });
+    totals.firstBlanks.push({ file, record: numbers[row]!, offset: base + starts[row]! });
   }
 }
 

@@ -2,7 +2,8 @@
  * Reads the source for the stages, from any position. A source whose content has changed since its check is an error.
  */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import { type Batch, sliceOf } from '../csv/table.js';
+import type { BadRecord } from '../csv/scan-records.js';
+import { type Batch, indexFrom, sliceOf } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
 import { pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
@@ -44,10 +45,11 @@ export function recordsFrom(
     maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
     signal: run.signal,
     ...(skipsBlank(run.source) && { sentFields: createUploadLayout(run.source, run.config.upload).fields }),
-    onBadRecord: (bad) => {
-      if (run.source.rejected > 0) return;
-      throw sourceChanged(run.source.files[bad.file]!.path, bad.message);
-    },
+    ...(run.source.rejected === 0 && {
+      onBadRecord: (bad: BadRecord) => {
+        throw sourceChanged(run.source.files[bad.file]!.path, bad.message);
+      },
+    }),
   });
 }
 
@@ -123,9 +125,9 @@ export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow)
     return;
   }
   for await (const batch of sendableRecordsFrom(run, from)) {
-    const wanted = chunk.lastRecord - batch.firstRecord + 1;
+    const wanted = indexFrom(batch.numbers, chunk.lastRecord + 1, batch.count);
     if (wanted > 0) yield wanted < batch.count ? sliceOf(batch, 0, wanted) : batch;
-    if (wanted <= batch.count) return;
+    if (wanted < batch.count || batch.numbers[wanted - 1] === chunk.lastRecord) return;
   }
 }
 

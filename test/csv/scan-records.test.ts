@@ -226,7 +226,8 @@ describe('batches', () => {
     for await (const b of scanRecords(input, { ...options, onBadRecord: () => {} })) {
       found.push([
         b.file,
-        b.firstRecord,
+        b.numbers[0],
+        b.numbers.length,
         b.count,
         b.fields,
         b.base + b.starts[0]!,

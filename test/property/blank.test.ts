@@ -44,7 +44,7 @@ function blankOf(batch: Batch, sentFields: readonly number[]): number[] {
 }
 
 const shown = (batch: Batch, row: number) => [
-  batch.firstRecord + row,
+  batch.numbers[row]!,
   fieldValue(batch, row, 0),
   fieldValue(batch, row, 2),
 ];

@@ -4,30 +4,31 @@ import type { Batch } from '../../src/csv/table.js';
 import { pickRecords } from '../../src/source/read-records.js';
 import { recordsOf } from '../helpers/csv/batches.js';
 
-/** Records 1 to 6 in two batches; record 4 is bad. */
+/** Records 1 to 6, in a batch of three and one of two; record 4 is bad. */
 function batches(seen: number[] = []): AsyncGenerator<Batch> {
-  const text = 'a,1\n"b,b",2\nc,3\nbad\ne,5\nf,6\n';
-  const scan = scanRecords([Buffer.from(text)], {
-    delimiter: ',',
-    fields: 2,
-    maxRecordBytes: 100,
-    file: 0,
-    base: 0,
-    firstRecord: 1,
-    onBadRecord: () => undefined,
-  });
+  const scan = (text: string, firstRecord: number) =>
+    scanRecords([Buffer.from(text)], {
+      delimiter: ',',
+      fields: 2,
+      maxRecordBytes: 100,
+      file: 0,
+      base: 0,
+      firstRecord,
+    });
   return (async function* () {
-    for await (const batch of scan) {
-      seen.push(batch.firstRecord);
-      yield batch;
+    for (const batches of [scan('a,1\n"b,b",2\nc,3\nbad\n', 1), scan('e,5\nf,6\n', 5)]) {
+      for await (const batch of batches) {
+        seen.push(batch.numbers[0]!);
+        yield batch;
+      }
     }
   })();
 }
 
 async function picked(numbers: readonly (readonly number[])[], seen?: number[]) {
-  const found: [number, string[]][] = [];
+  const found: [number[], string[]][] = [];
   for await (const batch of pickRecords(batches(seen), numbers)) {
-    found.push([batch.firstRecord, recordsOf(batch).map(({ values }) => values.join('|'))]);
+    found.push([[...batch.numbers], recordsOf(batch).map(({ values }) => values.join('|'))]);
   }
   return found;
 }
@@ -36,30 +37,38 @@ test.each([
   {
     numbers: [[1, 2, 3, 5, 6]],
     found: [
-      [1, ['a|1', 'b,b|2', 'c|3']],
-      [5, ['e|5', 'f|6']],
+      [
+        [1, 2, 3],
+        ['a|1', 'b,b|2', 'c|3'],
+      ],
+      [
+        [5, 6],
+        ['e|5', 'f|6'],
+      ],
     ],
   },
   {
     numbers: [[2], [3, 6]],
     found: [
-      [2, ['b,b|2']],
-      [3, ['c|3']],
-      [6, ['f|6']],
+      [[2], ['b,b|2']],
+      [[3], ['c|3']],
+      [[6], ['f|6']],
     ],
   },
   {
     numbers: [[1, 3]],
     found: [
-      [1, ['a|1']],
-      [3, ['c|3']],
+      [
+        [1, 3],
+        ['a|1', 'c|3'],
+      ],
     ],
   },
   {
     numbers: [[], [3, 4, 5], [9]],
     found: [
-      [3, ['c|3']],
-      [5, ['e|5']],
+      [[3], ['c|3']],
+      [[5], ['e|5']],
     ],
   },
   { numbers: [], found: [] },
@@ -82,7 +91,7 @@ test('the next numbers are asked for only when those before them are given', asy
     }
   };
   const found = pickRecords(batches(), numbers());
-  expect((await found.next()).value).toMatchObject({ firstRecord: 2, count: 1 });
+  expect((await found.next()).value).toMatchObject({ numbers: Int32Array.of(2), count: 1 });
   expect(asked).toEqual([2]);
   await found.return(undefined);
   expect(asked).toEqual([2]);

@@ -77,7 +77,7 @@ describe('blocks', () => {
       yield* scan('a,1\n');
       const [starts, ends] = [Int32Array.of(0), Int32Array.of(1, 2 ** 31 - 1)];
       const bytes = new Uint8Array(0);
-      yield { file: 0, bytes, base: 0, firstRecord: 6, count: 1, fields: 2, starts, ends };
+      yield { file: 0, bytes, base: 0, numbers: Int32Array.of(6), count: 1, fields: 2, starts, ends };
     };
     await expect(createBlockReader(huge()).take(2)).rejects.toMatchObject({
       code: 'MEMORY_LIMIT',

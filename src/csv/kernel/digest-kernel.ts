@@ -102,12 +102,13 @@ export class DigestKernel {
 
   /** Loads a batch, with room behind it for a row, for the entries and for `textBytes` more. */
   #load(batch: Batch, entryInts: number, textBytes: number) {
-    const { bytes, count, fields, starts, ends, firstRecord } = batch;
+    const { bytes, count, fields, starts, ends, numbers } = batch;
     const from = starts[0]!;
     const size = bytesBetween(batch, 0, count);
     const startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
     const endsAt = aligned(startsAt + count * INT_BYTES);
-    const scratch = aligned(endsAt + count * fields * INT_BYTES);
+    const numbersAt = aligned(endsAt + count * fields * INT_BYTES);
+    const scratch = aligned(numbersAt + count * INT_BYTES);
     const keyBytes = size * this.#keyFields.length + this.#lengthBytes(1);
     const out = aligned(scratch + Math.max(size, keyBytes) + SPARE_BYTES);
     this.#memory.reserve(out + count * entryInts * INT_BYTES + textBytes + 4 * SPARE_BYTES);
@@ -115,8 +116,9 @@ export class DigestKernel {
     memory.set(bytes.subarray(from, from + size), this.#batchAt);
     memory.set(bytesOf(starts.subarray(0, count)), startsAt);
     memory.set(bytesOf(ends.subarray(0, count * fields)), endsAt);
+    memory.set(bytesOf(numbers.subarray(0, count)), numbersAt);
     const key = [SPARE_BYTES, this.#keyFields.length];
-    const table = [this.#batchAt - from, startsAt, endsAt, count, fields, ...key, 0, firstRecord];
+    const table = [this.#batchAt - from, startsAt, endsAt, count, fields, ...key, 0, numbersAt];
     return { table, scratch, out };
   }
 

@@ -86,6 +86,11 @@ export class ScanKernel {
     return this.#ends;
   }
 
+  /** Most records that one `run` finds. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
   /** Records found by the last `run`. */
   get count(): number {
     return this.#memory.exports.count.value;

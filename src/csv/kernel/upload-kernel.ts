@@ -19,7 +19,7 @@ interface UploadExports {
     runs: number,
     first: number,
     last: number,
-    number: number,
+    numbers: number,
     isEmpty: number,
     out: number,
     limit: number,
@@ -56,6 +56,7 @@ export class UploadKernel {
   #loaded: Batch | undefined;
   #startsAt = 0;
   #endsAt = 0;
+  #numbersAt = 0;
 
   constructor(layout: UploadFields) {
     this.#layout = layout;
@@ -102,7 +103,7 @@ export class UploadKernel {
         this.#runs.length / 2,
         at,
         last,
-        hasKey ? batch.firstRecord + at : -1,
+        hasKey ? this.#numbersAt : 0,
         Number(isEmpty && at === first),
         this.#fileAt + this.#length,
         this.#fileAt + Math.min(maxBytes, MAX_FILE_BYTES),
@@ -129,17 +130,19 @@ export class UploadKernel {
   }
 
   #load(batch: Batch): void {
-    const { bytes, count, fields, starts, ends } = batch;
+    const { bytes, count, fields, starts, ends, numbers } = batch;
     // A slice of a batch has the bytes of the whole batch.
     const first = starts[0]!;
     const size = bytesBetween(batch, 0, count);
     this.#startsAt = aligned(this.#batchAt + size + SPARE_BYTES);
     this.#endsAt = this.#startsAt + count * INT_BYTES;
-    this.#memory.reserve(this.#endsAt + count * fields * INT_BYTES);
+    this.#numbersAt = this.#endsAt + count * fields * INT_BYTES;
+    this.#memory.reserve(this.#numbersAt + count * INT_BYTES);
     const memory = this.#memory.bytes;
     memory.set(bytes.subarray(first, first + size), this.#batchAt);
     memory.set(bytesOf(starts.subarray(0, count)), this.#startsAt);
     memory.set(bytesOf(ends.subarray(0, count * fields)), this.#endsAt);
+    memory.set(bytesOf(numbers.subarray(0, count)), this.#numbersAt);
     this.#loaded = batch;
   }
 }

@@ -18,7 +18,7 @@ export let blankField: i32 = 0;
  * @param bytes, starts, ends addresses of the table; offsets count from `bytes`.
  * @param chosen, keys address and number of the indexes of the key's fields.
  * @param secret address of the 16 bytes of the hashes' key.
- * @param number the number of the first row.
+ * @param numbers address of the numbers of the rows.
  * @param scratch room for the values of a key, with four bytes for each field.
  */
 export function digestKeys(
@@ -30,7 +30,7 @@ export function digestKeys(
   chosen: i32,
   keys: i32,
   secret: i32,
-  number: u32,
+  numbers: i32,
   scratch: i32,
   out: i32,
 ): void {
@@ -39,7 +39,7 @@ export function digestKeys(
     const start = load<i32>(starts + (row << 2));
     const end = writeKey(bytes, start, ends + ((row * fields) << 2), chosen, keys, scratch);
     sipHash(scratch, end - scratch, secret, out);
-    store<u32>(out, number + row, 16);
+    store<u32>(out, load<u32>(numbers + (row << 2)), 16);
     if (blankField < 0) continue;
     blankRow = row;
     return;
@@ -63,7 +63,7 @@ export function digestRows(
   chosen: i32,
   keys: i32,
   secret: i32,
-  number: u32,
+  numbers: i32,
   scratch: i32,
   out: i32,
   texts: i32,
@@ -83,7 +83,7 @@ export function digestRows(
     } else {
       sipHash(from, to - from, secret, out + 16);
     }
-    store<u32>(out, number + row, 32);
+    store<u32>(out, load<u32>(numbers + (row << 2)), 32);
     for (let at = 0; at < answers; at++) {
       const field = load<i32>(answer + (at << 2));
       const value = bytes + fieldStart(start, rowEnds, field);

@@ -15,7 +15,7 @@ export let needsRoom: i32 = 0;
  *
  * @param bytes, starts, ends addresses of the batch; offsets count from `bytes`.
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
- * @param number number of the record `first`; below 0: no numbers are written.
+ * @param numbers address of the numbers of the records; 0: no numbers are written.
  * @param isEmpty whether the file holds no record yet; then its first record may exceed `limit`.
  * @param out address behind what the file holds already.
  * @param limit largest address of the file's end.
@@ -31,22 +31,21 @@ export function writeUpload(
   runs: i32,
   first: i32,
   last: i32,
-  number: f64,
+  numbers: i32,
   isEmpty: bool,
   out: i32,
   limit: i32,
   room: i32,
 ): void {
   let at = first;
-  let next = number;
   needsRoom = 0;
-  for (; at < last; at++, next++) {
+  for (; at < last; at++) {
     const start = load<i32>(starts + (at << 2));
     const recordEnds = ends + ((at * fields) << 2);
     needsRoom = missingRoom(start, recordEnds, fields, chosen, runs, DIGITS, out, room);
     if (needsRoom !== 0) break;
-    let end = number < 0 ? out : writeNumber(<u64>next, out);
-    if (number >= 0 && runs > 0) store<u8>(end++, <u8>COMMA);
+    let end = numbers === 0 ? out : writeNumber(<u64>load<u32>(numbers + (at << 2)), out);
+    if (numbers !== 0 && runs > 0) store<u8>(end++, <u8>COMMA);
     end = writeRuns(bytes, start, recordEnds, chosen, runs, delimiter, end);
     if (end === out) {
       // A blank line would not count as a record.

@@ -77,7 +77,7 @@ export function createImportedRows(
 
   return (batch) => {
     const { count } = batch;
-    const numbers = Int32Array.from({ length: count }, (_, row) => batch.firstRecord + row);
+    const numbers = batch.numbers.slice(0, count);
     const rows = tableOf(sentKernel, batch, 'SUCCESSFUL', sent.map(String));
     const values = tableOf(valueKernel, batch, 'SUCCESSFUL', columns);
     const reasons = reasonKernel && tableOf(reasonKernel, batch, 'FAILED', [REASON_COLUMN]);

@@ -62,7 +62,7 @@ export function processSlice(
 
 function predictRecord(batch: Batch, record: number, tools: SliceTools): Prediction | Failure {
   const { predictor, layout, mustFail } = tools;
-  if (mustFail?.(batch.firstRecord + record)) return FORCED_FAILURE;
+  if (mustFail?.(batch.numbers[record]!)) return FORCED_FAILURE;
   if (predictor.predictRaw !== undefined) {
     return predictor.predictRaw(
       batch.bytes,

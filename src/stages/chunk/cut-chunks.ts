@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { stringify } from 'csv-stringify/sync';
 import { MAX_CHUNK_BYTES } from '../../config/sections.js';
 import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
-import { type Batch, bytesBetween, endOfFitting } from '../../csv/table.js';
+import { type Batch, bytesBetween, endOfFitting, recordBytes } from '../../csv/table.js';
 import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 import type { Chunk, Position } from '../../types.js';
 
@@ -36,6 +36,7 @@ export async function* cutChunks(
 ): AsyncGenerator<CutChunk> {
   const out = new UploadKernel(layout);
   const maxSourceBytes = limits.maxSourceBytes ?? MAX_CHUNK_BYTES;
+  const bytesOf = limits.countsGaps ? bytesBetween : recordBytes;
   let maxRecords = Math.min(limits.canary || limits.maxRecords, limits.maxRecords);
   let first: { record: number; start: Position } | undefined;
   let end: Position = { file: 0, offset: 0 };
@@ -58,10 +59,10 @@ export async function* cutChunks(
   };
 
   for await (const batch of batches) {
-    const { count, fields, file, base, firstRecord, starts, ends } = batch;
+    const { count, fields, file, base, numbers, starts, ends } = batch;
     for (let r = 0; r < count; ) {
       if (first === undefined) {
-        first = { record: firstRecord + r, start: { file, offset: base + starts[r]! } };
+        first = { record: numbers[r]!, start: { file, offset: base + starts[r]! } };
         records = 0;
         sourceBytes = 0;
         out.clear();
@@ -70,14 +71,14 @@ export async function* cutChunks(
         sourceBytes += base + starts[r]! - end.offset;
       }
       const upTo = Math.min(count, r + maxRecords - records);
-      const within = endOfFitting(batch, r, upTo, maxSourceBytes - sourceBytes);
+      const within = endOfFitting(batch, r, upTo, maxSourceBytes - sourceBytes, bytesOf);
       const isEmpty = records === 0;
       const written = out.write(batch, r, Math.max(within, isEmpty ? r + 1 : r), isEmpty, limits.maxBytes);
-      if (written > 0) sourceBytes += bytesBetween(batch, r, r + written);
+      if (written > 0) sourceBytes += bytesOf(batch, r, r + written);
       r += written;
       records += written;
       if (written > 0) {
-        last = firstRecord + r - 1;
+        last = numbers[r - 1]!;
         end = { file, offset: base + ends[r * fields - 1]! };
       }
       if (r < upTo || records === maxRecords) {

@@ -87,7 +87,6 @@ async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Reco
     file: 0,
     base: start,
     firstRecord: 1,
-    onBadRecord: () => undefined,
   };
   for (const batch of scanBuffer(rows, options)) {
     starts.set(batch.starts.subarray(0, batch.count), count);
@@ -112,9 +111,9 @@ async function numbersIn(
   if (numbers.at(-1) === chunk.lastRecord) return numbers;
   if (run.config.upload.keyColumn !== null) return readKeys(file, 0);
   let count = 0;
-  for await (const { firstRecord, count: more } of recordsOfChunk(run, chunk)) {
-    for (let at = 0; at < more; at++) numbers[count + at] = firstRecord + at;
-    count += more;
+  for await (const more of recordsOfChunk(run, chunk)) {
+    numbers.set(more.numbers, count);
+    count += more.count;
   }
   return numbers;
 }

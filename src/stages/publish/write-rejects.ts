@@ -4,8 +4,9 @@
  */
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../../csv/byte-writer.js';
-import { QUOTE } from '../../csv/bytes.js';
+import { COMMA, QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
+import { writeValue } from '../../csv/write-field.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { rejectsPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
@@ -67,12 +68,25 @@ async function writeRows(
 }
 
 /** Writes the raw bytes of the record as one quoted field: unchanged, except that quotes are doubled. */
-function writeReject(out: ByteWriter, path: string, bad: BadRecord): void {
-  const known = stringify([[path, bad.record, bad.line, bad.byte, bad.code, bad.message]]);
-  out.utf8(`${known.trimEnd()},"`);
-  for (const byte of bad.raw) {
-    out.byte(byte);
-    if (byte === QUOTE) out.byte(byte);
+function writeReject(
+  out: ByteWriter,
+  path: string,
+  { record, line, byte, code, message, raw }: BadRecord,
+): void {
+  writeValue(out, path);
+  for (const number of [record, line, byte]) {
+    out.byte(COMMA);
+    out.number(number);
   }
-  out.utf8('"\n');
+  out.ascii(`,${code},`);
+  writeValue(out, message);
+  out.ascii(',"');
+  let from = 0;
+  for (let at = raw.indexOf(QUOTE); at >= 0; at = raw.indexOf(QUOTE, from)) {
+    out.copy(raw, from, at + 1);
+    out.byte(QUOTE);
+    from = at + 1;
+  }
+  out.copy(raw, from, raw.length);
+  out.ascii('"\n');
 }

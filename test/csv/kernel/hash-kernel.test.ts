@@ -87,7 +87,7 @@ describe('the hash of a record', () => {
         });
         const expected = Array.from({ length: block.count }, (_, at) => {
           upload.clear();
-          const batch: Batch = { ...block, file: 0, base: 0, firstRecord: 1 };
+          const batch: Batch = { ...block, file: 0, base: 0 };
           upload.write(batch, at, at + 1, true, 10_000_000);
           return sipHash128(key, upload.file.subarray(0, -1)).toString('hex');
         });
@@ -128,7 +128,7 @@ describe('the hash of a record', () => {
       fields: [2, 1],
       delimiter: 59,
     });
-    upload.write({ ...block, file: 0, base: 0, firstRecord: 7 }, 0, block.count, true, 10_000_000);
+    upload.write({ ...block, file: 0, base: 0 }, 0, block.count, true, 10_000_000);
     const sent = await blockOf(upload.file.toString(), { fields: 3 });
     expect(hashesOf(sent, [1, 2])).toEqual(hashesOf(block, [2, 1], 59));
   });

@@ -32,7 +32,8 @@ function recordsOf(delimiter: number, letters: readonly (readonly [string, strin
       ends[record * FIELDS + field] = start + LARGE + 2 * field;
     ends[record * FIELDS + FIELDS - 1] = start + length;
   }
-  return { file: 0, base: 0, firstRecord: 1, bytes, count: letters.length, fields: FIELDS, starts, ends };
+  const numbers = Int32Array.from(letters, (_, at) => at + 1);
+  return { file: 0, base: 0, numbers, bytes, count: letters.length, fields: FIELDS, starts, ends };
 }
 
 /** Each run of a letter of a large field as the letter, with its length in units of `LARGE`. */

@@ -14,12 +14,12 @@ export interface FoundBad extends Omit<BadRecord, 'raw'> {
   readonly raw: string;
 }
 
-/** Good and bad records in the order in which the scanner reports them. */
+/** Good and bad records. */
 export type Found = FoundRecord | FoundBad;
 
 export function recordsOf(batch: Batch): FoundRecord[] {
   return Array.from({ length: batch.count }, (_, r) => ({
-    record: batch.firstRecord + r,
+    record: batch.numbers[r]!,
     byte: batch.base + batch.starts[r]!,
     values: Array.from({ length: batch.fields }, (_, k) => {
       const at = r * batch.fields + k;
@@ -43,7 +43,7 @@ export function collecting(found: Found[], fields: number, changes: Partial<Scan
   };
 }
 
-/** Runs a scan to its end and returns all records; `scan` gets the options to use. */
+/** Runs a scan to its end and returns all records in their order; `scan` gets the options to use. */
 export async function foundBy(
   fields: number,
   changes: Partial<ScanOptions>,
@@ -51,7 +51,7 @@ export async function foundBy(
 ): Promise<Found[]> {
   const found: Found[] = [];
   for await (const batch of scan(collecting(found, fields, changes))) found.push(...recordsOf(batch));
-  return found;
+  return found.sort((a, b) => a.record - b.record);
 }
 
 /** `bytes` cut before each of the given offsets. */

@@ -63,17 +63,17 @@ function* scanIn(pieces, windowBytes, options) {
   yield* scan.end();
 }
 
-/** Good and bad records as plain values, in the order in which they were told. */
+/** Good and bad records as plain values, in their order. */
 async function foundBy(grammar, scan) {
   const found = [];
   const onBadRecord = (bad) => found.push({ ...bad, raw: Buffer.from(bad.raw).toString('latin1') });
   for await (const batch of scan({ ...grammar, file: 0, onBadRecord })) found.push(...recordsOf(batch));
-  return found;
+  return found.sort((a, b) => a.record - b.record);
 }
 
-export function recordsOf({ bytes, base, firstRecord, count, fields, starts, ends }) {
+export function recordsOf({ bytes, base, numbers, count, fields, starts, ends }) {
   return Array.from({ length: count }, (_, r) => ({
-    record: firstRecord + r,
+    record: numbers[r],
     byte: base + starts[r],
     values: Array.from({ length: fields }, (__, k) => {
       const end = r * fields + k;
