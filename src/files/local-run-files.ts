@@ -21,6 +21,7 @@ import {
   type RunFiles,
   type WrittenPart,
 } from './run-files.js';
+import { storedContent } from './stored-gzip.js';
 import { writeGzipped } from './write-gzipped.js';
 
 const inflate = promisify(gunzip);
@@ -124,9 +125,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
     try {
       const compressed = readFileSync(storedPath(chunk, part));
-      // One byte more than expected, so that the content comes in one piece and a longer content is noticed.
-      const size = part.bytes + 1;
-      const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
+      const bytes = storedContent(compressed) ?? (await unzipped(compressed, part.bytes));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       if (sha256 !== part.sha256) throw new Error('its content is not what was written');
       return bytes;
@@ -136,6 +135,13 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
       throw new DamagedPartError(chunk, part, error);
     }
   }
+}
+
+/** @param expected the number of bytes, if the file is whole. */
+function unzipped(compressed: Buffer, expected: number): Promise<Buffer> {
+  // One byte more than expected, so that the content comes in one piece and a longer content is noticed.
+  const size = expected + 1;
+  return inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
 import type { ByteStream } from './run-files.js';
+import { MAX_STORED_BYTES, storedGzip } from './stored-gzip.js';
 
 /**
  * Each write makes a gzip member of its own (RFC 1952, section 2.2). Its bytes are complete when the write has ended,
@@ -28,7 +29,7 @@ const spare: Gzip[] = [];
 
 /**
  * Compresses the content into an empty file. A piece may be overwritten when the next one is asked for. Pieces should
- * be large, because each one is compressed separately.
+ * be large, because each one is compressed separately; small ones are stored as they are.
  * @param file the descriptor of the file.
  * @param onPiece called with each piece while it is being compressed.
  */
@@ -37,26 +38,31 @@ export async function writeGzipped(
   content: ByteStream,
   onPiece: (piece: Uint8Array) => void,
 ): Promise<void> {
+  let isEmpty = true;
+  for await (const piece of content) {
+    if (piece.length === 0) continue;
+    const member = piece.length > MAX_STORED_BYTES ? compress(piece) : storedGzip(piece);
+    onPiece(piece);
+    await write(file, await member);
+    isEmpty = false;
+  }
+  if (isEmpty) await write(file, storedGzip(new Uint8Array(0)));
+}
+
+/** Compresses a piece to one member of a gzip file. */
+async function compress(piece: Uint8Array): Promise<Buffer> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);
   try {
-    let isEmpty = true;
-    for await (const piece of content) {
-      if (piece.length === 0) continue;
-      const compressed = compress(gzip, piece);
-      onPiece(piece);
-      await write(file, await compressed);
-      isEmpty = false;
-    }
-    if (isEmpty) await write(file, await compress(gzip, new Uint8Array(0)));
+    const compressed = await compressWith(gzip, piece);
+    spare.push(gzip);
+    return compressed;
   } catch (error) {
     gzip.destroy();
     throw error;
   }
-  spare.push(gzip);
 }
 
-/** Compresses a piece to one member of a gzip file. */
-function compress(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
+function compressWith(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The callback of write does not receive errors of the compressor itself.
     gzip.once('error', reject);

@@ -46,8 +46,30 @@ export async function writeFileAtomically<T>(
   return result;
 }
 
-/** Makes renames and removals in a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
+/** For each folder that is being synced: the end of that, and of the sync after it, if anyone waits for it. */
+const syncing = new Map<string, { readonly running: Promise<void>; next?: Promise<void> }>();
+
+/** Makes renames and removals in a folder durable. What waits for a running sync of the folder shares the next one. */
+export function syncFolder(path: string): Promise<void> {
+  const known = syncing.get(path);
+  if (known === undefined) return beginSync(path);
+  // The running one may have begun before the caller's change.
+  known.next ??= known.running.then(
+    () => beginSync(path),
+    () => beginSync(path),
+  );
+  return known.next;
+}
+
+function beginSync(path: string): Promise<void> {
+  const running = syncOnce(path).finally(() => {
+    if (syncing.get(path)?.running === running) syncing.delete(path);
+  });
+  syncing.set(path, { running });
+  return running;
+}
+
+async function syncOnce(path: string): Promise<void> {
   const folder = openSync(path, 'r');
   try {
     await sync(folder);

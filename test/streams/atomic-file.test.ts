@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeFileAtomically } from '../../src/streams/atomic-file.js';
+import { syncFolder, writeFileAtomically } from '../../src/streams/atomic-file.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
@@ -59,5 +59,21 @@ describe('a file written atomically', () => {
     const write = writeFileAtomically(path, 0o600, (file) => writeFileSync(file, 'new'));
     await expect(write).rejects.toMatchObject({ code: 'EISDIR' });
     expect(await readdir(await folder())).toEqual(['a.txt']);
+  });
+});
+
+describe('syncing a folder', () => {
+  it('ends for all who ask at the same time, and can be asked for again', async () => {
+    const path = await folder();
+    await Promise.all([syncFolder(path), syncFolder(path), syncFolder(path)]);
+    await syncFolder(path);
+  });
+
+  it('fails for each of them where there is none, and not for those after it', async () => {
+    const path = join(await folder(), 'later');
+    const ends = await Promise.allSettled([syncFolder(path), syncFolder(path), syncFolder(path)]);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    await mkdir(path);
+    await syncFolder(path);
   });
 });
