@@ -17,7 +17,7 @@ export { type OpenRun, openRun, withRun } from './open-run.js';
 export { type PlanJobOptions, plan } from './plan.js';
 export { type Pruned, type PruneOptions, prune } from './prune.js';
 export { publish } from './publish.js';
-export { type RetryOptions, retry } from './retry.js';
+export { type PlanRetryOptions, planRetry, type RetryOptions, retry } from './retry.js';
 export {
   type ForgetOptions,
   forgetReuse,

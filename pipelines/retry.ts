@@ -1,8 +1,10 @@
 /** Asks again for the failed records of a run that is published or withheld, and publishes the new output. */
 import {
+  type CheckpointReader,
   type Config,
   ConfigError,
   checkPublished,
+  checkRetryBudget,
   hasWorkFile,
   isAllMerged,
   isRoundCut,
@@ -10,6 +12,10 @@ import {
   type Job,
   mayRescue,
   type OpenRun,
+  prunedError,
+  type RetryPlan,
+  type RetryWay,
+  type Run,
   type RunOptions,
   type RunSummary,
   refetchParts,
@@ -17,7 +23,11 @@ import {
   removeWithheldFiles,
   rescueFailed,
   rescueProblems,
+  retryPlanOf,
+  retryPlanText,
   startJob,
+  systemClock,
+  withNamedRun,
 } from '../src/index.js';
 import { finishBegunRounds, sendRound } from './answer-failed.js';
 import { endOfRun } from './end-of-run.js';
@@ -29,7 +39,38 @@ import { checkNoOtherOpen, withLostRechecked } from './with-ready-run.js';
 /** The options of `retry`. */
 export interface RetryOptions extends RunOptions {
   /** One round of uploads, or single-record searches. Default: `search` if `failures.rescue` is, else `upload`. */
-  readonly by?: 'upload' | 'search' | undefined;
+  readonly by?: RetryWay | undefined;
+}
+
+/** The options of `planRetry`. */
+export interface PlanRetryOptions extends Pick<RetryOptions, 'by' | 'clock'> {
+  /** Default: the one in `stateDir`, opened for reading. */
+  readonly checkpoint?: CheckpointReader | undefined;
+}
+
+/**
+ * Says what a retry would send and cost. Reads the checkpoint alone: takes no lock, changes nothing, and asks no service.
+ * @param id names a run of the config's pipeline (see `namedRun`).
+ * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
+ *   GuardError `RUN_PRUNED`.
+ */
+export function planRetry(
+  config: Config,
+  id: string,
+  { by = defaultWay(config), checkpoint, clock = systemClock }: PlanRetryOptions = {},
+): Promise<RetryPlan> {
+  return withNamedRun(config, id, checkpoint, async (state, run) => {
+    if (by === 'search') checkRescue(config);
+    if (run.confirmed !== null) throw confirmedError(run.id);
+    if (run.state !== 'done' && run.state !== 'withheld') throw unfinishedError(run.id);
+    if (run.prunedAt !== null) throw prunedError(run, 'a retry needs them');
+    await checkNoOtherOpen({ id: run.id, checkpoint: state, config, source: run.source }, 'retry');
+    return retryPlanOf(state, config, run, by, clock.now());
+  });
+}
+
+function defaultWay({ failures }: Config): RetryWay {
+  return failures.rescue === 'search' ? 'search' : 'upload';
 }
 
 /**
@@ -41,15 +82,11 @@ export interface RetryOptions extends RunOptions {
  *   GuardError `RUN_PRUNED`, `RESTORED_UNCONFIRMED`.
  */
 export function retry(config: Config, id: string, options: RetryOptions = {}): Job<RunSummary> {
-  const { by = config.failures.rescue === 'search' ? 'search' : 'upload', ...rest } = options;
+  const { by = defaultWay(config), ...rest } = options;
   return startJob({ ...rest, existing: id }, (given) => retryRun(config, by, given));
 }
 
-async function retryRun(
-  config: Config,
-  by: NonNullable<RetryOptions['by']>,
-  options: RunOptions,
-): Promise<RunSummary> {
+async function retryRun(config: Config, by: RetryWay, options: RunOptions): Promise<RunSummary> {
   if (by === 'search') checkRescue(config);
   await refuseUnconfirmed(config, {});
   return withLostRechecked(config, options, async (run, reopened) => {
@@ -76,6 +113,7 @@ async function retryRun(
         );
         return endOfRun(run, await publishAgain(run));
       }
+      await sayWhatIsSent(run, row, by);
       await run.checkpoint.recordReopened(run.id);
       run.at('after-reopened-before-retry');
       isReopened = true;
@@ -90,6 +128,14 @@ async function retryRun(
     await mergeAndPublish(run, refetch);
     return endOfRun(run);
   });
+}
+
+/** The last moment at which nothing is paid and the run is done. @throws GuardError `BUDGET_TOO_SMALL`. */
+async function sayWhatIsSent(run: OpenRun, row: Run, by: RetryWay): Promise<void> {
+  const plan = await retryPlanOf(run.checkpoint, run.config, row, by, run.clock.now());
+  checkRetryBudget(plan, run.logger);
+  const { records, amount } = plan;
+  run.logger.info({ run: run.id, by, records, amount }, `run ${run.id}: retry ${retryPlanText(plan)}`);
 }
 
 /** Whether no work was done since the run was opened again: every chunk is merged, and there is no work file. */

@@ -1,5 +1,6 @@
 /** Opens a run like `withRun`, but first finishes steps that an earlier process left unfinished. */
 import {
+  type CheckpointReader,
   type Config,
   ConfigError,
   canReopen,
@@ -82,7 +83,12 @@ export function withLostRechecked<T>(
  * @param verb the name of the command.
  * @throws ConfigError `<VERB>_RUN_NOT_LAST`.
  */
-export async function checkNoOtherOpen(run: OpenRun, verb: 'adopt' | 'retry'): Promise<void> {
+export async function checkNoOtherOpen(
+  run: Pick<OpenRun, 'id' | 'config' | 'source'> & {
+    readonly checkpoint: Pick<CheckpointReader, 'unfinishedRun'>;
+  },
+  verb: 'adopt' | 'retry',
+): Promise<void> {
   const unfinished = await run.checkpoint.unfinishedRun(run.config.pipeline, run.source.limit);
   if (unfinished === undefined || unfinished.id === run.id) return;
   throw new ConfigError(

@@ -128,6 +128,7 @@ export type { Unusual } from './report/unusual.js';
 export {
   type NextTerms,
   type NextWay,
+  nextTerms,
   prunedText,
   retryWay,
   type WhatNext,
@@ -154,7 +155,7 @@ export { supersede } from './run/begin-run.js';
 export { checkLearned } from './run/check-learned.js';
 export { publicationOf } from './run/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
-export { canReopen, checkDoneSource } from './run/done-run.js';
+export { canReopen, checkDoneSource, prunedError } from './run/done-run.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export {
   checkLoadable,
@@ -164,7 +165,7 @@ export {
   openLoadTarget,
 } from './run/load-run.js';
 export { type LookOptions, lookAtSource, type SourceLook } from './run/look-at-source.js';
-export { checkKnown, namedRun } from './run/named-run.js';
+export { checkKnown, namedRun, withNamedRun } from './run/named-run.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open-run.js';
 export {
   openAnswers,
@@ -174,6 +175,13 @@ export {
   withCheckpoint,
   withState,
 } from './run/open-state.js';
+export {
+  checkRetryBudget,
+  type RetryPlan,
+  type RetryWay,
+  retryPlanOf,
+  retryPlanText,
+} from './run/plan-retry.js';
 export { type Plan, type PlanOptions, planRun } from './run/plan-run.js';
 export { printRunLoad } from './run/print-run-load.js';
 export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';

@@ -4,6 +4,7 @@ import {
   type Config,
   ConfigError,
   type Logger,
+  nextTerms,
   openCheckpointReader,
   type RunOptions,
   type RunSummary,
@@ -54,11 +55,7 @@ export async function runJob(
 ): Promise<number> {
   return runSession<RunSummary>(options, file, {
     work: job,
-    text: (summary, { failures }) =>
-      summaryText(summary, {
-        tolerate: failures.tolerate,
-        mayRetry: prepare === undefined,
-      }),
+    text: (summary, config) => summaryText(summary, nextTerms(config, prepare === undefined)),
     exitCode: (summary) => summary.exitCode ?? 0,
     ...(needs && { needs }),
     // A rehearsal has a config of its own, and neither it nor a sample is a night.

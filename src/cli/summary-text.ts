@@ -133,13 +133,10 @@ function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
 }
 
 /** What may be typed after a run that has just ended well, with failed records that are tolerated. */
-function afterSuccess(
-  { run, state, exitCode, found, origins }: RunSummary,
-  { mayRetry }: NextTerms,
-): string[] {
-  const { failed } = origins.sent;
-  if (state !== 'done' || exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry) return [];
-  return [`  next: nothing; or ${wayText(retryWay(run))}`];
+function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
+  const { state, exitCode, found } = summary;
+  const retry = state === 'done' && exitCode === 0 && found !== 'done' ? retryWay(summary, terms) : undefined;
+  return retry === undefined ? [] : [`  next: nothing; or ${wayText(retry)}`];
 }
 
 function wayText({ command, effect }: NextWay): string {

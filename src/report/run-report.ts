@@ -23,7 +23,7 @@ import {
 } from './run-summary.js';
 import { type Bins, type ChunksByPhase, countTimeline, lastStep, type TimelineCounter } from './timeline.js';
 import { isComparable } from './unusual.js';
-import { type WhatNext, whatNext } from './what-next.js';
+import { nextTerms, type WhatNext, whatNext } from './what-next.js';
 
 /** Everything that the page of a run shows. */
 export interface RunReport {
@@ -98,7 +98,7 @@ export async function collectReport(
   const chunks = await readChunks(checkpoint, run, { now, ended });
   // A pruned run has lost its stretches.
   const reasons = known?.night.reasons ?? summary.failedBy;
-  const { why, ways } = whatNext(summary, { tolerate: config.failures.tolerate, mayRetry: true });
+  const { why, ways } = whatNext(summary, nextTerms(config));
   const hideSecrets = createRedact(secretsOf(config));
   return hideSecrets<RunReport>({
     summary,

@@ -1,6 +1,8 @@
 /** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
 import type { Config } from '../config/schema.js';
+import { countOf } from '../quantities.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
+import { priceOf } from './origins.js';
 import type { RunSummary } from './run-summary.js';
 
 /** What a person may do now. */
@@ -23,11 +25,22 @@ export interface NextTerms {
   readonly tolerate: Config['failures']['tolerate'];
   /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
   readonly mayRetry: boolean;
+  /** What `foliopipe retry` costs, and how it asks. */
+  readonly budget: Pick<Config['budget'], 'pricePerRecord' | 'currency'>;
+  readonly rescue: Config['failures']['rescue'];
+}
+
+/** The terms of a config. @param mayRetry see `NextTerms`. */
+export function nextTerms(
+  { failures, budget }: Pick<Config, 'failures' | 'budget'>,
+  mayRetry = true,
+): NextTerms {
+  return { tolerate: failures.tolerate, mayRetry, budget, rescue: failures.rescue };
 }
 
 type Ended = Pick<
   RunSummary,
-  'run' | 'state' | 'exitCode' | 'counts' | 'origins' | 'withheld' | 'prunedAt' | 'chunks'
+  'run' | 'state' | 'exitCode' | 'counts' | 'origins' | 'withheld' | 'prunedAt' | 'chunks' | 'rehearsal'
 >;
 
 export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
@@ -39,9 +52,19 @@ export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
 
 const nothing: WhatNext = { why: null, ways: [] };
 
-/** Sends the failed records of a run once more. */
-export function retryWay(run: string): NextWay {
-  return { command: `foliopipe retry ${run}`, effect: 'sends failed records once more (paid again)' };
+/** Sends the failed records of a run once more; undefined if nothing would be sent: no reused, blank or refused record is. */
+export function retryWay(
+  { run, origins, chunks, prunedAt, rehearsal }: Ended,
+  { mayRetry, budget, rescue }: NextTerms,
+): NextWay | undefined {
+  const records = origins.sent.failed - chunks.byState.refused;
+  if (!mayRetry || prunedAt !== null || records <= 0) return undefined;
+  const amount = priceOf(records, budget.pricePerRecord);
+  const price = amount === null ? '' : `: ${amount.toFixed(2)} ${budget.currency}`;
+  const paid = rehearsal ? '' : ` (paid again${price})`;
+  const what = countOf(records, 'failed record');
+  const does = rescue === 'search' ? `searches up to ${what} one by one` : `sends ${what} once more`;
+  return { command: `foliopipe retry ${run}`, effect: `${does}${paid}` };
 }
 
 /** What is left to do with a run whose results were removed. */
@@ -59,26 +82,28 @@ function goOn({ chunks, state }: Ended): NextWay {
 }
 
 /** Exit 3: too many FAILED records, UNPROCESSED records, or both. */
-function afterPartial(summary: Ended, { tolerate, mayRetry }: NextTerms): WhatNext {
-  const { run, prunedAt } = summary;
+function afterPartial(summary: Ended, terms: NextTerms): WhatNext {
+  const { tolerate } = terms;
   const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
   const isTooMany = !isTolerated(failed, read - rejected, tolerate);
   const reasons = exceededReasons(counts, tolerate);
-  const mayHelp = failed > 0 && mayRetry && prunedAt === null && (isTooMany || unprocessed === 0);
+  const retry = isTooMany || unprocessed === 0 ? retryWay(summary, terms) : undefined;
   return {
     // The config may have changed since the publication.
     why:
       reasons.length === 0
         ? 'more failed than failures.tolerate allowed when it was published'
         : reasons.join('; '),
-    ways: mayHelp ? [retryWay(run)] : [],
+    ways: retry === undefined ? [] : [retry],
   };
 }
 
 /** Exit 9. @param then `failures.tolerate` when the run was withheld. */
-function afterWithheld(summary: Ended, then: number, { tolerate, mayRetry }: NextTerms): WhatNext {
+function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext {
+  const { tolerate, mayRetry } = terms;
   const { run, prunedAt } = summary;
+  const retry = retryWay(summary, terms);
   const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
   const now = exceededReasons(counts, tolerate);
@@ -87,7 +112,7 @@ function afterWithheld(summary: Ended, then: number, { tolerate, mayRetry }: Nex
   const raised = `--set failures.tolerate=${enoughTolerance(failed, read - rejected)}`;
   const publishing: readonly NextWay[] = [
     ...(mayRetry ? [{ command: `foliopipe publish ${run}`, effect: 'publishes it as it is (exit 3)' }] : []),
-    ...(mayRetry && failed > 0 ? [retryWay(run)] : []),
+    ...(retry === undefined ? [] : [retry]),
     ...(unprocessed === 0
       ? [
           {

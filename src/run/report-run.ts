@@ -2,10 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
-import { ConfigError, FoliopipeError } from '../errors.js';
+import { FoliopipeError } from '../errors.js';
 import { createOutputStore } from '../files/create-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
 import { PAGE, refuseForeignReport } from '../files/report-place.js';
@@ -15,7 +14,7 @@ import { collectReport, type RunReport, type StoppedBy } from '../report/run-rep
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { type Clock, systemClock } from '../streams/clock.js';
-import { checkKnown, namedRun } from './named-run.js';
+import { withNamedRun } from './named-run.js';
 import { loadStatus } from './recorded-load.js';
 import type { RunOptions } from './run-options.js';
 
@@ -45,23 +44,12 @@ export async function reportRun(
     completeText,
   }: ReportOptions = {},
 ): Promise<RunReport> {
-  const opened = checkpoint === undefined ? await openCheckpointReader(config.stateDir) : undefined;
-  const state = checkpoint ?? opened;
-  if (state === undefined) {
-    throw new ConfigError('STATE_MISSING', `${config.stateDir} holds no state: nothing has been run yet`, {
-      hint: 'begin with: foliopipe run; or name the folder with --state-dir',
-    });
-  }
-  try {
-    const run = await namedRun(state, config.pipeline, name);
-    checkKnown(run, config.pipeline, name);
+  return withNamedRun(config, name, checkpoint, async (state, run) => {
     const load = await loadStatus(state, config, run);
     // Whoever looks at a run has not found it done in the place of a job.
     const terms = { now: clock.now(), found: 'continued', notes: { load }, completeText } as const;
-    return await collectReport({ checkpoint: state, output, config }, run, terms);
-  } finally {
-    await opened?.close();
-  }
+    return collectReport({ checkpoint: state, output, config }, run, terms);
+  });
 }
 
 /**

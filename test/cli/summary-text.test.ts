@@ -53,7 +53,12 @@ const done: RunSummary = {
   finishedAt: 2,
   thisProcess: null,
 };
-const terms = { tolerate: 0.05, mayRetry: true };
+const terms = {
+  tolerate: 0.05,
+  mayRetry: true,
+  rescue: 'none',
+  budget: { pricePerRecord: null, currency: 'USD' },
+} as const;
 const textOf = (changes: Partial<RunSummary>) => summaryText({ ...done, ...changes }, terms);
 
 describe('summaryText', () => {
@@ -66,7 +71,7 @@ describe('summaryText', () => {
   manifest  out.csv.manifest.json
   marker    out.csv._SUCCESS
   10 records rejected, see out.csv.rejects.csv
-  next: nothing; or foliopipe retry r1 sends failed records once more (paid again)
+  next: nothing; or foliopipe retry r1 sends 100 failed records once more (paid again)
 `);
   });
   it('says when result.echo alone decides how results are joined', () => {
@@ -238,7 +243,7 @@ describe('the figures of a summary', () => {
 });
 
 describe('exit 3', () => {
-  const next = '  next: foliopipe retry r1 sends failed records once more (paid again)\n';
+  const next = '  next: foliopipe retry r1 sends 100 failed records once more (paid again)\n';
   it('says how many failed, how many are tolerated, and the next command', () => {
     expect(textOf({ exitCode: 3 })).toContain(
       `  Exit 3: 100 of 1,000 records failed (10%), and failures.tolerate is 5%\n${next}`,
@@ -257,6 +262,16 @@ describe('exit 3', () => {
     const text = summaryText({ ...done, exitCode: 3 }, { ...terms, tolerate: 0.5 });
     expect(text).toContain('  Exit 3: more failed than failures.tolerate allowed when it was published\n');
   });
+  it('says what a retry costs, how it asks, and names none that would send nothing', () => {
+    const budget = { pricePerRecord: 0.01, currency: 'EUR' };
+    const of = (changes: Partial<RunSummary>, more = {}) =>
+      summaryText({ ...done, exitCode: 3, ...changes }, { ...terms, budget, ...more });
+    expect(of({})).toContain('sends 100 failed records once more (paid again: 1.00 EUR)\n');
+    expect(of({}, { rescue: 'search' })).toContain('searches up to 100 failed records one by one (paid');
+    expect(of({ rehearsal: true })).toMatch(/sends 100 failed records once more\n/);
+    const byState = { ...nothingTallied, refused: 100 };
+    expect(of({ chunks: { all: 3, byState } })).not.toContain('retry');
+  });
   it('offers no retry of a rehearsal, whose state is its own', () => {
     expect(summaryText({ ...done, exitCode: 3 }, { ...terms, mayRetry: false })).not.toContain('retry');
   });
@@ -274,7 +289,7 @@ describe('a withheld output', () => {
             rejected
   Exit 9: 100 of 1,000 records failed (10%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
   next: foliopipe publish r1 publishes it as it is (exit 3)
-  or: foliopipe retry r1 sends failed records once more (paid again)
+  or: foliopipe retry r1 sends 100 failed records once more (paid again)
   or: foliopipe run --set failures.tolerate=10% publishes it (exit 0)
 `);
   });

@@ -1,18 +1,23 @@
 /** `foliopipe retry`: sends the failed records of a finished run again. */
 import { type Command, Option } from 'commander';
-import { type RetryOptions, retry } from '../../../pipelines/index.js';
+import { planRetry, type RetryPlan, type RetryWay, retry, retryPlanText } from '../../../pipelines/index.js';
+import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
+  readConfig,
   refuseFileAsRun,
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
+import { nextSteps } from '../next-steps.js';
+import { print, printJson } from '../output.js';
 import { runJob } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
-  readonly by?: NonNullable<RetryOptions['by']>;
+  readonly by?: RetryWay;
+  readonly dryRun?: boolean;
 }
 
 export function addRetry(command: Command, finish: Finish): void {
@@ -24,11 +29,13 @@ export function addRetry(command: Command, finish: Finish): void {
         '--by <way>',
         'upload: in files, once; search: one by one; by default as failures.rescue says',
       ).choices(['upload', 'search']),
-    );
+    )
+    .option('--dry-run', 'only show what would be sent, and what it costs');
   withOutputOptions(withTimeOptions(withConfigOptions(command))).action(
     async (run: string, file: string | undefined, options: Options) => {
       refuseFileAsRun('retry', run, file);
       const { by } = options;
+      if (options.dryRun) return finish(await printRetryPlan(options, run, file));
       finish(
         await runJob(options, file, (config, rest) =>
           retry(config, run, { ...rest, ...(by !== undefined && { by }) }),
@@ -36,4 +43,32 @@ export function addRetry(command: Command, finish: Finish): void {
       );
     },
   );
+}
+
+async function printRetryPlan({ by, ...options }: Options, run: string, file: string | undefined) {
+  const config = await readConfig(options, file, 'nothing');
+  const plan = await planRetry(config, run, { by });
+  if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
+  else await print(nextSteps(planText(plan)));
+  return 0;
+}
+
+function planText(plan: RetryPlan): string {
+  const { run, by, records, reused, budget } = plan;
+  const own = by === 'search' ? ` --by ${by}` : '';
+  const lines = [
+    records === 0
+      ? `foliopipe retry ${run}${own} would send nothing: no record of the run has failed that may be asked for again`
+      : `foliopipe retry ${run}${own} ${retryPlanText(plan)}; nothing is sent now`,
+    ...(reused === 0
+      ? []
+      : [
+          `  ${countOf(reused, 'failure')} from earlier runs are not asked for again; for those: foliopipe run --new --set reuse.failedAge=0`,
+        ]),
+    ...budget.map(
+      ({ cap, limit, left }) =>
+        `  budget.${cap}: ${formatCount(left)} of ${formatCount(limit)} left${left < records ? ', which is not enough' : ''}`,
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
 }

@@ -1,6 +1,6 @@
 /** `foliopipe runs show`: all that is known of one run. */
 import type { Command } from 'commander';
-import { type RunReport, reportRun } from '../../../pipelines/index.js';
+import { type NextTerms, nextTerms, type RunReport, reportRun } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatShare, formatSpan } from '../../quantities.js';
 import { escapeUnprintable, shorten } from '../../text.js';
 import {
@@ -35,14 +35,13 @@ export function addShow(runs: Command, finish: Finish): void {
       const config = await readConfig(options, file, 'nothing');
       const report = await reportRun(config, name);
       if (options.json) await printJson('summary', { ...report, exitCode: 0 });
-      else await print(nextSteps(reportText(report, config.failures.tolerate)));
+      else await print(nextSteps(reportText(report, nextTerms(config))));
       finish(0);
     },
   );
 }
 
-/** @param tolerate `failures.tolerate`: a share from 0 to 1. */
-export function reportText(report: RunReport, tolerate: number): string {
+export function reportText(report: RunReport, terms: NextTerms): string {
   const { summary, night } = report;
   const { run, createdAt, state } = summary;
   const end = night?.ended ?? summary.finishedAt;
@@ -59,7 +58,7 @@ export function reportText(report: RunReport, tolerate: number): string {
   ];
   const head =
     state === 'done' || state === 'withheld'
-      ? summaryText(summary, { tolerate, mayRetry: true })
+      ? summaryText(summary, terms)
       : `${[`run ${run} is ${state}`, ...partialLines(summary), ...recordLines(summary)].join('\n')}\n`;
   return `${head}${lines.join('\n')}\n`;
 }

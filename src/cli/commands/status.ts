@@ -17,6 +17,7 @@ import {
   lostFolioText,
   missingLoad,
   namedRun,
+  nextTerms,
   type ProgressSnapshot,
   type Run,
   type RunSummary,
@@ -74,8 +75,7 @@ export function addStatus(command: Command, finish: Finish): void {
       if (options.json)
         await printJson('summary', { ...summary, missingLoad: missing, working: holder ?? null });
       else if (run.state === 'done' || run.state === 'withheld') {
-        const { tolerate } = config.failures;
-        const text = summaryText(summary, { tolerate, mayRetry: true });
+        const text = summaryText(summary, nextTerms(config));
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
         await print(nextSteps(text + notes + workingText(holder)));
       } else {

@@ -2,7 +2,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, prune, publish, recover, retry, submit } from '../../../pipelines/index.js';
+import { collect, planRetry, prune, publish, recover, retry, submit } from '../../../pipelines/index.js';
 import {
   expectPredicted,
   failedIn,
@@ -69,6 +69,34 @@ describe('retry of a published run', () => {
       expect(said).toContain(`run ${run} has no failed record of its own to ask for again: nothing is sent`);
       expect(again).toMatchObject({ state: 'done', exitCode: 0, uploads: summary.uploads });
       expect(again.finishedAt).toBe(summary.finishedAt);
+    });
+  });
+
+  it('is planned, held to the budget and told before anything changes', async () => {
+    await published(async (job, run, before) => {
+      const records = failedIn(before).length;
+      const dry = await callMain(['retry', 'last', job.file, '--dry-run']);
+      expect(dry).toMatchObject({ code: 0, stderr: '' });
+      expect(dry.stdout).toContain(`retry -c ${job.file} ${run} sends ${records} failed records once more`);
+      const budget = (perRun: number) => job.config({ budget: { perRun, pricePerRecord: 0.5 } });
+      expect(await planRetry(budget(99), run)).toMatchObject({
+        ...{ run, by: 'upload', records, reused: 0, amount: 0, rehearsal: true },
+        budget: [{ cap: 'perRun', limit: 99, left: 69 }],
+      });
+      await expect(retry(budget(29 + records), run)).rejects.toMatchObject({
+        code: 'BUDGET_TOO_SMALL',
+        exitCode: 9,
+        hint: expect.stringContaining('the run is as it was; raise budget.perRun'),
+      });
+      expect((await job.enrich()).found).toBe('done');
+      const said: string[] = [];
+      const info = (_: object, message: string) => void said.push(message);
+      const logger = { debug: () => {}, info, warn: () => {}, error: () => {} };
+      await retry(budget(30 + records), run, { logger });
+      expect(said).toContain(
+        `run ${run}: retry sends ${records} failed records once more, a rehearsal costs nothing`,
+      );
+      expect(await planRetry(job.config(), run)).toMatchObject({ records: 0 });
     });
   });
 

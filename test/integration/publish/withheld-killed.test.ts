@@ -165,7 +165,7 @@ describe('the command says', () => {
   This is a rehearsal: the local service answered, so the predictions are not real.
   Exit 9: 6 of 40 records failed (15%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
   next: foliopipe publish -c ${job.file} ${run} publishes it as it is (exit 3)
-  or: foliopipe retry -c ${job.file} ${run} sends failed records once more (paid again)
+  or: foliopipe retry -c ${job.file} ${run} sends 6 failed records once more
   or: foliopipe run -c ${job.file} --set failures.tolerate=15% publishes it (exit 0)
 `;
       const untimed = (text: string) => text.replace(/^ {2}time .*\n(?: {12}.*\n)*/m, '');
