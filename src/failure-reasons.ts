@@ -1,5 +1,5 @@
 /** Why records of a run have no prediction: reasons with the number of their records, of which a bounded number is kept. */
-import type { PredictionErrorCode } from './types.js';
+import type { Counts, PredictionErrorCode } from './types.js';
 
 /** Records without a prediction, for one reason. */
 export interface FailureReason {
@@ -53,6 +53,24 @@ export function createReasonCounter(): ReasonCounter {
 function cutText(text: string): string {
   if (text.length <= MAX_REASON_CHARS) return text;
   return `${text.slice(0, MAX_REASON_CHARS - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/**
+ * Records without a prediction whose reason is not known, because an older version has written their rows and kept none.
+ * @param ended what the reasons are of.
+ */
+export function withoutReason(
+  { failed, unprocessed }: Pick<Counts, 'failed' | 'unprocessed'>,
+  reasons: readonly FailureReason[],
+): number {
+  return Math.max(failed + unprocessed - reasons.reduce((sum, { records }) => sum + records, 0), 0);
+}
+
+/** What is said of such records. @param prunedAt when the results of the run were removed; else null. */
+export function withoutReasonText({ prunedAt }: { readonly prunedAt: number | null }): string {
+  return prunedAt === null
+    ? 'no reason was kept (by an older version)'
+    : 'the reason was removed with the results';
 }
 
 /** The order does not depend on how the reasons were found. */

@@ -41,6 +41,7 @@ export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-s
 export { createLocalDeltaStore } from './delta/local-delta-store.js';
 export * from './errors.js';
 export { type AtFailpoint, type Failpoint, failpoints } from './failpoints.js';
+export { withoutReasonText } from './failure-reasons.js';
 export { createOutputStore } from './files/create-output-store.js';
 export { createLocalOutputStore } from './files/local-output-store.js';
 export { createLocalFiles } from './files/local-run-files.js';

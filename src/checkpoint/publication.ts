@@ -29,6 +29,8 @@ export interface Publication {
   readonly delta?: PublishedDelta;
   /** Missing if no answer was bought again. */
   readonly drift?: Drift;
+  /** Why rows of a partial one have no prediction; a whole one has them in `night`. */
+  readonly reasons?: readonly FailureReason[];
   /** When all of it was ready to be put in place, in epoch milliseconds. Missing in older publications. */
   readonly at?: number;
   /** What later nights are compared with. Missing in partial and in older publications. */

@@ -1,5 +1,5 @@
 /** The figures of a run's summary as lines of at most 80 columns: records, reasons, costs and times. */
-import type { RunSummary } from '../../pipelines/index.js';
+import { type RunSummary, withoutReasonText } from '../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../quantities.js';
 import { escapeUnprintable, shorten } from '../text.js';
 import { runReuseLines } from './reuse-text.js';
@@ -18,7 +18,8 @@ export function recordLines(summary: RunSummary): string[] {
 }
 
 /** The commonest reasons of records without a prediction. What the service says is cut and escaped. */
-function reasonLines({ failedBy }: RunSummary): string[] {
+function reasonLines(summary: RunSummary): string[] {
+  const { failedBy, failedWithoutReason: unknown } = summary;
   const left = failedBy.slice(MOST_REASONS).reduce((sum, { records }) => sum + records, 0);
   const shown = [
     ...failedBy.slice(0, MOST_REASONS).map(({ code, reason, records }) => {
@@ -26,6 +27,7 @@ function reasonLines({ failedBy }: RunSummary): string[] {
       return { records, text: `${code}: ${text}` };
     }),
     ...(left > 0 ? [{ records: left, text: 'other reasons' }] : []),
+    ...(unknown > 0 ? [{ records: unknown, text: withoutReasonText(summary) }] : []),
   ];
   const digits = Math.max(...shown.map(({ records }) => formatCount(records).length));
   return shown.map(({ records, text }, at) => {

@@ -1,6 +1,7 @@
 /** The figures of the answers: why records failed, which codes were given, and with what confidence. */
 import * as Plot from '@observablehq/plot';
 import type { ConfidenceCount, Night } from '../checkpoint/checkpoint.js';
+import { withoutReasonText } from '../failure-reasons.js';
 import { countOf, formatCount, formatShare } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { median, shareOf } from '../report/unusual.js';
@@ -62,14 +63,23 @@ function labelledBars(rows: readonly LabelledBar[], color: string): (width: numb
 
 /** @returns undefined if nothing has failed. */
 export function failuresFigure({ reasons, summary }: RunReport): Figure | undefined {
-  if (reasons.length === 0) return undefined;
-  const all = reasons.reduce((sum, { records }) => sum + records, 0);
-  const rows = reasons.map(({ code, reason, records }) => ({
-    label: reason === null ? `other reasons (${code})` : reason === '' ? `no reason given (${code})` : reason,
+  const unknown = summary.failedWithoutReason;
+  if (reasons.length === 0 && unknown === 0) return undefined;
+  const all = reasons.reduce((sum, { records }) => sum + records, unknown);
+  const rowOf = (label: string, code: string, records: number) => ({
+    label,
     code,
     value: records,
     note: `${formatCount(records)} · ${formatShare(records, all)}`,
-  }));
+  });
+  const rows = [
+    ...reasons.map(({ code, reason, records }) => {
+      const label =
+        reason === null ? `other reasons (${code})` : reason === '' ? `no reason given (${code})` : reason;
+      return rowOf(label, code, records);
+    }),
+    ...(unknown === 0 ? [] : [rowOf(withoutReasonText(summary), '', unknown)]),
+  ];
   return {
     id: 'failures',
     title: 'Records without a prediction, by reason',

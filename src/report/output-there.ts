@@ -3,6 +3,7 @@ import type { CheckpointReader, Publication, Run, Withheld } from '../checkpoint
 import { dataPath, publicationPlace } from '../config/output-folder.js';
 import { fixedOutputPath } from '../config/output-path.js';
 import { FoliopipeError } from '../errors.js';
+import type { FailureReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Counts } from '../types.js';
 
@@ -40,6 +41,8 @@ export interface PartialFacts {
   readonly at: number | null;
   /** Its rows: UNPROCESSED are those that had no answer by then. */
   readonly counts: Counts;
+  /** Why its rows have no prediction. */
+  readonly failedBy: readonly FailureReason[];
 }
 
 /** A partial publication, and where it is now. */
@@ -48,7 +51,7 @@ export interface PartialOutput extends PartialFacts, OutputThere {}
 /** @returns null for a run without one, and for a run that will never replace it. */
 export function partialFacts(run: Run): PartialFacts | null {
   if (run.partial === null || (run.state !== 'open' && run.state !== 'publishing')) return null;
-  const { number, output, exitCode, counts, at = null } = run.partial;
+  const { number, output, exitCode, counts, reasons = [], at = null } = run.partial;
   const place = publicationPlace(output.path, run.id, number);
   return {
     publication: number,
@@ -57,6 +60,7 @@ export function partialFacts(run: Run): PartialFacts | null {
     exitCode,
     at,
     counts,
+    failedBy: reasons,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { CheckpointReader, Night, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import { dataPath, publicationPlace } from '../config/output-folder.js';
 import type { Config } from '../config/schema.js';
-import type { FailureReason } from '../failure-reasons.js';
+import { type FailureReason, withoutReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -57,6 +57,8 @@ export interface RunSummary extends CostFigures {
   readonly partial: PartialOutput | null;
   /** Why records have no prediction, the commonest reasons first, at most 20 of them. The texts come from the service. */
   readonly failedBy: readonly FailureReason[];
+  /** Records without a prediction that `failedBy` does not count: an older version wrote their rows, and kept no reason. */
+  readonly failedWithoutReason: number;
   /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
   readonly origins: Origins;
   /** What was not paid for, because the answer was known. */
@@ -157,6 +159,9 @@ export async function summarizeRun(
   const columns = ended?.resultColumns ?? run.columns ?? [];
   const place = published === null ? '' : publicationPlace(published.output.path, id, published.number);
   const origins = ended ? publishedOrigins(ended) : (withheld?.origins ?? openOrigins(run, tally.counts));
+  const counts = (ended ?? withheld)?.counts ?? countsOf(run.source, tally);
+  // While a published run is written again, its work file has a part of the rows only.
+  const failedBy = published?.night?.reasons ?? ended?.reasons ?? (await checkpoint.failureReasons(id));
   return {
     run: id,
     pipeline: run.pipeline,
@@ -174,9 +179,9 @@ export async function summarizeRun(
     released,
     withheld: withheld && (await withheldFacts({ checkpoint, output }, run, withheld)),
     partial: await partialOutput({ checkpoint, output }, run),
-    counts: (ended ?? withheld)?.counts ?? countsOf(run.source, tally),
-    // While a published run is written again, its work file has a part of the rows only.
-    failedBy: published?.night?.reasons ?? confirmed?.reasons ?? (await checkpoint.failureReasons(id)),
+    counts,
+    failedBy,
+    failedWithoutReason: withoutReason(counts, failedBy),
     origins,
     saved: savedBy(origins, config.budget),
     ...(await costFigures(checkpoint, run, tally, config.budget)),

@@ -50,6 +50,7 @@ describe('partialLines', () => {
     exitCode: 8,
     at: null,
     counts,
+    failedBy: [],
     inPlace: true,
     heldBy: null,
   };

@@ -30,6 +30,7 @@ const done: RunSummary = {
     skipped: none,
   },
   failedBy: [],
+  failedWithoutReason: 0,
   saved: { records: 0, amount: null, currency: 'USD' },
   paid: { records: 0, amount: null, currency: 'USD' },
   retried: { records: 0, searches: 0 },
@@ -230,6 +231,17 @@ describe('the figures of a summary', () => {
       /\n {2}reasons {3}60 SERVICE_FAILED: no address \\u\{1b\}\[31mx+…\n {2,}30 SERVICE_FAILED: state unknown\n/,
     );
     expect(text).toMatch(/\n {13}5 other reasons\n/);
+  });
+
+  it('say how many reasons are not known, so that they add up', () => {
+    const failedBy = [{ code: 'SERVICE_FAILED' as const, reason: 'state unknown', records: 30 }];
+    const text = textOf({ failedBy, failedWithoutReason: 70 });
+    expect(text).toContain(
+      '30 SERVICE_FAILED: state unknown\n            70 no reason was kept (by an older',
+    );
+    expect(textOf({ failedWithoutReason: 9, prunedAt: 1 })).toContain(
+      '9 the reason was removed with the results',
+    );
   });
 
   it('fit a terminal of 80 columns', () => {

@@ -10,6 +10,7 @@ import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkp
 import { fixedOutputValues } from '../../config/fixed-values.js';
 import { isFolder, publicationPlace } from '../../config/output-folder.js';
 import { TroubleError } from '../../errors.js';
+import type { FailureReason } from '../../failure-reasons.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { countOf, formatBytes } from '../../quantities.js';
@@ -56,6 +57,8 @@ export interface CompleteWorkFile {
   readonly columns: readonly string[];
   /** Whether it is the partial output at a deadline, after which the run stays open. */
   readonly partial: boolean;
+  /** Why its rows have no prediction; left out if the checkpoint counts it. */
+  readonly reasons?: readonly FailureReason[];
 }
 
 /**
@@ -65,7 +68,7 @@ export interface CompleteWorkFile {
  */
 export async function commitPublication(
   run: PutInPlaceNeeds,
-  { path, merged, columns, partial }: CompleteWorkFile,
+  { path, merged, columns, partial, reasons }: CompleteWorkFile,
   hash = () => hashFile(path),
 ): Promise<Publication> {
   const { counts, origins } = await checkBalance(run, merged);
@@ -101,6 +104,7 @@ export async function commitPublication(
     ...(delta && { delta }),
     ...(drift && { drift }),
     ...(night && { night }),
+    ...(reasons && { reasons }),
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.

@@ -47,6 +47,11 @@ describe('at the deadline', () => {
       const { partial } = summary;
       expect(partial).toMatchObject({ publication: 1, exitCode: 8, inPlace: true, heldBy: null });
       expect(partial).toMatchObject({ path: job.outputPath, counts: summary.counts });
+      expect(partial!.failedBy).toContainEqual({
+        code: 'DEADLINE',
+        records: 20,
+        reason: deadlineAnswer.error,
+      });
       const later = await reportRun(job.config());
       expect(later.summary).toMatchObject({ state: 'open', exitCode: null, partial });
       await loseCheckpoint(job);

@@ -2,6 +2,7 @@
 import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { RunSummary } from '../../../pipelines/index.js';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -17,6 +18,11 @@ describe('a state file of version 1', () => {
       // Chunk 4 was being sent when that process ended, so it is ambiguous and sent again.
       expect(summary).toMatchObject({ found: 'continued', state: 'done' });
       expect(summary).toMatchObject({ uploads: { accepted: 6, ambiguous: 1, resubmitted: 1 } });
+      // That version has written rows without keeping why they failed.
+      const { counts, failedBy, failedWithoutReason } = summary as unknown as RunSummary;
+      const known = failedBy.reduce((sum, { records }) => sum + records, 0);
+      expect(failedWithoutReason).toBeGreaterThan(0);
+      expect(known + failedWithoutReason).toBe(counts.failed + counts.unprocessed);
       expect(await readFile(join(folder, 'out/enriched.csv'))).toEqual(await freshOutput(folder));
 
       const copy = join(folder, 'state/checkpoint.db.v1.bak');
