@@ -5,13 +5,15 @@ import {
   createProgressReader,
   findHolder,
   type LockHolder,
+  openCheckpointReader,
   type ProgressSnapshot,
   type Run,
   systemClock,
 } from '../../pipelines/index.js';
+import { escapeUnprintable } from '../text.js';
 import type { CommonOptions } from './common-options.js';
 import { createLogger } from './create-logger.js';
-import { writeJson } from './output.js';
+import { stderr, writeJson } from './output.js';
 import { openProgress, stateOf } from './progress.js';
 import { createCommandTerminal } from './terminal.js';
 
@@ -51,6 +53,37 @@ export async function watchRun(
 }
 
 const readEvery = 500;
+
+/** The last run of a pipeline; where there are only samples, the newest of them. */
+export async function newestRun(
+  state: Pick<CheckpointReader, 'latestRun' | 'runs'>,
+  pipeline: string,
+): Promise<Run | undefined> {
+  return (await state.latestRun(pipeline)) ?? (await state.runs(pipeline))[0];
+}
+
+/**
+ * Waits until the pipeline has a run, which it says once. A run is there when its source is checked.
+ * @param signal ends the wait.
+ * @returns the opened state, to be closed; undefined if the signal came first.
+ */
+export async function waitForFirstRun(
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  signal: AbortSignal,
+): ReturnType<typeof openCheckpointReader> {
+  for (let isTold = false; !signal.aborted; isTold = true) {
+    const state = await openCheckpointReader(stateDir);
+    const run = state && (await newestRun(state, pipeline));
+    if (run !== undefined) return state;
+    await state?.close();
+    if (!isTold) {
+      const text = `pipeline ${pipeline} has no run yet in ${stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
+      stderr.write(`${escapeUnprintable(text)}\n`);
+    }
+    await systemClock.sleep(readEvery, signal).catch(() => undefined);
+  }
+  return undefined;
+}
 
 /** A process that works on the pipeline may work on the next run already. */
 function hasEnded(

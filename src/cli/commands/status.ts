@@ -6,18 +6,19 @@ import {
   adoptHint,
   type CheckpointReader,
   type ChunkRow,
-  type Config,
   ConfigError,
   createOutputStore,
   createProgressReader,
   findHolder,
   findRestamped,
+  type InterruptedError,
   type LockHolder,
   loadStatus,
   lostFolioText,
   missingLoad,
   namedRun,
   nextTerms,
+  type openCheckpointReader,
   type ProgressSnapshot,
   type Run,
   type RunSummary,
@@ -41,9 +42,9 @@ import { print, printJson } from '../output.js';
 import { progressText } from '../progress.js';
 import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
-import { untilStopped } from '../stop-signals.js';
+import { listenForStop } from '../stop-signals.js';
 import { summaryText } from '../summary-text.js';
-import { watchRun } from '../watch-run.js';
+import { newestRun, waitForFirstRun, watchRun } from '../watch-run.js';
 
 interface Options extends CommonOptions {
   readonly run?: string;
@@ -54,13 +55,21 @@ export function addStatus(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
     .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last')
-    .option('--watch', 'show how the run goes on, until no process works on it any more');
+    .option(
+      '--watch',
+      'show how the run goes on, until no process works on it any more; waits for a first run',
+    );
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
-    const state = await openState(config);
+    const stop = options.watch ? listenForStop(() => undefined) : undefined;
+    const waits = stop !== undefined && options.run === undefined;
+    let state: Awaited<ReturnType<typeof openCheckpointReader>>;
     try {
+      state = waits ? await waitForFirstRun(config, stop.signal) : await openState(config);
+      if (state === undefined) return finish(exitCodeOf(stop!.signal));
       const chosen = await chooseRun(state, config.pipeline, options.run);
-      if (options.watch && (await isWatchStopped(state, config, chosen, options))) return finish(130);
+      if (stop) await watchRun(state, config, chosen, options, stop.signal);
+      if (stop?.signal.aborted) return finish(exitCodeOf(stop.signal));
       const run = (await state.run(chosen.id))!;
       const summary = await summarizeRun(
         { checkpoint: state, output: createOutputStore(config, { attempts: 1 }), config },
@@ -85,22 +94,15 @@ export function addStatus(command: Command, finish: Finish): void {
       }
       finish(0);
     } finally {
-      await state.close();
+      await state?.close();
+      stop?.close();
     }
   });
 }
 
-/** @returns whether a signal has ended the watch. The run goes on. */
-async function isWatchStopped(
-  state: CheckpointReader,
-  config: Config,
-  run: Run,
-  options: Options,
-): Promise<boolean> {
-  return untilStopped(async (signal) => {
-    await watchRun(state, config, run, options, signal);
-    return signal.aborted;
-  });
+/** The run goes on when a signal has ended the watch. */
+function exitCodeOf({ reason }: AbortSignal): number {
+  return (reason as InterruptedError).exitCode;
 }
 
 async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {
@@ -113,11 +115,6 @@ async function chooseRun(state: CheckpointReader, pipeline: string, id: string |
       hint: 'see the runs with: foliopipe runs --all',
     },
   );
-}
-
-/** The last run; where there are only samples, the newest of them. */
-async function newestRun(state: CheckpointReader, pipeline: string): Promise<Run | undefined> {
-  return (await state.latestRun(pipeline)) ?? (await state.runs(pipeline))[0];
 }
 
 /** The source of a run that has read a copy, and how old it is; empty for files that are read where they are. */

@@ -46,3 +46,25 @@ it('names the process that works on an unfinished run, and after a kill the comm
   expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: null });
   await service.close();
 });
+
+it('waits for a first run, says so once, and ends with 130 on Ctrl-C', async () => {
+  const service = await openFakeService({ finishedAtPoll: () => 1_000_000 });
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  const watch = () => spawnCli(['status', job.config, '--watch', '--json'], { env });
+  const [watching, left] = [watch(), watch()];
+  const waits =
+    /^pipeline nightly has no run yet in \S+; waiting for the first one \(Ctrl-C ends the wait\)\n/;
+  await Promise.all([watching, left].map((one) => one.waitFor('stderr', waits)));
+  left.kill('SIGINT');
+  expect(await left.ended).toMatchObject({ code: 130, stdout: '' });
+  const running = spawnCli(['run', job.config], { env });
+  await watching.waitFor('stdout', /"type":"progress"/);
+  running.kill('SIGKILL');
+  const { code, stdout, stderr } = await watching.ended;
+  expect(code, stderr).toBe(0);
+  expect(jsonLines(stdout).at(-1)).toMatchObject({ type: 'summary', state: 'open', working: null });
+  expect(stderr.split('has no run yet')).toHaveLength(2);
+  await running.ended;
+  await service.close();
+});
