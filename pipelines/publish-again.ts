@@ -10,7 +10,6 @@ import {
   refetchParts,
   releaseReason,
   removeUnneeded,
-  removeWithheldFiles,
   rewriteMarker,
   type SummaryNotes,
   type Withheld,
@@ -58,7 +57,7 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
 /** @returns why it is published now; nothing if it is still withheld. */
 async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Promise<SummaryNotes> {
   await run.prepareOutput();
-  await removeWithheldFiles(run);
+  await removeUnneeded(run);
   const why = releaseReason(judgedCounts(withheld), run.config.failures);
   if (why === null) return {};
   const publication = await writeAgain(run, row, why);

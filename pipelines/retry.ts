@@ -20,7 +20,7 @@ import {
   type RunSummary,
   refetchParts,
   refuseUnconfirmed,
-  removeWithheldFiles,
+  removeUnneeded,
   rescueFailed,
   rescueProblems,
   retryPlanOf,
@@ -97,7 +97,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
     if (row.state === 'done' || row.state === 'withheld') {
       await checkNoOtherOpen(run, 'retry');
       // An old work file would say that the retry has begun.
-      if (row.state === 'withheld') await removeWithheldFiles(run);
+      if (row.state === 'withheld') await removeUnneeded(run);
       else if (row.confirmed === null) await checkPublished(run, row);
       const isIdle =
         by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);

@@ -231,12 +231,12 @@ export {
   isSourceAnswered,
 } from './stages/publish/check-complete.js';
 export { checkPublished } from './stages/publish/check-published.js';
-export { checkAllGiven, confirmRows, removeUnneeded } from './stages/publish/confirm-rows.js';
+export { checkAllGiven, confirmRows } from './stages/publish/confirm-rows.js';
 export { appendMerged, hasWorkFile, publishOutput } from './stages/publish/publish-output.js';
 export { publishPartly } from './stages/publish/publish-partly.js';
 export { putInPlace, rewriteMarker } from './stages/publish/put-in-place.js';
-export { removeRewritten, removeWaitingFiles } from './stages/publish/waiting-files.js';
-export { removeWithheldFiles, withholdOutput } from './stages/publish/withhold-output.js';
+export { removeRewritten, removeUnneeded, removeWaitingFiles } from './stages/publish/waiting-files.js';
+export { withholdOutput } from './stages/publish/withhold-output.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
 export { type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';

@@ -11,9 +11,9 @@ import { noneGiven } from '../merge/merge-results.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkBalance } from './check-balance.js';
-import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+import { type KeepAnswersNeeds, keepAnswers } from './keep-answers.js';
 import { measureDrift } from './measure-drift.js';
-import { removeWaitingFiles } from './waiting-files.js';
+import { removeUnneeded } from './waiting-files.js';
 
 export type ConfirmRowsNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'clock' | 'given' | 'output'> & {
@@ -48,15 +48,6 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
   };
   await run.checkpoint.recordConfirmed(run.id, confirmed, run.clock.now(), segment);
   await removeUnneeded(run);
-}
-
-/** Removes what a confirmed run does not need. Called again for a run that is found confirmed: a kill may have come before. */
-export async function removeUnneeded(
-  run: Parameters<typeof removeKeptChunks>[0] &
-    Pick<RunContext, 'config'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
-): Promise<void> {
-  await removeWaitingFiles((await run.checkpoint.run(run.id))!, run.config.stateDir);
-  await removeKeptChunks(run);
 }
 
 /**

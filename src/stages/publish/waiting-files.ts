@@ -4,6 +4,8 @@ import { fixedOutputPath, type OutputRun } from '../../config/output-path.js';
 import { removeEncoded } from '../../files/encoded-file.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
+import type { RunContext } from '../../run-context.js';
+import { removeKeptChunks } from './keep-answers.js';
 
 /**
  * Removes the waiting files of a run that will not publish them. A kill may have left any of them; all can be written
@@ -12,6 +14,18 @@ import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
 export async function removeWaitingFiles(run: OutputRun, stateDir: string): Promise<void> {
   const path = fixedOutputPath(run);
   if (path !== null) await removeWaitingAt(path, run.id, stateDir);
+}
+
+/**
+ * Removes what a run does not need that has ended without an output, withheld or confirmed: one can be written from the
+ * parts. Called again when the run is found so, because a kill may have come before.
+ */
+export async function removeUnneeded(
+  run: Parameters<typeof removeKeptChunks>[0] &
+    Pick<RunContext, 'config'> & { readonly checkpoint: Pick<CheckpointReader, 'run'> },
+): Promise<void> {
+  await removeWaitingFiles((await run.checkpoint.run(run.id))!, run.config.stateDir);
+  await removeKeptChunks(run);
 }
 
 /**

@@ -8,8 +8,8 @@ import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkBalance, countsOf } from './check-balance.js';
-import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
-import { removeWaitingFiles } from './waiting-files.js';
+import { type KeepAnswersNeeds, keepAnswers } from './keep-answers.js';
+import { removeUnneeded } from './waiting-files.js';
 
 export type WithholdNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'clock'> & {
@@ -36,7 +36,7 @@ export async function withholdOutput(run: WithholdNeeds, rows?: RowCounts): Prom
   const { tolerate } = failures;
   await run.checkpoint.recordWithheld(run.id, { counts, origins, tolerate }, run.clock.now(), segment);
   run.at('after-withheld-before-removal');
-  await removeWithheldFiles(run);
+  await removeUnneeded(run);
   run.logger.warn(
     { run: run.id, failed: judged.failed, unprocessed: counts.unprocessed, tolerate },
     `run ${run.id} is withheld: ${exceededReasons(judged, tolerate).join('; ')}; nothing is published`,
@@ -53,16 +53,4 @@ async function mayWithhold(run: WithholdNeeds): Promise<boolean> {
     (file) => file.path === run.config.output.path && (file.run !== run.id || file.stamp !== null),
   );
   return inPlace?.run !== run.id;
-}
-
-/**
- * Removes what a withheld run does not need: its output can be written again from the parts. Called again for a run that
- * is found withheld, because a kill may have come in between.
- */
-export async function removeWithheldFiles(
-  run: Parameters<typeof removeKeptChunks>[0] &
-    Pick<RunContext, 'config'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
-): Promise<void> {
-  await removeWaitingFiles((await run.checkpoint.run(run.id))!, run.config.stateDir);
-  await removeKeptChunks(run);
 }

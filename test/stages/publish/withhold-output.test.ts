@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { publishOutput, workPath } from '../../../src/stages/publish/publish-output.js';
-import { removeWithheldFiles } from '../../../src/stages/publish/withhold-output.js';
+import { removeUnneeded } from '../../../src/stages/publish/waiting-files.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 
@@ -63,7 +63,7 @@ describe('withholding an output', () => {
     await publish(run);
     expect(await besides()).toEqual(['out.csv.R0.partial']);
     await writeFile(workPath(run), 'left');
-    await removeWithheldFiles(run);
+    await removeUnneeded(run);
     expect(await besides()).toEqual(['out.csv.R0.partial']);
   });
 
