@@ -131,7 +131,12 @@ function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
 
 /** The flags of a parsed command that choose its config, in the order in which they count. */
 function configFlags(command: Command): ConfigFlag[] {
-  const { config = [], set = [], ...of } = command.opts<Partial<Record<string, string & string[]>>>();
+  // A command within another one, such as `runs prune`: the flags may stand before or after its name.
+  const {
+    config = [],
+    set = [],
+    ...of
+  } = command.optsWithGlobals<Partial<Record<string, string & string[]>>>();
   const { limit } = command.opts<{ readonly limit?: number }>();
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'file');
   const file: unknown = command.processedArgs[at];

@@ -1,6 +1,6 @@
 /** `foliopipe runs prune`: removes the results of old runs; their costs stay in the ledger. */
 import type { Command } from 'commander';
-import { ConfigError, type PrunedRun, prune } from '../../../pipelines/index.js';
+import { type Config, ConfigError, type Pruned, type PrunedRun, prune } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatDuration, parseDuration } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -11,11 +11,13 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { isInteractive, withQuestions } from '../init/ask.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {
   readonly olderThan?: string;
   readonly dryRun?: boolean;
+  readonly yes?: boolean;
 }
 
 export function addPrune(runs: Command, finish: Finish): void {
@@ -24,7 +26,8 @@ export function addPrune(runs: Command, finish: Finish): void {
     .description('remove the results of runs of this pipeline that ended long ago; outputs stay')
     .argument('[file]', 'config file')
     .option('--older-than <time>', 'least time since a run ended, such as 7d; by default retention.results')
-    .option('--dry-run', 'only show what would be removed');
+    .option('--dry-run', 'only show what would be removed')
+    .option('--yes', 'do not ask before results are removed that retention.results keeps');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, _: object, self: Command) => {
       // `runs` has the same flags: they may be given before or after `prune`.
@@ -36,18 +39,48 @@ export function addPrune(runs: Command, finish: Finish): void {
 async function pruneNow(options: Options, file: string | undefined): Promise<number> {
   const olderThan = options.olderThan === undefined ? undefined : parseAge(options.olderThan);
   const config = await readConfig(options, file, 'nothing');
-  const { dryRun = false } = options;
-  const { runs, unknown } = await prune(config, {
-    dryRun,
-    ...(olderThan !== undefined && { olderThan }),
-    logger: createLogger(options, []),
-    holder: lockHolder(),
-  });
+  const { dryRun = false, yes = false } = options;
+  const logger = createLogger(options, []);
+  const remove = (isDry: boolean) =>
+    prune(config, {
+      dryRun: isDry,
+      ...(olderThan !== undefined && { olderThan }),
+      logger,
+      holder: lockHolder(),
+    });
+  const isMore = olderThan !== undefined && olderThan < config.retention.results;
+  if (isMore && !dryRun && !yes && !(await isConfirmed(await remove(true), config, options))) {
+    await print('nothing was removed\n');
+    return 0;
+  }
+  const { runs, unknown } = await remove(dryRun);
   if (options.json) {
     for (const run of runs) await printJson('run', run);
     await printJson('summary', { runs: runs.length, bytes: bytesOf(runs), unknown, dryRun, exitCode: 0 });
   } else await print(textOf(runs, unknown, dryRun));
   return 0;
+}
+
+/**
+ * Asks before results are removed that `retention.results` keeps: they cannot be published or retried again.
+ * @throws ConfigError `PRUNE_UNCONFIRMED` where there is nobody to ask.
+ */
+async function isConfirmed({ runs }: Pruned, { retention }: Config, options: Options): Promise<boolean> {
+  const keptSince = Date.now() - retention.results;
+  const results = runs.filter(({ finishedAt }) => finishedAt !== null && finishedAt >= keptSince);
+  if (results.length === 0) return true;
+  const age = options.olderThan!;
+  const what = `the results of ${countOf(results.length, 'run')} (${formatBytes(bytesOf(results))}) that retention.results (${formatDuration(retention.results)}) keeps`;
+  if (!isInteractive() || options.json) {
+    throw new ConfigError('PRUNE_UNCONFIRMED', `--older-than ${age} would remove ${what}`, {
+      hint: `nothing was removed: such runs can no longer be published again or retried; to remove them: foliopipe runs prune --older-than ${age} --yes; to see them: foliopipe runs prune --older-than ${age} --dry-run`,
+      facts: { runs: results.length },
+    });
+  }
+  const text = `Remove ${what}? They can no longer be published again or retried. yes or no`;
+  const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'type yes or no');
+  const answer = await withQuestions((ask) => ask({ text, fallback: 'no', problem }), 'nothing was removed');
+  return /^y/i.test(answer);
 }
 
 function textOf(runs: readonly PrunedRun[], unknown: readonly string[], dryRun: boolean): string {

@@ -24,9 +24,13 @@ export function isInteractive(): boolean {
 
 /**
  * Lets `use` ask.
+ * @param nothing what is said after an interruption.
  * @throws InterruptedError after Ctrl-C or Ctrl-D, whatever `use` waits for.
  */
-export async function withQuestions<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
+export async function withQuestions<T>(
+  use: (ask: Ask) => Promise<T>,
+  nothing = 'nothing was written',
+): Promise<T> {
   const output = new Writable({
     write: (text, _, done) => {
       stderr.writeStyled(String(text));
@@ -53,7 +57,7 @@ export async function withQuestions<T>(use: (ask: Ask) => Promise<T>): Promise<T
     if (!gone.signal.aborted) throw error;
     stderr.write('\n');
     throw reworded(new InterruptedError('SIGINT'), {
-      message: 'interrupted: nothing was written',
+      message: `interrupted: ${nothing}`,
       hint: 'type the same command again',
     });
   } finally {

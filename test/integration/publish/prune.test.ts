@@ -7,7 +7,9 @@ import { readLedger } from '../../../src/report/ledger.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
+import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -94,6 +96,23 @@ describe('prune', () => {
     });
   });
 });
+
+it('the command asks before it removes what retention.results keeps', () =>
+  withLocalJob({ names: fineNames(3) }, async (job) => {
+    const { run } = await job.enrich();
+    const command = (...args: string[]) =>
+      callMain(['runs', 'prune', '-c', job.file, '--older-than', '0d', ...args]);
+    const refused = await command();
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /would remove the results of 1 run \(.*\) that retention\.results \(30d\) keeps \[PRUNE_UNCONFIRMED\]/,
+    );
+    expect(refused.stderr).toContain(`foliopipe runs prune -c ${job.file} --older-than 0d --yes`);
+    expect((await command('--dry-run')).stdout).toContain('results of 1 run would be removed');
+    const { stdout } = await command('--yes');
+    expect(stdout).toMatch(new RegExp(`^${run}  done.*\\nresults of 1 run removed`));
+    expect(await command()).toMatchObject({ code: 0, stderr: '' });
+  }));
 
 function daysLater(days: number) {
   return { ...systemClock, now: () => Date.now() + days * day };
