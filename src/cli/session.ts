@@ -20,6 +20,7 @@ import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-step
 import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { openProgress } from './progress.js';
 import { hideSecrets } from './redact.js';
+import { reportFailure } from './report-failure.js';
 import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
 import { summaryText } from './summary-text.js';
@@ -103,8 +104,9 @@ export async function runSession<T extends object>(
   );
   process.on('SIGCONT', terminal.forget);
   const proxies = environmentProxies(process.env);
+  const typed = typedCommand();
   const teller =
-    summaryOf && createEndTeller(given, { logger, proxies, signal: stop.signal, argv: process.argv });
+    summaryOf && createEndTeller(given, { logger, proxies, signal: stop.signal, argv: typed.argv });
   const progress = openProgress({ json: options.json === true, logger, terminal });
   let service: Awaited<ReturnType<typeof openEmbeddedService>>;
   try {
@@ -135,19 +137,22 @@ export async function runSession<T extends object>(
     });
     progress.close();
     const code = exitCode(result);
-    await teller?.ended(summaryOf!(result), code);
     const shown = hideSecrets(nextSteps(text(result, config)));
     const fields: object = { type: 'summary', ...result, exitCode: code };
     logger.info(fields, shown.trimEnd());
     if (options.json) writeJson('summary', hideSecrets({ ...result, exitCode: code }));
     else if (options.logFormat !== 'json') stderr.write(shown);
+    // A webhook may take its time: nobody has to wait for it to see the summary.
+    await teller?.ended(summaryOf!(result), code);
     return code;
   } catch (error) {
     const stand = standOf(progress.last());
     if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
     progress.close();
-    await teller?.failed(error);
-    throw error;
+    if (teller === undefined) throw error;
+    const code = reportFailure(error, typed.argv);
+    await teller.failed(error);
+    return code;
   } finally {
     progress.close();
     process.off('SIGCONT', terminal.forget);

@@ -126,7 +126,7 @@ it('after a success, a failure before the run begins, and an outage; the address
 });
 
 it('a webhook that refuses changes nothing but for a warning; plan and status tell nobody', async () => {
-  const { type, textfile } = await createNight();
+  const { job, type, textfile } = await createNight();
   expect((await type('plan')).code).toBe(0);
   expect((await type('run', '--dry-run')).code).toBe(0);
   expect(posted).toEqual([]);
@@ -140,4 +140,13 @@ it('a webhook that refuses changes nothing but for a warning; plan and status te
   );
   expect((await type('status')).code).toBe(0);
   expect(posted).toHaveLength(1);
+  // Nobody waits for a webhook to see how it ended.
+  const env = { FOLIOPIPE_TOKEN: service.token, FOLIOPIPE_WEBHOOK: hook };
+  const again = await callMain(['run', '-c', job.config], { env });
+  expect(again.stderr).toMatch(/is done already; [\s\S]* WARN.*is not told/);
+  await rm(job.source);
+  const missing = await type('run');
+  expect(missing.stderr).toMatch(/\[SOURCE_MISSING\]\n[\s\S]* WARN.*is not told/);
+  expect(missing.stderr.split('[SOURCE_MISSING]')).toHaveLength(2);
+  expect(posted).toHaveLength(3);
 });
