@@ -199,6 +199,7 @@ export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { findRestamped } from './source/source-files.js';
+export { cellLikeValue, looksLikeName, looksLikeState, looksLikeStreet } from './source/value-kinds.js';
 export type { InputStream } from './spool/copy-stdin.js';
 export { HandedRecords, type SourceRecords } from './spool/handed-records.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
