@@ -163,6 +163,7 @@ export {
   loadPublication,
   openLoadTarget,
 } from './run/load-run.js';
+export { type FrozenValues, frozenValues } from './run/frozen-values.js';
 export { type LookOptions, lookAtSource, type SourceLook } from './run/look-at-source.js';
 export { checkKnown, namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open-run.js';

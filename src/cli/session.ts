@@ -17,7 +17,7 @@ import { createEndTeller } from './end-teller.js';
 import { standOf, standText } from './how-it-stands.js';
 import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-steps.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
-import { openProgress } from './progress.js';
+import { openProgress, type Progress } from './progress.js';
 import { hideSecrets } from './redact.js';
 import { resumeCommand } from './resume-command.js';
 import { listenForStop, stopText } from './stop-signals.js';
@@ -136,9 +136,12 @@ export async function runSession<T extends object>(
         prepared?.at?.(point);
       },
     });
-    progress.close();
     const code = exitCode(result);
-    await teller?.ended(summaryOf!(result), code);
+    if (teller !== undefined) {
+      showTelling(progress, given);
+      await teller.ended(summaryOf!(result), code);
+    }
+    progress.close();
     const shown = hideSecrets(nextSteps(text(result, config)));
     const fields: object = { type: 'summary', ...result, exitCode: code };
     logger.info(fields, shown.trimEnd());
@@ -148,8 +151,11 @@ export async function runSession<T extends object>(
   } catch (error) {
     const stand = standOf(progress.last());
     if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
+    if (teller !== undefined) {
+      showTelling(progress, given);
+      await teller.failed(error);
+    }
     progress.close();
-    await teller?.failed(error);
     throw error;
   } finally {
     progress.close();
@@ -157,6 +163,15 @@ export async function runSession<T extends object>(
     await service?.close();
     stop.close();
   }
+}
+
+/** Says what a command still waits for when its work has ended. */
+function showTelling(progress: Progress, { report: { textfile, webhook } }: Config): void {
+  const told = [
+    ...(textfile === null ? [] : ['report.textfile']),
+    ...(webhook === null ? [] : ['report.webhook']),
+  ];
+  if (told.length > 0) progress.showStep(`telling how the run ended: ${told.join(', ')}`);
 }
 
 /** The first record of a log: what was typed, by which version, and the config, in which secrets print as `[secret]`. */
