@@ -60,7 +60,12 @@ function published(summary: RunSummary): string[] {
   }
   if (output === null) return [];
   return [
-    `  output    ${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
+    ...field('output', [
+      output.data ?? output.path,
+      ...`(${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`.split(
+        ' ',
+      ),
+    ]),
     ...recordLines(summary),
     ...timeLines(summary),
     ...columnLines(columns),

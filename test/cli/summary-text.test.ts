@@ -69,6 +69,12 @@ describe('summaryText', () => {
   next: nothing; or foliopipe retry r1 sends failed records once more (paid again)
 `);
   });
+  it('breaks a long line behind a path, and never the path', () => {
+    const path = `/srv/my nights/${'deep/'.repeat(12)}out.csv`;
+    expect(textOf({ output: { ...done.output!, path } })).toContain(
+      `\n  output    ${path}\n            (1,000 records, 2 KB), publication 7\n`,
+    );
+  });
   it('says when result.echo alone decides how results are joined', () => {
     expect(textOf({ joinedOnWord: 'result.echo: [] does not tell' })).toContain(
       '\n  result.echo: [] does not tell.\n',
