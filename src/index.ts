@@ -155,6 +155,7 @@ export { checkLearned } from './run/check-learned.js';
 export { publicationOf } from './run/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource } from './run/done-run.js';
+export { type FrozenValues, frozenValues } from './run/frozen-values.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export {
   checkLoadable,
@@ -163,7 +164,6 @@ export {
   loadPublication,
   openLoadTarget,
 } from './run/load-run.js';
-export { type FrozenValues, frozenValues } from './run/frozen-values.js';
 export { type LookOptions, lookAtSource, type SourceLook } from './run/look-at-source.js';
 export { checkKnown, namedRun } from './run/named-run.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open-run.js';

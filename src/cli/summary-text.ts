@@ -139,11 +139,13 @@ function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
 
 /** What may be typed after a run that has just ended well, with failed records that are tolerated. */
 function afterSuccess(
-  { run, state, exitCode, found, origins }: RunSummary,
+  { run, state, exitCode, found, origins, sample }: RunSummary,
   { mayRetry }: NextTerms,
 ): string[] {
   const { failed } = origins.sent;
-  if (state !== 'done' || exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry) return [];
+  // What is next for a sample stands above.
+  if (sample !== null || state !== 'done' || exitCode !== 0 || found === 'done' || failed === 0 || !mayRetry)
+    return [];
   return [`  next: nothing; or ${wayText(retryWay(run))}`];
 }
 

@@ -1,5 +1,6 @@
 /** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
 import type { Config } from '../config/schema.js';
+import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
 import type { RunSummary } from './run-summary.js';
 
@@ -27,7 +28,7 @@ export interface NextTerms {
 
 type Ended = Pick<
   RunSummary,
-  'run' | 'state' | 'exitCode' | 'counts' | 'origins' | 'withheld' | 'prunedAt' | 'chunks'
+  'run' | 'state' | 'exitCode' | 'counts' | 'origins' | 'withheld' | 'prunedAt' | 'chunks' | 'sample'
 >;
 
 export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
@@ -72,7 +73,21 @@ function afterPartial(summary: Ended, { tolerate, mayRetry }: NextTerms): WhatNe
       reasons.length === 0
         ? 'more failed than failures.tolerate allowed when it was published'
         : reasons.join('; '),
-    ways: mayHelp ? [retryWay(run)] : [],
+    ways: summary.sample === null ? (mayHelp ? [retryWay(run)] : []) : [afterSample(counts)],
+  };
+}
+
+/** What a sample with failures teaches: nobody needs the answers of its failed records. */
+function afterSample({ read, successful, failed, rejected }: Counts): NextWay {
+  if (successful === 0) {
+    return {
+      command: 'foliopipe plan',
+      effect: 'shows the first records as they are sent: does upload.columns name the right columns?',
+    };
+  }
+  return {
+    command: `foliopipe run --set failures.tolerate=${enoughTolerance(failed, read - rejected)}`,
+    effect: 'without --limit does all of the source, if so many may fail',
   };
 }
 
