@@ -18,7 +18,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   PIPELINE_LOCKED: ({ here }) =>
     here === true
       ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'
-      : 'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
+      : 'wait until it ends (--wait-lock does), or look at it: foliopipe status',
 
   STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',

@@ -157,6 +157,7 @@ export { checkLearned } from './run/check-learned.js';
 export { publicationOf } from './run/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
 export { canReopen, checkDoneSource, prunedError } from './run/done-run.js';
+export { type FrozenValues, frozenValues } from './run/frozen-values.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
 export {
   checkLoadable,
@@ -208,6 +209,7 @@ export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { findRestamped } from './source/source-files.js';
+export { cellLikeValue, looksLikeName, looksLikeState, looksLikeStreet } from './source/value-kinds.js';
 export type { InputStream } from './spool/copy-stdin.js';
 export { HandedRecords, type SourceRecords } from './spool/handed-records.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';

@@ -116,7 +116,7 @@ it('docs/embedding.md lists every option of a run, with flags of the command', (
     logger: true,
     onProgress: true,
     completeText: true,
-      measure: true,
+    measure: true,
     isServiceSpare: true,
     at: true,
   };

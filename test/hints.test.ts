@@ -31,7 +31,7 @@ it('a hint says what to do, with the facts', () => {
     'look at the disk, then run the same command again',
   );
   expect(hintOf(new LockedError('PIPELINE_LOCKED', 'what'))).toBe(
-    'wait until it ends (--wait-lock does), or look at it with `foliopipe status`',
+    'wait until it ends (--wait-lock does), or look at it: foliopipe status',
   );
   const gone = (facts: Record<string, string | boolean>) =>
     hintOf(new ConfigError('CHECKPOINT_GONE', 'what', { facts }));

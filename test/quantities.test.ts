@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { countOf, formatBytes, formatCount, formatDuration, formatShare, formatSpan } from '../src/quantities.js';
+import {
+  countOf,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatShare,
+  formatSpan,
+} from '../src/quantities.js';
 
 describe('format', () => {
   it('groups numbers', () => {

@@ -13,7 +13,45 @@ export type Shown = Extract<JobEvent, { readonly type: 'waiting' | 'copy' | 'sca
  */
 export function progressBlock(shown: Shown, now: number, width: number): readonly string[] {
   const lines = shown.type === 'progress' ? runLines(shown, now, width) : [eventText(shown, now)];
-  return lines.map((line) => cutToCells(escapeUnprintable(line), width));
+  return lines.map((line) => fitLine(escapeUnprintable(line), width));
+}
+
+/**
+ * Fits a line: paths and addresses lose their middle first, because the other words say what is going on. Nobody copies
+ * from the block, which is rewritten every second.
+ */
+function fitLine(line: string, width: number): string {
+  const words = line.split(' ');
+  let over = cellsOf(line) - width;
+  for (const [at, word] of words.entries()) {
+    if (over <= 0) break;
+    if (!word.includes('/')) continue;
+    const short = withoutMiddle(word, Math.max(cellsOf(word) - over, SHORTEST_PATH));
+    over -= cellsOf(word) - cellsOf(short);
+    words[at] = short;
+  }
+  return cutToCells(words.join(' '), width);
+}
+
+const SHORTEST_PATH = 12;
+const GAP = '...';
+
+/** The beginning and the end of a word, of which the end says more. */
+function withoutMiddle(word: string, cells: number): string {
+  if (cellsOf(word) <= cells) return word;
+  const room = cells - GAP.length;
+  const begin = firstCells([...word], Math.floor(room / 3));
+  const end = firstCells([...word].reverse(), room - Math.floor(room / 3)).reverse();
+  return `${begin.join('')}${GAP}${end.join('')}`;
+}
+
+/** So many characters as fit. */
+function firstCells(characters: readonly string[], cells: number): string[] {
+  let used = 0;
+  return characters.filter((character) => {
+    used += cellsOf(character);
+    return used <= cells;
+  });
 }
 
 /** An event in one line, without the run. */

@@ -36,6 +36,8 @@ export interface ProgressPace {
 
 export interface Progress {
   readonly onProgress: OnProgress;
+  /** Shows what is done now that no run works any more. */
+  showStep(text: string): void;
   /** How the run stood last; undefined before it is known. */
   last(): ProgressSnapshot | undefined;
   /** Removes the block. */
@@ -48,12 +50,23 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
   const { lookEvery, changeEvery, repeatEvery } = pace;
   const beganAt = performance.now();
   let shown: Shown | undefined;
+  let step: { readonly text: string; readonly since: number } | undefined;
   let last: ProgressSnapshot | undefined;
   let loggedState = '';
   let loggedAt = beganAt;
 
+  const showStep = (text: string) => {
+    step = { text, since: performance.now() };
+    terminal.show([text]);
+  };
   const look = () => {
-    if (shown === undefined) return;
+    if (shown === undefined) {
+      if (step !== undefined) {
+        const time = formatDuration(1000 * Math.floor((performance.now() - step.since) / 1000));
+        terminal.show([`${step.text} (${time})`]);
+      }
+      return;
+    }
     terminal.show(progressBlock(shown, Date.now(), terminal.width));
     const now = performance.now();
     const state = stateOf(shown);
@@ -73,14 +86,22 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
     onProgress: (event) => {
       if (event.type === 'progress') last = event;
       if (event.type === 'run') isPublished = false;
-      if (event.type === 'published') isPublished = true;
+      if (event.type === 'published') {
+        isPublished = true;
+        showStep(`publication ${event.publication} is in place; ending run ${event.run}`);
+      }
       // A snapshot from before the end would contradict what was told of it.
       if (!(isPublished && event.type === 'progress')) shown = nextShown(shown, event);
+    },
+    showStep: (text) => {
+      shown = undefined;
+      showStep(text);
     },
     last: () => last,
     close: () => {
       clearInterval(timer);
       shown = undefined;
+      step = undefined;
       terminal.show([]);
     },
   };

@@ -18,7 +18,7 @@ import { createEndTeller } from './end-teller.js';
 import { standOf, standText } from './how-it-stands.js';
 import { nextSteps, rememberRun, rememberStand, typedCommand } from './next-steps.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
-import { openProgress } from './progress.js';
+import { openProgress, type Progress } from './progress.js';
 import { hideSecrets } from './redact.js';
 import { reportFailure } from './report-failure.js';
 import { resumeCommand } from './resume-command.js';
@@ -135,22 +135,27 @@ export async function runSession<T extends object>(
         prepared?.at?.(point);
       },
     });
-    progress.close();
     const code = exitCode(result);
+    // The block would stand among the lines of the summary.
+    terminal.show([]);
     const shown = hideSecrets(nextSteps(text(result, config)));
     const fields: object = { type: 'summary', ...result, exitCode: code };
     logger.info(fields, shown.trimEnd());
     if (options.json) writeJson('summary', hideSecrets({ ...result, exitCode: code }));
     else if (options.logFormat !== 'json') stderr.write(shown);
     // A webhook may take its time: nobody has to wait for it to see the summary.
-    await teller?.ended(summaryOf!(result), code);
+    if (teller !== undefined) {
+      showTelling(progress, given);
+      await teller.ended(summaryOf!(result), code);
+    }
     return code;
   } catch (error) {
     const stand = standOf(progress.last());
     if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
-    progress.close();
+    terminal.show([]);
     if (teller === undefined) throw error;
     const code = reportFailure(error, typed.argv);
+    showTelling(progress, given);
     await teller.failed(error);
     return code;
   } finally {
@@ -159,6 +164,15 @@ export async function runSession<T extends object>(
     await service?.close();
     stop.close();
   }
+}
+
+/** Says what a command still waits for when its work has ended. */
+function showTelling(progress: Progress, { report: { textfile, webhook } }: Config): void {
+  const told = [
+    ...(textfile === null ? [] : ['report.textfile']),
+    ...(webhook === null ? [] : ['report.webhook']),
+  ];
+  if (told.length > 0) progress.showStep(`telling how the run ended: ${told.join(', ')}`);
 }
 
 /** The first record of a log: what was typed, by which version, and the config, in which secrets print as `[secret]`. */

@@ -60,7 +60,12 @@ function published(summary: RunSummary): string[] {
   }
   if (output === null) return [];
   return [
-    `  output    ${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`,
+    ...field('output', [
+      output.data ?? output.path,
+      ...`(${countOf(output.records, 'record')}, ${formatBytes(output.bytes)}), publication ${publication}`.split(
+        ' ',
+      ),
+    ]),
     ...recordLines(summary),
     ...timeLines(summary),
     ...columnLines(columns),
@@ -134,8 +139,10 @@ function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
 
 /** What may be typed after a run that has just ended well, with failed records that are tolerated. */
 function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
-  const { state, exitCode, found } = summary;
-  const retry = state === 'done' && exitCode === 0 && found !== 'done' ? retryWay(summary, terms) : undefined;
+  const { state, exitCode, found, sample } = summary;
+  // What is next for a sample stands above.
+  if (sample !== null || state !== 'done' || exitCode !== 0 || found === 'done') return [];
+  const retry = retryWay(summary, terms);
   return retry === undefined ? [] : [`  next: nothing; or ${wayText(retry)}`];
 }
 

@@ -25,7 +25,13 @@ export async function writeTextfile(
 ): Promise<void> {
   await refuseForeignReport(METRICS, path);
   const text = await metricsText(end, await lastSuccess(path, end, reader));
-  await writeFileAtomically(path, MODE, (file) => writeFileSync(file, text));
+  const work = `${path}.${end.run ?? end.pipeline}.partial`;
+  await writeFileAtomically(
+    work,
+    MODE,
+    (file) => writeFileSync(file, text),
+    () => path,
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
 import type { Config } from '../config/schema.js';
 import { countOf } from '../quantities.js';
+import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
 import { priceOf } from './origins.js';
 import type { RunSummary } from './run-summary.js';
@@ -40,7 +41,16 @@ export function nextTerms(
 
 type Ended = Pick<
   RunSummary,
-  'run' | 'state' | 'exitCode' | 'counts' | 'origins' | 'withheld' | 'prunedAt' | 'chunks' | 'rehearsal'
+  | 'run'
+  | 'state'
+  | 'exitCode'
+  | 'counts'
+  | 'origins'
+  | 'withheld'
+  | 'prunedAt'
+  | 'chunks'
+  | 'rehearsal'
+  | 'sample'
 >;
 
 export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
@@ -95,7 +105,26 @@ function afterPartial(summary: Ended, terms: NextTerms): WhatNext {
       reasons.length === 0
         ? 'more failed than failures.tolerate allowed when it was published'
         : reasons.join('; '),
-    ways: retry === undefined ? [] : [retry],
+    ways: waysOf(summary, counts, retry),
+  };
+}
+
+function waysOf({ sample }: Ended, counts: Counts, retry: NextWay | undefined): readonly NextWay[] {
+  if (sample !== null) return [afterSample(counts)];
+  return retry === undefined ? [] : [retry];
+}
+
+/** What a sample with failures teaches: nobody needs the answers of its failed records. */
+function afterSample({ read, successful, failed, rejected }: Counts): NextWay {
+  if (successful === 0) {
+    return {
+      command: 'foliopipe plan',
+      effect: 'shows the first records as they are sent: does upload.columns name the right columns?',
+    };
+  }
+  return {
+    command: `foliopipe run --set failures.tolerate=${enoughTolerance(failed, read - rejected)}`,
+    effect: 'without --limit does all of the source, if so many may fail',
   };
 }
 

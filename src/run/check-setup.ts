@@ -23,6 +23,7 @@ import { diskOfFolder } from './check-disk.js';
 import { checkLoadTarget, uncheckedLoad } from './check-load.js';
 import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
+import { doubtHeader } from './doubt-header.js';
 import { judgeSearch, judgeService, unaskedVerdicts, unsure, type Verdict } from './judge-service.js';
 import { createTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
@@ -60,7 +61,9 @@ export async function* checkSetup(given: Config, options: CheckOptions = {}): As
     : await checkItem('source', async () => {
         const headers = await checkHeaders(config, signal);
         header = headers.first;
-        return headersText(config, headers);
+        const text = headersText(config, headers);
+        const doubt = header.file && (await doubtHeader(config, header.file, signal));
+        return doubt === undefined ? text : unsure(`${text}; but ${doubt}`);
       });
   const isLocal = yield* checkService(config, options);
   const target = createTarget(config);
@@ -71,9 +74,13 @@ export async function* checkSetup(given: Config, options: CheckOptions = {}): As
     : await checkItem('load', () => checkLoadTarget(config, target, source, { isLocal, signal }));
 }
 
-async function checkItem(item: CheckedItem['item'], check: () => Promise<string>): Promise<CheckedItem> {
+async function checkItem(
+  item: CheckedItem['item'],
+  check: () => Promise<string | Verdict>,
+): Promise<CheckedItem> {
   try {
-    return { item, outcome: 'ok', text: await check(), error: null };
+    const found = await check();
+    return typeof found === 'string' ? { item, outcome: 'ok', text: found, error: null } : { item, ...found };
   } catch (thrown) {
     const error = diskError(thrown) ?? thrown;
     if (!(error instanceof FoliopipeError)) throw error;

@@ -33,6 +33,7 @@ import { systemClock } from '../streams/clock.js';
 import { showText } from '../text.js';
 import type { RejectLimit, Source } from '../types.js';
 import { checkOutputPlace } from './check-output.js';
+import { doubtHeader } from './doubt-header.js';
 import type { RunOptions } from './run-options.js';
 
 /** What `checkSource` may be told. */
@@ -96,6 +97,7 @@ export async function checkSource(
       });
   if (opened.names !== null) await checkCopies(source);
   logChecked(logger, source, isKnown);
+  if (!isKnown) await warnOfHeader(config, opened, source, logger, signal);
   if (isKnown) checkColumns(source, config);
   return withNames(source, opened);
 }
@@ -116,6 +118,17 @@ function logChecked(logger: Logger, { files, columns, records, rejected }: Sourc
       ? `the source is as it was checked before: ${what}${bad}`
       : `the source is checked: ${what}${bad}, ${countOf(columns.length, 'column')}`,
   );
+}
+
+async function warnOfHeader(
+  config: Config,
+  opened: SourceFiles,
+  { files: [first], columns }: Source,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const doubt = await doubtHeader(withOwnDialect(config, opened), { ...first!, columns }, signal);
+  if (doubt !== undefined) logger.warn({ key: 'source.header' }, doubt);
 }
 
 /** Names in an error what was copied, beside the copy, in which a person can look. */

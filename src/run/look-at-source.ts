@@ -60,8 +60,12 @@ export async function lookAtSource(
   return { files, bytes, dialect, columns, ...(await firstValues(inspected, most, signal)) };
 }
 
-async function firstValues(
-  file: InspectedFile,
+/** A file whose first records are read. */
+export type FirstFile = Omit<InspectedFile, 'firstLine'>;
+
+/** Reads the values of the first good records of a file. @param most how many at most. */
+export async function firstValues(
+  file: FirstFile,
   most: number,
   signal: AbortSignal,
 ): Promise<Pick<SourceLook, 'records' | 'hasOtherEncoding'>> {

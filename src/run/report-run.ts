@@ -72,7 +72,13 @@ export async function writeReport(report: RunReport, path: string, mode: number)
   try {
     await refuseForeignReport(PAGE, path);
     makeFolder(dirname(path));
-    await writeFileAtomically(path, mode, (file) => writeFileSync(file, page));
+    const work = `${path}.${report.summary.run}.partial`;
+    await writeFileAtomically(
+      work,
+      mode,
+      (file) => writeFileSync(file, page),
+      () => path,
+    );
   } catch (error) {
     throw diskError(error, [dirname(path)]) ?? error;
   }

@@ -5,7 +5,7 @@ import { OWN_DIALECT } from '../config/source-section.js';
 import { STREAM } from '../config/values.js';
 import { SourceError } from '../errors.js';
 import type { LayoutSource } from '../results/output-layout.js';
-import { inspectFile } from '../source/inspect-file.js';
+import { type InspectedFile, inspectFile } from '../source/inspect-file.js';
 import { parquetColumns } from '../spool/copy-parquet.js';
 import { isSpooled, namedFiles, nameOfQuery, queryColumns } from '../spool/open-source.js';
 import { spoolFolder } from '../spool/spool-folder.js';
@@ -17,6 +17,8 @@ export interface SourceHeader {
   readonly name: string;
   readonly columns: readonly string[];
   readonly files: readonly { readonly dialect: Dialect }[];
+  /** The file; left out of a query and of Parquet. */
+  readonly file?: InspectedFile;
 }
 
 /** What foliopipe writes itself. */
@@ -38,8 +40,9 @@ export async function* sourceHeaders(config: Config, signal: AbortSignal): Async
       const folder = spoolFolder(stateDir, pipeline);
       yield ownHeader(path, await parquetColumns(path, { folder, signal }));
     } else {
-      const { columns, dialect } = await inspectFile(path, source);
-      yield { name: path, columns, files: [{ dialect }] };
+      const file = await inspectFile(path, source);
+      const { columns, dialect } = file;
+      yield { name: path, columns, files: [{ dialect }], file };
     }
   }
 }

@@ -51,6 +51,26 @@ describe('progressBlock', () => {
     ]);
   });
 
+  it('shortens long paths in their middle, so that the end of a line is seen', () => {
+    const why = `run 7 of pipeline nightly has it (/srv/${'deep/'.repeat(20)}state)`;
+    const waiting = { type: 'waiting', on: 'lock', since: now - 5_000, until: null, why } as const;
+    const table = 'results of /srv/warehouse/a/very/long/path/to/the/place/of/nights/warehouse.duckdb';
+    const load = {
+      type: 'load',
+      run: 'r',
+      pipeline: 'nightly',
+      publication: 3,
+      state: 'begun',
+      table,
+    } as const;
+    expect(progressBlock(waiting, now, 79)[0]).toMatch(/ nightly has it \(\/s\S*\.\.\.\S*state\)$/);
+    expect(progressBlock(load as never, now, 79)[0]).toMatch(
+      /^publication 3 is being loaded into results of \/srv\S+\.\.\.\S+warehouse\.duckdb$/,
+    );
+    expect(cellsOf(progressBlock(load as never, now, 79)[0]!)).toBe(79);
+    expect(cellsOf(progressBlock(load as never, now, 40)[0]!)).toBe(40);
+  });
+
   it('leaves out what does not fit at 20 columns', () => {
     expect(progressBlock(shown, now, 20)).toEqual([
       'nightly, sending',

@@ -78,3 +78,21 @@ it('prints snapshots alone as JSON', () => {
   progress.close();
   written.mockRestore();
 });
+
+it('after the publication it shows what it waits for, and for how long', () => {
+  const { progress, lines, blocks, tell } = open();
+  tell(1);
+  vi.advanceTimersByTime(1_000);
+  const published = { run: 'R', pipeline: 'nightly', publication: 3, path: 'o.csv', records: 1, bytes: 1 };
+  progress.onProgress({ type: 'published', ...published });
+  expect(blocks.at(-1)).toEqual(['publication 3 is in place; ending run R']);
+  tell(2);
+  vi.advanceTimersByTime(2_000);
+  expect(blocks.at(-1)).toEqual(['publication 3 is in place; ending run R (2s)']);
+  progress.showStep('telling how the run ended: report.webhook');
+  vi.advanceTimersByTime(3_000);
+  expect(blocks.at(-1)).toEqual(['telling how the run ended: report.webhook (3s)']);
+  expect(lines).toEqual([]);
+  progress.close();
+  expect(blocks.at(-1)).toEqual([]);
+});

@@ -75,6 +75,23 @@ describe('summaryText', () => {
   next: nothing; or foliopipe retry r1 sends 100 failed records once more (paid again)
 `);
   });
+  it('of a sample with failures says what to do before the whole source, and not to send them again', () => {
+    const sample = { sample: 20, exitCode: 3 } as const;
+    expect(textOf(sample)).toContain(
+      '\n  next: foliopipe run --set failures.tolerate=10% without --limit does all of the source, if so many may fail\n',
+    );
+    const none = textOf({ ...sample, counts: { ...done.counts, successful: 0, failed: 1000 } });
+    expect(none).toContain(
+      '\n  next: foliopipe plan shows the first records as they are sent: does upload.columns',
+    );
+    expect(textOf({ ...sample, exitCode: 0 }) + none + textOf(sample)).not.toContain('foliopipe retry');
+  });
+  it('breaks a long line behind a path, and never the path', () => {
+    const path = `/srv/my nights/${'deep/'.repeat(12)}out.csv`;
+    expect(textOf({ output: { ...done.output!, path } })).toContain(
+      `\n  output    ${path}\n            (1,000 records, 2 KB), publication 7\n`,
+    );
+  });
   it('says when result.echo alone decides how results are joined', () => {
     expect(textOf({ joinedOnWord: 'result.echo: [] does not tell' })).toContain(
       '\n  result.echo: [] does not tell.\n',

@@ -2,7 +2,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createFileLock } from '../../src/checkpoint/sqlite/pipeline-lock.js';
+import { openSqlite } from '../../src/sqlite-driver.js';
 import { openFakeService } from '../fake-service/fake-service.js';
 import { withFolder } from '../helpers/folders/folders.js';
 import { callMain } from '../helpers/processes/call-main.js';
@@ -52,7 +52,7 @@ async function rowOf(
     typed.map((word) => (word === 'PORT' ? port : word)),
     here,
   );
-  await lock?.close();
+  lock?.close();
   const printed = stable(`${stdout}${stderr}`, folder).split('\n');
   expect(printed.join('\n'), what).toMatch(code === 0 ? /./ : /next: /);
   const shown = printed
@@ -80,11 +80,15 @@ async function writeAll(
   }
 }
 
-/** Works on the pipeline as another process would. */
+/** Holds the lock as another process does: without the knowledge of this one. */
 async function hold(folder: string) {
-  const stateDir = join(folder, '.foliopipe');
-  await mkdir(stateDir, { mode: 0o700 });
-  return createFileLock(stateDir).take('nightly', { pid: 4711, command: 'run', since: Date.now() });
+  const locks = join(folder, '.foliopipe', 'locks');
+  await mkdir(locks, { recursive: true, mode: 0o700 });
+  const connection = openSqlite(join(locks, 'nightly.lock'));
+  connection.exec('BEGIN EXCLUSIVE');
+  const holder = { pid: 4711, command: 'run', since: Date.now() };
+  await writeFile(join(locks, 'nightly.holder.json'), JSON.stringify(holder));
+  return connection;
 }
 
 /** The text without what differs from time to time. */

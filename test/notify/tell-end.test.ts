@@ -1,6 +1,6 @@
 /** The end of a run is told to a file of metrics and to a real server, and never changes how a command ends. */
 
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -177,11 +177,19 @@ describe('the file of metrics', () => {
     await tell({ textfile: join(here, 'missing', 'nightly.prom') }, endOf());
     await writeFile(join(here, 'file'), '');
     await tell({ textfile: join(here, 'file', 'nightly.prom') }, endOf());
-    expect(warnings).toHaveLength(2);
+    // A folder that is there, and takes no files.
+    await tell({ textfile: '/proc/nightly.prom' }, endOf());
+    await mkdir(join(here, 'read-only'), 0o500);
+    await tell({ textfile: join(here, 'read-only', 'nightly.prom') }, endOf());
+    // root may write there.
+    expect(warnings).toHaveLength(process.getuid?.() === 0 ? 3 : 4);
     expect(warnings[0]).toMatch(
       /^report\.textfile \S+ is not written: the folder \S+missing does not exist$/,
     );
     expect(warnings[1]).toMatch(/^report\.textfile \S+ is not written: .*(not a folder|ENOTDIR)/);
+    expect(warnings[2]).toMatch(/^report\.textfile \S+ is not written: no file can be made in \/proc$/);
+    if (warnings[3] !== undefined)
+      expect(warnings[3]).toMatch(/ is not written: cannot write \S+read-only\S+ \(EACCES\)$/);
   });
 });
 

@@ -1,12 +1,18 @@
 /** `foliopipe config show`: every key of the config with its value, and where the value comes from. */
 import { createRequire } from 'node:module';
 import type { Command } from 'commander';
-import { type ExplainedKey, explainConfig } from '../../../pipelines/index.js';
+import {
+  type ExplainedKey,
+  explainConfig,
+  type FrozenValues,
+  frozenValues,
+} from '../../../pipelines/index.js';
 import { escapeUnprintable, safeJson } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
   layersOf,
+  readConfig,
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
@@ -26,10 +32,14 @@ export function addConfig(config: Command, finish: Finish): void {
     .option('--origins', 'also where each value comes from');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
+    const hasOrigins = options.json === true || options.origins === true;
+    const frozen = hasOrigins ? await frozenValues(await readConfig(options, file, 'nothing')) : undefined;
     if (options.json) {
-      for (const { key, value = null, origin } of keys) await printJson('key', { key, value, origin });
+      for (const { key, value = null, origin } of keys) {
+        await printJson('key', { key, value, origin, frozenBy: frozenBy(key, frozen)?.run ?? null });
+      }
       await printJson('summary', { keys: keys.length, exitCode: 0 });
-    } else await print(tableOf(keys, options.origins === true));
+    } else await print(tableOf(keys, hasOrigins, frozen));
     finish(0);
   });
 }
@@ -50,18 +60,35 @@ function defaultOf(key: readonly string[]): unknown {
 
 const MOST = 60;
 
+/** The unfinished run that goes on with no other value of a key, and its value if that is not the config's. */
+function frozenBy(key: string, frozen: FrozenValues | undefined) {
+  const value = frozen?.values[key];
+  return frozen === undefined || value === undefined ? undefined : { run: frozen.run, value };
+}
+
+function originText({ key, origin }: ExplainedKey, frozen: FrozenValues | undefined): string {
+  const from = origin ?? 'default';
+  const by = frozenBy(key, frozen);
+  if (by === undefined) return from;
+  return `${from}, frozen by run ${by.run}${by.value === null ? '' : ` with ${by.value}`}`;
+}
+
 /** Keys that nothing gives, and that have no default, are left out. */
-function tableOf(keys: readonly ExplainedKey[], hasOrigins: boolean): string {
+function tableOf(
+  keys: readonly ExplainedKey[],
+  hasOrigins: boolean,
+  frozen: FrozenValues | undefined,
+): string {
   const shown = keys.filter(({ value }) => value !== undefined);
   const texts = shown.map(({ value }) =>
     typeof value === 'string' ? escapeUnprintable(value) : safeJson(value),
   );
   const keyWidth = Math.max(...shown.map(({ key }) => key.length));
   const width = Math.min(MOST, Math.max(...texts.map((text) => text.length)));
-  const lines = shown.map(({ key, origin }, at) => {
+  const lines = shown.map((one, at) => {
     const value = texts[at]!;
-    const from = hasOrigins ? `  ${escapeUnprintable(origin ?? 'default')}` : '';
-    return `${key.padEnd(keyWidth)}  ${hasOrigins ? value.padEnd(width) : value}${from}`;
+    const from = hasOrigins ? `  ${escapeUnprintable(originText(one, frozen))}` : '';
+    return `${one.key.padEnd(keyWidth)}  ${hasOrigins ? value.padEnd(width) : value}${from}`;
   });
   return `${lines.join('\n')}\n`;
 }

@@ -1,6 +1,6 @@
 /** Finds how a file must be read: its encoding, the lines before its header, and whether it has a header at all. */
 import { dirname, resolve } from 'node:path';
-import { ConfigError, FoliopipeError, type SourceLook } from '../../../pipelines/index.js';
+import { ConfigError, cellLikeValue, FoliopipeError, type SourceLook } from '../../../pipelines/index.js';
 import { reworded } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
@@ -9,7 +9,6 @@ import { quoteForShell } from '../resume-command.js';
 import type { Ask } from './ask.js';
 import { sourcesIn } from './choose.js';
 import { columnsText, type FormatFlags, type LookFormat, look } from './look.js';
-import { cellLikeValue } from './value-kinds.js';
 
 /** What was found, and what the config must say so that the file is read in the same way. */
 export interface FoundSource {

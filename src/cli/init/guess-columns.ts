@@ -1,5 +1,5 @@
 /** Guesses which columns of a source are a business's name, address and state: by their names and by their values. */
-import { looksLikeName, looksLikeState, looksLikeStreet } from './value-kinds.js';
+import { looksLikeName, looksLikeState, looksLikeStreet } from '../../../pipelines/index.js';
 
 /** The columns that the service knows. */
 export const SENT = ['name', 'address', 'state'] as const;

@@ -2,7 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openFakeService } from '../../fake-service/fake-service.js';
 import { withFolder } from '../../helpers/folders/folders.js';
+import { createJob } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
 
@@ -55,4 +57,29 @@ it('names a variable that is not set, and refuses a config as every command does
     expect(wrong.stderr).toContain('did you mean maxRecords?');
     expect(wrong.code).toBe(2);
   });
+});
+
+it('says which values an unfinished run has frozen, and what they are there', async () => {
+  const service = await openFakeService({
+    trouble: ({ operation, nth }) =>
+      operation === 'upload' && nth > 1 ? { kind: 'answer', status: 402 } : undefined,
+  });
+  await withFolder(async (folder) => {
+    const job = await createJob(folder, { baseUrl: service.url, settings: { output: { lineage: true } } });
+    const env = { FOLIOPIPE_TOKEN: service.token };
+    const show = (...args: string[]) => callMain(['config', 'show', '-c', job.config, ...args], { env });
+    expect((await show('--origins')).stdout).not.toContain('frozen');
+    expect((await callMain(['run', job.config], { env })).code).toBe(7);
+    const { stdout } = await show('--origins', '--set', 'chunks.maxRecords=20');
+    expect(stdout).toMatch(/^chunks\.maxRecords +20 +--set, frozen by run \d{8}T\S+ with 10$/m);
+    expect(stdout).toMatch(/^output\.lineage +true +\S*job\.yaml:\d+, frozen by run \d{8}T\S+$/m);
+    expect(stdout).toMatch(/^service\.baseUrl .*, frozen by run \d{8}T\S+$/m);
+    expect(stdout).toMatch(/^poll\.max +\S+ +(?:default|\S*job\.yaml:\d+)$/m);
+    const keys = jsonLines((await show('--json')).stdout);
+    expect(keys.find(({ key }) => key === 'chunks.maxRecords')).toMatchObject({
+      frozenBy: expect.stringMatching(/^\d{8}T/),
+    });
+    expect(keys.find(({ key }) => key === 'poll.max')).toMatchObject({ frozenBy: null });
+  });
+  await service.close();
 });

@@ -1,5 +1,6 @@
 /** `foliopipe init`: what it writes passes `plan` at once, and what it cannot know it says. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -58,6 +59,31 @@ describe('foliopipe init', () => {
         { type: 'summary', config: 'n.yaml', source: 'only.csv', columns: { state: 'Street' }, exitCode: 0 },
       ]);
       expect(again.stderr).toContain('foliopipe plan -c n.yaml');
+    });
+  });
+
+  it('refuses a pipe, a folder, a device and a link, as a config even with --force, and as a source', async () => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'x.csv'), text);
+      for (const name of ['pipe', 'pipe.csv']) execFileSync('mkfifo', [join(cwd, name)]);
+      for (const name of ['folder', 'folder.csv']) await mkdir(join(cwd, name));
+      await symlink('elsewhere', join(cwd, 'link'));
+      const before = await readdir(cwd);
+      for (const file of ['pipe', 'folder', 'link', '/dev/null']) {
+        const { code, stderr } = await callMain(['init', 'x.csv', '--force', '-c', file], { cwd });
+        expect(stderr).toContain(`${file} cannot be written: it is no regular file [CONFIG_UNWRITABLE]`);
+        expect(code).toBe(2);
+      }
+      for (const [source, what] of [
+        ['pipe.csv', 'not a regular file'],
+        ['folder.csv', 'a folder'],
+        ['/dev/zero', 'not a regular file'],
+      ] as const) {
+        const { code, stderr } = await callMain(['init', source], { cwd });
+        expect(stderr).toContain(`${source}: this is ${what} [SOURCE_UNREADABLE]`);
+        expect(code).toBe(4);
+      }
+      expect(await readdir(cwd)).toEqual(before);
     });
   });
 

@@ -1,9 +1,14 @@
-/** A real terminal (by `script`), closed while uploads are in flight; without one, signals.test.ts closes pipes. */
+/**
+ * Real terminals, by `script`, which Debian and Ubuntu always have: one is closed while uploads are in flight, and one
+ * answers the questions of `init`. Where there is none, signals.test.ts closes pipes, and init.test.ts answers in place of
+ * a person.
+ */
 import { spawn, spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -13,6 +18,30 @@ import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const folder = useSharedFolder();
+const command = pathOf('../../../dist/bundle/cli.js');
+
+/** A command in a terminal of so many columns, and all that it has shown. */
+function openTerminal(words: readonly string[], env: NodeJS.ProcessEnv, { cwd = '.', columns = 80 } = {}) {
+  const line = [process.execPath, ...words].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', `stty columns ${columns}; exec ${line}`, '/dev/null'], {
+    cwd,
+    env: { PATH: process.env.PATH, TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let shown = '';
+  child.stdout.on('data', (text: Buffer) => {
+    shown += text;
+  });
+  const ended = new Promise<number | null>((end) => child.on('close', end));
+  return {
+    child,
+    ended,
+    type: (text: string) => child.stdin.write(text),
+    shows: (text: string) => vi.waitFor(() => expect(shown).toContain(text), { timeout: 10_000 }),
+    shown: () => shown,
+  };
+}
+
 const hasTerminals = spawnSync('script', ['-qec', 'exit 7', '/dev/null'], { stdio: 'ignore' }).status === 7;
 
 it.runIf(hasTerminals)(
@@ -24,21 +53,12 @@ it.runIf(hasTerminals)(
     const job = await createJob(await folder(), { pipeline: 'terminal', baseUrl: proxy.url, settings });
     const [end, log] = [join(job.folder, 'end.json'), join(job.folder, 'run.log')];
     const child = [pathOf('../../helpers/processes/terminal-child.mjs'), end];
-    const words = [...child, pathOf('../../../dist/bundle/cli.js'), 'run', job.config, '--log-file', log];
-    const line = `exec ${[process.execPath, ...words].map((word) => `'${word}'`).join(' ')}`;
-    const terminal = spawn('script', ['-qec', line, '/dev/null'], {
-      env: { PATH: process.env.PATH, ...job.env },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    const terminal = openTerminal([...child, command, 'run', job.config, '--log-file', log], job.env);
     try {
-      let shown = '';
-      terminal.stdout.on('data', (text: Buffer) => {
-        shown += text;
-      });
       await proxy.accepted(2);
       // The status line is only shown in a terminal.
-      await vi.waitFor(() => expect(shown).toContain('2 uploading'), { timeout: 10_000 });
-      terminal.kill('SIGKILL');
+      await terminal.shows('2 uploading');
+      terminal.child.kill('SIGKILL');
       await vi.waitFor(async () => expect(await readFile(log, 'utf8')).toContain('SIGHUP: stopping'), {
         timeout: 10_000,
       });
@@ -48,7 +68,7 @@ it.runIf(hasTerminals)(
       });
       expect(ended).toEqual({ code: 143, signal: null });
     } finally {
-      terminal.kill('SIGKILL');
+      terminal.child.kill('SIGKILL');
     }
     const { stdout } = await callMain(['status', job.config, '--json'], { env: job.env });
     expect(jsonLines(stdout).at(-1)).toMatchObject({
@@ -58,5 +78,47 @@ it.runIf(hasTerminals)(
     expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
     await proxy.close();
     await serve.stop();
+  },
+);
+
+it.runIf(hasTerminals)(
+  'init asks in a terminal, asks again after a wrong answer, and writes nothing after Ctrl-C',
+  async () => {
+    const cwd = await mkdtemp(join(await folder(), 'init-'));
+    const rows = 'Acme Inc,12 Main St,MT\nHarbor Hardware,9 Oak Ave,ID\n';
+    await writeFile(join(cwd, 'firms.csv'), `Legal Name,Street,ST\n${rows}`);
+    const given = openTerminal([command, 'init', 'firms.csv'], {}, { cwd });
+    await given.shows('name of the business [Legal Name]: ');
+    given.type('\u0003');
+    expect(await given.ended).toBe(130);
+    expect(given.shown()).toContain('nothing was written');
+    expect(await readdir(cwd)).toEqual(['firms.csv']);
+
+    const { type, shows, shown, ended } = openTerminal(
+      [command, 'init', 'firms.csv'],
+      {},
+      { cwd, columns: 60 },
+    );
+    const answers = [
+      ['name of the business [Legal Name]: ', 'Firm\r'],
+      ['there is no column "Firm"', '\r'],
+      ['its street address, - for none [Street]: ', '-\r'],
+      ['its state, - for none [ST]: ', '\r'],
+      ['Address of the service (empty: later): ', 'https://service.example\r'],
+      ['Enriched file [out/firms-enriched.csv]: ', '\r'],
+    ] as const;
+    for (const [question, answer] of answers) {
+      await shows(question);
+      type(answer);
+    }
+    expect(await ended, shown()).toBe(0);
+    expect(shown()).toContain('wrote foliopipe.yaml');
+    const config = parse(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8')) as object;
+    expect(config).toMatchObject({
+      upload: { columns: { name: 'Legal Name', state: 'ST' } },
+      service: { baseUrl: 'https://service.example' },
+      output: { path: 'out/firms-enriched.csv' },
+    });
+    expect(config).not.toMatchObject({ upload: { columns: { address: expect.anything() } } });
   },
 );

@@ -150,3 +150,38 @@ it('a webhook that refuses changes nothing but for a warning; plan and status te
   expect(missing.stderr.split('[SOURCE_MISSING]')).toHaveLength(2);
   expect(posted).toHaveLength(3);
 });
+
+it('a token that the service repeats in its reasons stands in nothing that people or programs are shown', async () => {
+  const loud: FakeService = await openFakeService({
+    answer: () => ({ status: 'FAILED', added: { reason: `no business has the token ${loud.token}` } }),
+  });
+  const textfile = join(await folder(), 'loud.prom');
+  const job = await createJob(await folder(), {
+    baseUrl: loud.url,
+    settings: { report: { textfile, webhook: `\${FOLIOPIPE_WEBHOOK}`, html: 'night.html' } },
+  });
+  const env = { FOLIOPIPE_TOKEN: loud.token, FOLIOPIPE_WEBHOOK: hook };
+  const log = join(job.folder, 'run.log');
+  const told: string[] = [];
+  const shown = async (...args: string[]) => {
+    const { stdout, stderr } = await callMain([...args, '-c', job.config], { env });
+    told.push(stdout, stderr);
+    return stdout + stderr;
+  };
+  expect(await shown('run', '--log-file', log)).toContain('no business has the token [token]');
+  await shown('run', '--json', '--log-format', 'json');
+  await shown('status');
+  await shown('status', '--json');
+  expect(await shown('runs', 'show')).toContain('no business has the token [token]');
+  await shown('runs', 'show', '--json');
+  await shown('report', '--output', join(job.folder, 'again.html'));
+  for (const page of ['night.html', 'again.html']) {
+    const text = await readFile(join(job.folder, page), 'utf8');
+    expect(text).toContain('no business has the token [token]');
+    told.push(text);
+  }
+  told.push(JSON.stringify(posted), await readFile(textfile, 'utf8'), await readFile(log, 'utf8'));
+  expect(posted).toHaveLength(2);
+  expect(told.filter((text) => text.includes(loud.token))).toEqual([]);
+  await loud.close();
+});

@@ -2,7 +2,7 @@
  * The page of a report in a real browser: its numbers are those of the manifest, it asks for nothing, and what the service
  * and the source say stays text.
  */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import chromium from '@sparticuz/chromium';
@@ -181,7 +181,12 @@ it('a page is the same for the same facts, and small', () =>
     const clock = { now: () => 1_800_000_000_000, sleep: () => Promise.resolve() };
     const report = await reportRun(job.config(), 'last', { clock });
     const paths = ['a.html', 'b.html'].map((name) => path.join(job.folder, name));
+    // A name that a person may have given to another file.
+    const others = path.join(job.folder, 'a.html.tmp');
+    await writeFile(others, 'mine');
     for (const one of paths) await writeReport(report, one, 0o640);
+    expect(await readFile(others, 'utf8')).toBe('mine');
+    expect((await readdir(job.folder)).filter((name) => name.includes('.partial'))).toEqual([]);
     const [a, b] = await Promise.all(paths.map((one) => readFile(one, 'utf8')));
     expect(a).toBe(b);
     expect(a?.length).toBeLessThan(200_000);

@@ -46,7 +46,9 @@ function looksLikeFigure(value: string): boolean {
   return /^[$€£]?[\d.,/:%-]{3,}$/.test(value) && /\d{2}/.test(value) && !/^(?:19|20)\d\d$/.test(value);
 }
 
-const KINDS: readonly ((value: string) => boolean)[] = [looksLikeState, looksLikeStreet, looksLikeFigure];
+type Kind = (value: string) => boolean;
+
+const KINDS: readonly Kind[] = [looksLikeState, looksLikeStreet, looksLikeFigure];
 
 /** So many of a column's values must be of the kind of the cell above them. */
 const LEAST_SHARE = 0.8;
@@ -55,16 +57,20 @@ const LEAST_SHARE = 0.8;
  * The first cell of a header that looks like a value, and not like a name: it is a state, a street or a figure as those
  * below it.
  * @param records values of the first records, by column.
+ * @param mayBeFigure whether a figure counts in a column. Default: in each. The columns of many tables are named by
+ *   months or numbers.
  * @returns undefined if there is none.
  */
 export function cellLikeValue(
   columns: readonly string[],
   records: readonly (readonly string[])[],
+  mayBeFigure: (column: string) => boolean = () => true,
 ): string | undefined {
   return columns.find((cell, field) => {
     const values = records.map((record) => record[field]?.trim() ?? '').filter((value) => value !== '');
     const kind = KINDS.find((like) => like(cell.trim()));
     if (kind === undefined || values.length === 0) return false;
+    if (kind === looksLikeFigure && !mayBeFigure(cell)) return false;
     return values.filter(kind).length >= values.length * LEAST_SHARE;
   });
 }
