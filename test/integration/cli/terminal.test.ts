@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -37,16 +37,12 @@ it.runIf(hasTerminals)(
       });
       await proxy.accepted(2);
       // The status line is only shown in a terminal.
-      await vi.waitFor(() => expect(shown).toContain('2 uploading'), { timeout: 10_000 });
+      await expect.poll(() => shown).toContain('2 uploading');
       terminal.kill('SIGKILL');
-      await vi.waitFor(async () => expect(await readFile(log, 'utf8')).toContain('SIGHUP: stopping'), {
-        timeout: 10_000,
-      });
+      await expect.poll(() => readFile(log, 'utf8')).toContain('SIGHUP: stopping');
       proxy.release();
-      const ended = await vi.waitFor(async () => JSON.parse(await readFile(end, 'utf8')) as object, {
-        timeout: 20_000,
-      });
-      expect(ended).toEqual({ code: 143, signal: null });
+      const ended = async () => JSON.parse(await readFile(end, 'utf8')) as object;
+      await expect.poll(ended).toEqual({ code: 143, signal: null });
     } finally {
       terminal.kill('SIGKILL');
     }
