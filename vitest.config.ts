@@ -14,12 +14,15 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A busy machine may stop a process for longer than the default second.
+    expect: { poll: { interval: 20, timeout: 40_000 } },
     pool: 'forks',
     maxWorkers: 3,
     globalSetup: 'test/helpers/folders/shared-memory.ts',
     // A worker loads the sources and their dependencies once, not anew for each test file.
     isolate: false,
-    // The collector's helper threads cost a quarter of the CPU, and the other worker needs it.
-    execArgv: ['--single-threaded-gc'],
+    // The collector's helper threads cost a quarter of the CPU, and the other worker needs it. From a small heap on, it
+    // would collect after each few buffers of a job, which costs as much again.
+    execArgv: ['--single-threaded-gc', '--initial-old-space-size=512'],
   },
 });

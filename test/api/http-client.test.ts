@@ -97,9 +97,10 @@ test.each<[string, string, (socket: Duplex) => void]>([
     connects += 1;
     treat(socket);
   });
+  const connect = reason === 'CONNECT_TIMEOUT' ? 50 : 30_000;
   const client = open('https://service.example', {
     proxies: { httpsProxy },
-    timeouts: { connect: 50, idle: 1000, upload: 1000, shutdown: 0 },
+    timeouts: { connect, idle: 1000, upload: 1000, shutdown: 0 },
   });
   const error = await errorOf(client.search({ name: 'x' }, noSignal));
   expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { reason } });

@@ -93,7 +93,7 @@ describe('a service on the folder of an earlier one', () => {
   }
 
   it('continues where a killed process stopped', async () => {
-    const slow = serviceOptions(dataDir, { recordsPerSecond: 10_000, segmentRecords: 3000 });
+    const slow = serviceOptions(dataDir, { recordsPerSecond: 4000, segmentRecords: 3000 });
     const { url, child } = await startChild(slow);
     const folio = await acceptedFolio(url, uploadCsv(RECORDS));
     const before = await trackUntil(url, folio, ({ segmentation }) => segmentation.length > 1);

@@ -5,7 +5,8 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -207,7 +208,7 @@ describe('nohup', () => {
       stdio: [unread.fd, 'ignore', 'ignore'],
     });
     const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-    await vi.waitFor(() => access(join(job.folder, 'state/checkpoint.db')), { timeout: 10_000 });
+    await expect.poll(() => existsSync(join(job.folder, 'state/checkpoint.db'))).toBe(true);
     child.kill('SIGHUP');
     expect(await ended).toEqual({ code: 0, signal: null });
     await unread.close();

@@ -200,7 +200,7 @@ describe('what answers at the address', () => {
       checkAt(drip),
     ]);
     mute.close();
-    expect(performance.now() - began).toBeLessThan(12_000);
+    expect(performance.now() - began).toBeLessThan(30_000);
     for (const { code, items } of [refused, ...others]) {
       expect(code).toBe(5);
       expect(items.service).toMatchObject({ ok: false, code: 'SERVICE_UNAVAILABLE' });

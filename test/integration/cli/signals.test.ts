@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type Job } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -26,7 +26,7 @@ const restart = async (recordsPerSecond: number) => {
 describe('while folios are polled', () => {
   beforeEach(async () => {
     dataDir = join(await folder(), `polled-${++count}`);
-    serve = await openServe(dataDir, { recordsPerSecond: 1 });
+    serve = await openServe(dataDir, { recordsPerSecond: 0.01 });
   });
 
   for (const [signal, code] of [
@@ -121,7 +121,7 @@ describe('while uploads are in flight', () => {
     await proxy.accepted(2);
     child.stopReading();
     child.kill('SIGHUP');
-    await vi.waitFor(async () => expect(await readFile(logFile, 'utf8')).toContain('SIGHUP: stopping'));
+    await expect.poll(() => readFile(logFile, 'utf8')).toContain('SIGHUP: stopping');
     child.kill('SIGHUP');
     await sleep(500);
     proxy.release();

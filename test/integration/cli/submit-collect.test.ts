@@ -13,7 +13,7 @@ const folder = useSharedFolder();
 describe('submit and collect', () => {
   it('submit returns when all is uploaded, collect --no-wait reports, collect publishes', async () => {
     const dataDir = join(await folder(), 'service');
-    const slow = await openServe(dataDir, { recordsPerSecond: 2 });
+    const slow = await openServe(dataDir, { recordsPerSecond: 0.01 });
     const job = await createJob(await folder(), { baseUrl: slow.url });
     const run = (...args: string[]) => runCli([...args, job.config, '--json'], { env: job.env });
 

@@ -7,7 +7,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob } from '../../helpers/jobs/cli-job.js';
@@ -37,7 +37,7 @@ function openTerminal(words: readonly string[], env: NodeJS.ProcessEnv, { cwd = 
     child,
     ended,
     type: (text: string) => child.stdin.write(text),
-    shows: (text: string) => vi.waitFor(() => expect(shown).toContain(text), { timeout: 10_000 }),
+    shows: (text: string) => expect.poll(() => shown).toContain(text),
     shown: () => shown,
   };
 }
@@ -59,14 +59,10 @@ it.runIf(hasTerminals)(
       // The status line is only shown in a terminal.
       await terminal.shows('2 uploading');
       terminal.child.kill('SIGKILL');
-      await vi.waitFor(async () => expect(await readFile(log, 'utf8')).toContain('SIGHUP: stopping'), {
-        timeout: 10_000,
-      });
+      await expect.poll(() => readFile(log, 'utf8')).toContain('SIGHUP: stopping');
       proxy.release();
-      const ended = await vi.waitFor(async () => JSON.parse(await readFile(end, 'utf8')) as object, {
-        timeout: 20_000,
-      });
-      expect(ended).toEqual({ code: 143, signal: null });
+      const ended = async () => JSON.parse(await readFile(end, 'utf8')) as object;
+      await expect.poll(ended).toEqual({ code: 143, signal: null });
     } finally {
       terminal.child.kill('SIGKILL');
     }

@@ -12,7 +12,7 @@ const chunks = 6;
 
 it('stops at the deadline with exit 8, and the same command goes on without paying again', async () => {
   const data = join(await folder(), 'deadline');
-  let serve = await openServe(data, { recordsPerSecond: 1 });
+  let serve = await openServe(data, { recordsPerSecond: 0.01 });
   const job = await createJob(await folder(), { pipeline: 'deadline', baseUrl: serve.url });
   const stopped = await runCli(['run', job.config, '--max-duration', '2s', '--new'], { env: job.env });
   expect(stopped.code, stopped.stderr).toBe(8);
@@ -32,7 +32,7 @@ it('stops at the deadline with exit 8, and the same command goes on without payi
 
 it('waits for the lock as long as --wait-lock says', async () => {
   const data = join(await folder(), 'lock');
-  let serve = await openServe(data, { recordsPerSecond: 1 });
+  let serve = await openServe(data, { recordsPerSecond: 0.01 });
   const job = await createJob(await folder(), { pipeline: 'lock', baseUrl: serve.url });
   const holder = spawnCli(['run', job.config, '--log-level', 'debug'], { env: job.env });
   await holder.waitFor('stderr', /submitted as folio/);

@@ -72,7 +72,7 @@ describe('the curl commands', () => {
     });
     folio = uploaded.response.folio;
     await expect
-      .poll(() => type(info), { interval: 50, timeout: 10_000 })
+      .poll(() => type(info))
       .toMatchObject({
         response: {
           description: 'by-hand',

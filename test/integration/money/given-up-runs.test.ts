@@ -32,7 +32,7 @@ function listen(): { logger: Logger; told: string[] } {
 
 /** Interrupts the job when three chunks are accepted, one of them is downloaded and two folios are open. */
 async function openRun(job: Job): Promise<void> {
-  let open = () => undefined as void;
+  let open: () => void;
   const thirdIsOpen = new Promise<void>((resolve) => {
     open = resolve;
   });

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   adopt,
   backupState,
@@ -53,7 +53,7 @@ describe('a real run that is killed', () => {
       const journal = await readFile(join(state, 'runs', run, 'paid.log'), 'utf8');
       return journal.split('"type":"accepted"').length - 1;
     };
-    await vi.waitFor(async () => expect(await accepted(job.stateDir)).toBeGreaterThan(1), 20_000);
+    await expect.poll(() => accepted(job.stateDir)).toBeGreaterThan(1);
     await backupState({ stateDir: job.stateDir }, { folder: backup });
     expect((await child.ended).signal).toBe('SIGKILL');
     expect(await accepted(job.stateDir)).toBe(5);

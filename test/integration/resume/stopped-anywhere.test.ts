@@ -47,10 +47,8 @@ describe('a run that was stopped', () => {
     await withJob({ behaviour: { ...behaviour, finishedAtPoll: () => Infinity } }, async (job) => {
       const controller = new AbortController();
       const running = job.failure({}, { signal: controller.signal });
-      await expect
-        .poll(() => job.service.count('track'), { interval: 5, timeout: 20_000 })
-        .toBeGreaterThan(12);
-      await expect.poll(() => job.service.folios.length, { interval: 5, timeout: 20_000 }).toBe(4);
+      await expect.poll(() => job.service.count('track'), { interval: 5 }).toBeGreaterThan(12);
+      await expect.poll(() => job.service.folios.length, { interval: 5 }).toBe(4);
       controller.abort(new InterruptedError());
       expect(await running).toBeInstanceOf(InterruptedError);
       expect(job.service.folios.length).toBe(4);

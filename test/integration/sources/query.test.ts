@@ -277,12 +277,10 @@ describe('Postgres', () => {
       const waiting = spawnCli(['run', job.file, '--set', 'source.query.sql=select pg_sleep(600)']);
       await waiting.waitFor('stderr', /asking for the source/);
       await expect
-        .poll(
-          () =>
-            job.database.query(
-              "select 1 from pg_stat_activity where query like '%copy%pg_sleep%' and pid <> pg_backend_pid()",
-            ),
-          { timeout: 20_000 },
+        .poll(() =>
+          job.database.query(
+            "select 1 from pg_stat_activity where query like '%copy%pg_sleep%' and pid <> pg_backend_pid()",
+          ),
         )
         .toHaveLength(1);
       waiting.kill('SIGTERM');

@@ -1,7 +1,7 @@
 /** A machine that sleeps for longer than a time-out: what has arrived meanwhile is read first, and nothing is sent again. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../fake-service/behaviour.js';
 import { type FakeService, openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
@@ -11,7 +11,8 @@ import { serveToken } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
 const chunks = 4;
-const timeoutMs = 1_500;
+/** Longer than a busy machine needs from the first request to the stop. */
+const timeoutMs = 3_000;
 
 /** SIGSTOP is what a suspended machine looks like from inside; /proc shows what waits in a socket. */
 describe.skipIf(process.platform !== 'linux')('a process that stands still while replies arrive', () => {
@@ -38,12 +39,12 @@ describe.skipIf(process.platform !== 'linux')('a process that stands still while
       settings: { timeouts, concurrency: { uploads: chunks, downloads: chunks } },
     });
     const child = spawnCli(['run', job.config, '--json'], { env: job.env });
-    await vi.waitFor(() => expect(service.count(operation)).toBe(chunks), 10_000);
+    await expect.poll(() => service.count(operation)).toBe(chunks);
     child.kill('SIGSTOP');
     const stoppedAt = performance.now();
-    await vi.waitFor(async () => expect(await stateOf(child.pid)).toBe('T'), 5_000);
+    await expect.poll(() => stateOf(child.pid)).toBe('T');
     release();
-    await vi.waitFor(async () => expect(await socketsWithData(service)).toBe(chunks), 5_000);
+    await expect.poll(() => socketsWithData(service)).toBe(chunks);
     await sleep(stoppedAt + timeoutMs + 200 - performance.now());
     child.kill('SIGCONT');
 
