@@ -324,7 +324,9 @@ describe('a withheld output', () => {
   });
   it('names no tolerance where records are unprocessed, and no retry where none failed', () => {
     const counts = { ...done.counts, successful: 990, failed: 0, unprocessed: 10 };
-    const text = summaryText({ ...held, counts, found: 'done' }, terms);
+    const sent = { records: 1000, successful: 990, failed: 0, unprocessed: 10 };
+    const origins = { ...done.origins, sent };
+    const text = summaryText({ ...held, counts, origins, found: 'done' }, terms);
     expect(text).toMatch(/^run r1 is still withheld; nothing was sent\n/);
     expect(text).toMatch(/ {2}Exit 9: 10 records are unprocessed; .*\n {2}next: foliopipe publish r1 .*\n$/);
   });

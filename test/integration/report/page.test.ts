@@ -127,7 +127,9 @@ describe('the page of a report', () => {
         const text = (place: string) => page.locator(place).first().textContent();
         const next = (await text('#next'))!;
         expect(next).toContain(`Exit 3: ${failed} of 1,000 records failed (${share})`);
-        expect(next).toContain(`Next: foliopipe retry ${summary.run} -c night.yaml sends failed records`);
+        expect(next).toContain(
+          `Next: foliopipe retry ${summary.run} -c night.yaml sends ${failed} failed records`,
+        );
         const topOf = async (place: string) => (await page.locator(place).first().boundingBox())!.y;
         expect(await topOf('#next')).toBeLessThan(await topOf('dl.numbers'));
         expect(await text('[data-number="failed"]')).toBe(`${failed} ${share}`);
