@@ -62,12 +62,14 @@ export function laterRunText({
   const perhaps = of.ambiguous + of.uploading;
   const left = toSend + sentAgain - open - perhaps - of.downloaded - of.unprocessed - of.refused;
   const folios = byState.submitted + byState.finished;
-  return [
+  const steps = [
     ...(open > 0 ? [`waits for ${countOf(folios, 'open folio')} with ${countOf(open, 'record')}`] : []),
     ...(perhaps > 0 ? [`decides on ${countOf(perhaps, 'record')} that may have been accepted`] : []),
     ...(left > 0 ? [`sends ${countOf(left, 'record')}`] : []),
-    'publishes the whole output',
-  ].join(', ');
+  ];
+  return steps.length === 0
+    ? 'publishes the whole output'
+    : `${steps.join(', ')}, and publishes the whole output`;
 }
 
 /** The output of a deadline that is in place while the run is not complete, and what it lacks. */

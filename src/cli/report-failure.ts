@@ -114,7 +114,9 @@ function failureText(
   stand: RememberedStand | undefined,
 ): string {
   const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;
-  const next = hint === null ? '' : `\n  next: ${hint}`;
+  // The resume command says the same, and can be copied.
+  const isSaid = code === 'INTERRUPTED' && resume !== null;
+  const next = hint === null || isSaid ? '' : `\n  next: ${hint}`;
   const command = resume === null ? '' : `\n  go on with: ${resume}`;
   return `foliopipe: ${message} [${code}]${next}${left}${command}\n`;
 }

@@ -29,7 +29,7 @@ import { readTimeOptions, type TimeOptions } from './time-options.js';
 import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-api.js';
 
 /** A pipeline, called with the options that the command line gives. */
-export type Job = (config: Config, options: RunOptions) => Promise<RunSummary>;
+export type CommandWork = (config: Config, options: RunOptions) => Promise<RunSummary>;
 
 /** Gives a rehearsal its config and service, from the config of the real job. */
 export type PrepareRehearsal = (config: Config, options: PrepareOptions) => Promise<PreparedRehearsal>;
@@ -50,7 +50,7 @@ export interface PreparedRehearsal {
 export async function runJob(
   options: CommonOptions & TimeOptions & { readonly limit?: number },
   file: string | undefined,
-  job: Job,
+  job: CommandWork,
   prepare?: PrepareRehearsal,
   needs?: ServiceNeeds,
 ): Promise<number> {

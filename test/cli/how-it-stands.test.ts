@@ -36,7 +36,7 @@ describe('laterRunText', () => {
   it('tells what the next run waits for, decides on and sends', () => {
     const recordsByState = { ...records, cut: 5, submitted: 20, downloaded: 10, ambiguous: 10 };
     expect(later({ recordsByState, byState: { submitted: 2 } })).toBe(
-      'waits for 2 open folios with 20 records, decides on 10 records that may have been accepted, sends 20 records, publishes the whole output',
+      'waits for 2 open folios with 20 records, decides on 10 records that may have been accepted, sends 20 records, and publishes the whole output',
     );
     expect(later({ state: 'publishing' })).toBe('puts the output in place; nothing more is sent');
   });

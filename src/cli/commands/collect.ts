@@ -8,7 +8,7 @@ import {
   withLimitOption,
   withOutputOptions,
 } from '../common-options.js';
-import { type Job, runJob } from '../session.js';
+import { type CommandWork, runJob } from '../session.js';
 import { type TimeOptions, withPartialOption, withTimeOptions } from '../time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
@@ -24,7 +24,7 @@ export function addCollect(command: Command, finish: Finish): void {
     async (file: string | undefined, options: Options) => {
       const { wait, publishPartial = false, limit } = options;
       const own = { wait, publishPartial, ...(limit !== undefined && { limit }) };
-      const job: Job = (config, rest) => collect(config, { ...rest, ...own });
+      const job: CommandWork = (config, rest) => collect(config, { ...rest, ...own });
       finish(await runJob(options, file, job));
     },
   );

@@ -8,7 +8,7 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { type Job, runJob } from '../session.js';
+import { type CommandWork, runJob } from '../session.js';
 
 export function addPublish(command: Command, finish: Finish): void {
   command
@@ -17,7 +17,7 @@ export function addPublish(command: Command, finish: Finish): void {
   withOutputOptions(withConfigOptions(command)).action(
     async (run: string, file: string | undefined, options: CommonOptions) => {
       refuseFileAsRun('publish', run, file);
-      const job: Job = (config, rest) => publish(config, run, rest);
+      const job: CommandWork = (config, rest) => publish(config, run, rest);
       finish(await runJob(options, file, job, undefined, 'given'));
     },
   );
