@@ -76,7 +76,8 @@ export async function fixedColumns(
   return createResultColumns(run, merged?.lastRecord ?? 0, refetch).find(true);
 }
 
-function mayHaveFailed({ state, counts }: ChunkRow): boolean {
+/** Whether any record of a chunk may have failed. */
+export function mayHaveFailed({ state, counts }: ChunkRow): boolean {
   if (state !== 'downloaded' && state !== 'refused') return false;
   return counts!.failed > 0;
 }

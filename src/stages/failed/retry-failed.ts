@@ -8,7 +8,8 @@ import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
 import { unreadableRecords } from '../submit/unreadable-replies.js';
-import { type FailedRecords, type FailedRecordsNeeds, failedRecords } from './failed-records.js';
+import { failedNumbers } from './failed-numbers.js';
+import type { FailedRecordsNeeds } from './failed-records.js';
 
 export type RetryFailedNeeds = FailedRecordsNeeds &
   SaveChunkNeeds &
@@ -39,7 +40,7 @@ export function retryFailed(
 export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?: Refetch): Promise<boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
   const unreadable = await unreadableRecords(run.checkpoint, run.id);
-  for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
+  for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
     if (numbersToSend(failed, last, unreadable).length > 0) return false;
   }
   return true;
@@ -54,7 +55,7 @@ async function* cutRetries(
   const unreadable = await unreadableRecords(run.checkpoint, run.id);
   const picked: number[] = [];
   const numbers = async function* () {
-    for await (const failed of failedRecords(run, last?.lastRecord ?? 0, refetch)) {
+    for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
       const some = numbersToSend(failed, last, unreadable);
       for (const number of some) picked.push(number);
       yield some;
@@ -76,18 +77,15 @@ async function* cutRetries(
 }
 
 /**
- * The numbers of failed records that are not in a chunk of the round yet.
+ * Those of the failed records that are not in a chunk of the round yet.
  * @param last the last chunk of the round so far.
  * @param unreadable records that are not sent again.
  */
 function numbersToSend(
-  { chunk, block, indexes }: FailedRecords,
+  failed: readonly number[],
   last: ChunkRow | undefined,
   unreadable: ReadonlySet<number>,
 ): readonly number[] {
-  if (chunk.state === 'refused') return [];
   const after = last?.lastRecord ?? 0;
-  return indexes
-    .map((index) => block.numbers[index]!)
-    .filter((number) => number > after && !unreadable.has(number));
+  return failed.filter((number) => number > after && !unreadable.has(number));
 }

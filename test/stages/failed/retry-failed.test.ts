@@ -71,6 +71,32 @@ describe('a round', () => {
     expect(await collect(retryFailed(run, 1)())).toEqual(chunks);
   });
 
+  it('is cut from the failed parts alone once the chunks are merged', async () => {
+    const run = await mergedRun();
+    const runFolder = join(run.config.stateDir, 'runs', run.id);
+    for (const name of await readdir(runFolder)) {
+      if (name.includes('-successful-')) await rm(join(runFolder, name));
+    }
+    const chunks = await collect(retryFailed(run, 1)());
+    expect(chunks.map(({ firstRecord, lastRecord }) => [firstRecord, lastRecord])).toEqual([
+      [2, 3],
+      [7, 7],
+    ]);
+  });
+
+  it('is cut from joined results where a failed part is damaged', async () => {
+    const run = await mergedRun();
+    const runFolder = join(run.config.stateDir, 'runs', run.id);
+    const failed = (await readdir(runFolder)).filter((name) => name.includes('-failed-')).sort();
+    await rm(join(runFolder, failed[1]!));
+    const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
+    const chunks = await collect(retryFailed(run, 1, refetch)());
+    expect(chunks.map(({ firstRecord, lastRecord }) => [firstRecord, lastRecord])).toEqual([
+      [2, 3],
+      [7, 7],
+    ]);
+  });
+
   it('goes on where its files are lost: they are cut again as they were', async () => {
     const run = await mergedRun();
     for (const { number } of await collect(retryFailed(run, 1)())) await run.files.removeChunk(number);
