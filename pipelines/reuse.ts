@@ -8,7 +8,7 @@ import {
   type ImportOptions,
   importAnswers,
   openAnswers,
-  openCheckpointReader,
+  openStateReader,
   pruneAnswers,
   type RunOptions,
   type ShownAnswers,
@@ -30,7 +30,7 @@ export async function showReuse(
 ): Promise<ShownAnswers> {
   const now = clock?.now() ?? Date.now();
   if (checkpoint !== undefined) return showAnswers(config, checkpoint, answers, now);
-  const reader = await openCheckpointReader(config.stateDir);
+  const reader = await openStateReader(config);
   try {
     return await showAnswers(config, reader, answers, now);
   } finally {

@@ -48,6 +48,7 @@ export interface HoldsSecrets {
   readonly source: { readonly query: { readonly database: Address; readonly sql: string } | null };
   readonly load: { readonly into: Address | null } | null;
   readonly report: { readonly webhook: Address | null };
+  readonly state: Address | null;
 }
 
 interface Address {
@@ -55,12 +56,13 @@ interface Address {
 }
 
 /** The texts of a config that must appear nowhere. */
-export function secretsOf({ service, source, load, report }: HoldsSecrets): readonly string[] {
+export function secretsOf({ service, source, load, report, state }: HoldsSecrets): readonly string[] {
   return [
     ...(service.token === null ? [] : [service.token.reveal()]),
     ...(source.query?.database.secrets() ?? []),
     ...(source.query === null ? [] : [source.query.sql]),
     ...(load?.into?.secrets() ?? []),
     ...(report.webhook?.secrets() ?? []),
+    ...(state?.secrets() ?? []),
   ];
 }

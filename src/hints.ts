@@ -24,6 +24,17 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
   STATE_DIR_UNWRITABLE: afterUnwritable,
 
+  STATE_DATABASE_LOST: () => `look whether the database is up, then ${GO_ON}`,
+  STATE_DATABASE_FAILED: () => `look at the log of the database, then ${GO_ON}`,
+  STATE_DATABASE_REFUSED: () =>
+    'correct user and password in state, or let the server accept this user from this machine',
+  STATE_DATABASE_MISSING: () => 'correct the database in state, or create it',
+  STATE_DATABASE_DENIED: () => 'give the role that right: docs/many-machines.md lists what it needs',
+  STATE_DRIVER_MISSING: () => 'npm install pg, beside foliopipe',
+  STATE_IN_USE: () => 'wait until no pipeline is running, then start the newer foliopipe',
+  LEASE_LOST: () => `see whether another process goes on: foliopipe status; if none does, ${GO_ON}`,
+  STATE_IN_DATABASE: () => 'back up, restore and repair the database with its own tools, such as pg_dump',
+
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
   CHECKPOINT_NEWER: () => UPGRADE,

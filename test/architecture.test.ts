@@ -91,7 +91,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   postgres: ['config', 'errors', 'text'],
   delta: ['csv', 'streams', 'make-folder', 'types', 'errors'],
   results: ['source', 'csv', 'streams', 'type checkpoint', ...base],
-  files: ['streams', 'config', ...base],
+  files: ['streams', 'config', 'postgres', ...base],
   api: ['streams', ...base],
   service: [
     'csv',
@@ -105,6 +105,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   checkpoint: [
     'type output-format',
+    'type config',
+    'postgres',
     'streams',
     'sqlite-driver',
     'disk-error',

@@ -1,5 +1,5 @@
 /** The port to the lock of a pipeline, which allows one writer (rule "One writer"). */
-import { type ErrorFacts, LockedError } from '../errors.js';
+import { type ErrorDetails, type ErrorFacts, LockedError } from '../errors.js';
 
 /** The locks of all pipelines that share a state. */
 export interface PipelineLock {
@@ -14,6 +14,10 @@ export interface PipelineLock {
 
 /** A held lock. It becomes free when it is closed, or when its process ends in any way. */
 export interface HeldLock {
+  /** Aborts, with a LockedError, when the lock has passed, or may pass, to another process. A lock of the system never does. */
+  readonly lost?: AbortSignal;
+  /** Asks whether the lock is still held, just before a change outside of the checkpoint. @throws LockedError. */
+  expectHeld?(): Promise<void>;
   /** A second call does nothing. */
   close(): Promise<void>;
 }
@@ -25,6 +29,19 @@ export interface LockHolder {
   readonly command: string;
   /** Epoch milliseconds. */
   readonly since: number;
+  /** The machine, if it may be another one. */
+  readonly host?: string;
+}
+
+/** A lease is held. Its holder renews it while it works; if it does not, the lease ends by itself. */
+export class LeaseHeldError extends LockedError {
+  /** The end of the lease, as a text that changes when it is renewed. */
+  readonly until: string;
+
+  constructor(code: string, message: string, details: ErrorDetails, until: string) {
+    super(code, message, details);
+    this.until = until;
+  }
 }
 
 /**
@@ -37,11 +54,11 @@ export function lockedError(pipeline: string, holder: LockHolder | undefined, is
     const who = isOurs ? 'this process' : 'another process';
     return locked(`${who} runs the pipeline ${pipeline}`, { pipeline, ...here });
   }
-  const { pid, command } = holder;
+  const { pid, command, host } = holder;
   const since = new Date(holder.since).toISOString();
-  const who = `${isOurs ? 'this process, ' : 'process '}${pid} (${command})${isOurs ? ',' : ''}`;
+  const who = `${isOurs ? 'this process, ' : 'process '}${pid}${host === undefined ? '' : ` on ${host}`} (${command})${isOurs ? ',' : ''}`;
   const message = `${who} has been running the pipeline ${pipeline} since ${since}`;
-  return locked(message, { pipeline, pid, command, since, ...here });
+  return locked(message, { pipeline, pid, command, since, ...(host !== undefined && { host }), ...here });
 }
 
 function locked(message: string, facts: ErrorFacts): LockedError {

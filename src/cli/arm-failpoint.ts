@@ -19,7 +19,7 @@ export function armFailpoint(armed: string | undefined): AtFailpoint | undefined
     throw usageError(`${rest.join(':')} is not a count`, 'write point:n:how, with n from 1');
   }
   const signal = signals.get(how);
-  if (signal === undefined) throw usageError(`${how} is unknown`, 'write kill, term or hup');
+  if (signal === undefined) throw usageError(`${how} is unknown`, 'write kill, term, hup or pause');
   let left = Number(count);
   return (point) => {
     if (point !== name) return;
@@ -28,11 +28,12 @@ export function armFailpoint(armed: string | undefined): AtFailpoint | undefined
   };
 }
 
-/** The signal that this process sends to itself: `kill` ends it, the others ask it to stop. */
+/** The signal that this process sends to itself: `kill` ends it, `pause` stops it for a while, the others ask it to stop. */
 const signals: ReadonlyMap<string, NodeJS.Signals> = new Map([
   ['kill', 'SIGKILL'],
   ['term', 'SIGTERM'],
   ['hup', 'SIGHUP'],
+  ['pause', 'SIGSTOP'],
 ]);
 
 function usageError(what: string, hint: string): ConfigError {

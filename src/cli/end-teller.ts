@@ -8,7 +8,7 @@ import {
   createRunMeasure,
   describeEnd,
   type Logger,
-  openCheckpointReader,
+  openStateReader,
   type RunMeasure,
   type RunOptions,
   type RunSummary,
@@ -40,7 +40,7 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
   let run: string | undefined;
   const tell = async (facts: Pick<Parameters<typeof describeEnd>[1], 'exitCode' | 'error' | 'summary'>) => {
     if (textfile === null && webhook === null) return;
-    const reader = (await openCheckpointReader(config.stateDir).catch(() => undefined)) ?? null;
+    const reader = (await openStateReader(config).catch(() => undefined)) ?? null;
     try {
       const summary = facts.summary ?? (reader && run ? await summaryOf(config, reader, run) : null);
       // A sample is no night.
@@ -70,7 +70,7 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
 /** How a run stands that has ended with an error; null where even that cannot be read. */
 async function summaryOf(
   config: Config,
-  checkpoint: NonNullable<Awaited<ReturnType<typeof openCheckpointReader>>>,
+  checkpoint: NonNullable<Awaited<ReturnType<typeof openStateReader>>>,
   run: string,
 ): Promise<RunSummary | null> {
   const output = createOutputStore(config, { attempts: 1 });

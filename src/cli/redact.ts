@@ -18,7 +18,7 @@ export const hideSecrets: Redact = (value) => hide(value);
 
 /** Keys that hold a secret alone, and keys that may hold one within an address or a map. */
 const SECRET_KEYS = /^(?:service\.token|report\.webhook)$/;
-const MAY_HOLD_SECRETS = /^(?:service|report|load(?:\.into)?|source(?:\.query(?:\.database)?)?)$/;
+const MAY_HOLD_SECRETS = /^(?:service|report|state|load(?:\.into)?|source(?:\.query(?:\.database)?)?)$/;
 
 /**
  * Secrets that were typed into flags. The command is refused, and what it says must not repeat them. A reference to a

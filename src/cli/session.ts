@@ -2,13 +2,13 @@
 import {
   type AtFailpoint,
   type Config,
-  ConfigError,
   type Logger,
   nextTerms,
-  openCheckpointReader,
+  openStateReader,
   type RunOptions,
   type RunSummary,
   type ServiceNeeds,
+  stateMissing,
 } from '../../pipelines/index.js';
 import { secretsOf } from '../hide-secrets.js';
 import { armFailpoint } from './arm-failpoint.js';
@@ -187,9 +187,7 @@ function logStart(logger: Logger, config: Config): void {
 
 /** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when nothing has been run yet. */
 export async function openState(config: Config) {
-  const reader = await openCheckpointReader(config.stateDir);
+  const reader = await openStateReader(config);
   if (reader !== undefined) return reader;
-  throw new ConfigError('STATE_MISSING', `${config.stateDir} holds no state: nothing has been run yet`, {
-    hint: 'begin with: foliopipe run; or name the folder with --state-dir',
-  });
+  throw stateMissing(config);
 }

@@ -3,9 +3,9 @@ import {
   type CheckpointReader,
   type Config,
   createProgressReader,
-  findHolder,
+  findWorker,
   type LockHolder,
-  openCheckpointReader,
+  openStateReader,
   type ProgressSnapshot,
   type Run,
   systemClock,
@@ -23,7 +23,7 @@ import { createCommandTerminal } from './terminal.js';
  */
 export async function watchRun(
   state: CheckpointReader,
-  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
   { id }: Pick<Run, 'id'>,
   options: CommonOptions,
   signal: AbortSignal,
@@ -35,7 +35,7 @@ export async function watchRun(
   let told = '';
   try {
     for (;;) {
-      const holder = await findHolder(stateDir, pipeline);
+      const holder = await findWorker(config);
       const snapshot = await read();
       if (snapshot === undefined) return;
       progress.onProgress({ type: 'progress', ...snapshot });
@@ -68,16 +68,17 @@ export async function newestRun(
  * @returns the opened state, to be closed; undefined if the signal came first.
  */
 export async function waitForFirstRun(
-  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
   signal: AbortSignal,
-): ReturnType<typeof openCheckpointReader> {
+): ReturnType<typeof openStateReader> {
+  const { pipeline, state: database, stateDir } = config;
   for (let isTold = false; !signal.aborted; isTold = true) {
-    const state = await openCheckpointReader(stateDir);
+    const state = await openStateReader(config);
     const run = state && (await newestRun(state, pipeline));
     if (run !== undefined) return state;
     await state?.close();
     if (!isTold) {
-      const text = `pipeline ${pipeline} has no run yet in ${stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
+      const text = `pipeline ${pipeline} has no run yet in ${database ?? stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
       stderr.write(`${escapeUnprintable(text)}\n`);
     }
     await systemClock.sleep(readEvery, signal).catch(() => undefined);

@@ -22,6 +22,7 @@ const SECRETS: Readonly<Record<string, (value: unknown) => unknown>> = {
   'source.query.database': addressWithoutSecrets,
   'load.into': addressWithoutSecrets,
   'report.webhook': () => MASK,
+  state: addressWithoutSecrets,
 };
 const MASK = '[secret]';
 

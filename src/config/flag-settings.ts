@@ -64,7 +64,7 @@ function hasLiteralPassword({ key, value }: Setting): boolean {
   );
 }
 
-const DATABASES: ReadonlySet<string> = new Set(['source.query.database', 'load.into']);
+const DATABASES: ReadonlySet<string> = new Set(['source.query.database', 'load.into', 'state']);
 
 /**
  * The value of a text from a variable or a flag. A key that takes a text gets it unchanged, because YAML would alter

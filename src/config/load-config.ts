@@ -1,5 +1,6 @@
 /** Makes the config: reads settings, merges them, replaces variables, makes paths absolute and checks everything. */
 import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
+import { checkState } from './check-state.js';
 import { crossCheck } from './cross-checks.js';
 import { environmentSettings, withToken } from './env-settings.js';
 import { readSettings } from './file-settings.js';
@@ -15,6 +16,7 @@ import { type ServiceNeeds, withStandIns } from './service-needs.js';
 import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
 import { resolveSource } from './source-section.js';
+import { resolveState } from './state-section.js';
 import { emptied, isEmptyMap, isFreeMap, joinLayers, withoutNulled } from './taken-back.js';
 import { isAddress, STREAM } from './values.js';
 
@@ -145,13 +147,17 @@ function resolveConfig(
   const sections = parseSections(tree, (key) => writtenAt(written, key), onProblem);
   const onKeyProblem = (key: string, text: string) => onProblem(key.split('.'), text);
   crossCheck(sections, onKeyProblem);
+  const hasStateDir = settings.some(({ key, value }) => key[0] === 'stateDir' && value !== null);
+  checkState(sections, hasStateDir, onKeyProblem);
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
   const load = resolveLoad(sections.load ?? null);
   const report = resolveReport(sections.report!);
   const source = resolveSource(sections.source!);
+  const { scratchDir: _, ...others } = sections as Required<typeof sections>;
   return {
-    ...(sections as Omit<Config, 'ownFiles'>),
+    ...others,
+    ...resolveState(sections as Required<typeof sections>),
     source,
     service: service as ServiceConfig,
     load,
@@ -216,6 +222,7 @@ const PATHS: ReadonlySet<string> = new Set([
   'report.html',
   'report.textfile',
   'stateDir',
+  'scratchDir',
 ]);
 
 /** Keys whose value may name a DuckDB file. */

@@ -78,6 +78,7 @@ const secretKeys: Readonly<Record<string, string>> = {
   load: 'into',
   source: 'query',
   report: 'webhook',
+  state: '',
 };
 
 function show(value: unknown, secret: boolean): string {

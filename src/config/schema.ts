@@ -20,6 +20,7 @@ import {
 } from './sections.js';
 import { type ServiceConfig, serviceSchema } from './service-section.js';
 import { type ResolvedSource, sourceSchema } from './source-section.js';
+import { filesSchema, type StatePlace, scratchSchema, stateSchema } from './state-section.js';
 import { filePath, shortName } from './values.js';
 
 export const configSchema = z.strictObject({
@@ -42,21 +43,28 @@ export const configSchema = z.strictObject({
   report: reportSchema,
   retention: retentionSchema,
   stateDir: filePath.transform((path) => resolve(path)).describe('the path of a folder'),
+  state: stateSchema,
+  files: filesSchema,
+  scratchDir: scratchSchema,
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */
-export type Config = Omit<ParsedConfig, 'source' | 'service' | 'load' | 'report' | 'output'> & {
-  readonly source: Omit<ParsedConfig['source'], 'query'> & ResolvedSource;
-  readonly output: ParsedConfig['output'] & {
-    /** `output.path` as it was written, where `path` is that of a run (`output-path.ts`). */
-    readonly template?: string;
+export type Config = Omit<
+  ParsedConfig,
+  'source' | 'service' | 'load' | 'report' | 'output' | 'state' | 'files' | 'stateDir' | 'scratchDir'
+> &
+  StatePlace & {
+    readonly source: Omit<ParsedConfig['source'], 'query'> & ResolvedSource;
+    readonly output: ParsedConfig['output'] & {
+      /** `output.path` as it was written, where `path` is that of a run (`output-path.ts`). */
+      readonly template?: string;
+    };
+    readonly service: ServiceConfig;
+    readonly load: LoadConfig | null;
+    readonly report: ReportConfig;
+    /** Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths. */
+    readonly ownFiles: readonly string[];
   };
-  readonly service: ServiceConfig;
-  readonly load: LoadConfig | null;
-  readonly report: ReportConfig;
-  /** Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths. */
-  readonly ownFiles: readonly string[];
-};
 
 /** The config as the schema gives it: the token may still be in its file, and addresses of databases and webhooks are texts. */
 export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;

@@ -162,7 +162,8 @@ async function writePieces(path: string, content: ByteStream): Promise<number> {
   return size;
 }
 
-function copyOf(piece: Uint8Array): Buffer {
+/** A copy from the buffer pool. */
+export function copyOf(piece: Uint8Array): Buffer {
   const copy = takeBuffer(piece.length);
   copy.set(piece);
   return copy;
@@ -200,11 +201,17 @@ export interface RecentParts {
   take(path: string, sha256: string): Buffer | undefined;
 }
 
-/** Keeps the newest parts that fit. */
-export function createRecentParts(maxBytes = MAX_KEPT_BYTES): RecentParts {
+/**
+ * Keeps the newest parts that fit.
+ * @param stampOf changes when the stored content does.
+ */
+export function createRecentParts(
+  maxBytes = MAX_KEPT_BYTES,
+  stampOf: (path: string) => unknown = stampAt,
+): RecentParts {
   const contents = new Map<string, Buffer>();
   let bytes = 0;
-  const keyOf = (path: string, sha256: string) => `${sha256} ${stampAt(path)}`;
+  const keyOf = (path: string, sha256: string) => `${sha256} ${stampOf(path)}`;
   const remove = (key: string): Buffer | undefined => {
     const content = contents.get(key);
     contents.delete(key);

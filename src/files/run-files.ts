@@ -45,6 +45,14 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
   return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
+/** The parts of one run. */
+export type PartFiles = Pick<RunFiles, 'writePart' | 'readPart' | 'removePart'>;
+
+/** The parts of all runs. */
+export interface PartStore extends Omit<FileStore, 'ofRun'> {
+  ofRun(run: string): Promise<PartFiles>;
+}
+
 /** The files of all runs. */
 export interface FileStore {
   /** The files of one run. Creates a folder for them if it is missing. */

@@ -38,15 +38,27 @@ export async function writeGzipped(
   content: ByteStream,
   onPiece: (piece: Uint8Array) => void,
 ): Promise<void> {
+  await gzipPieces(content, onPiece, (compressed) => write(file, compressed));
+}
+
+/**
+ * Compresses the content, as `writeGzipped` does.
+ * @param take gets the compressed bytes, which it may keep. The next ones come when its promise has resolved.
+ */
+export async function gzipPieces(
+  content: ByteStream,
+  onPiece: (piece: Uint8Array) => void,
+  take: (compressed: Buffer) => Promise<void>,
+): Promise<void> {
   let isEmpty = true;
   for await (const piece of content) {
     if (piece.length === 0) continue;
     const member = piece.length > MAX_STORED_BYTES ? compress(piece) : storedGzip(piece);
     onPiece(piece);
-    await write(file, await member);
+    await take(await member);
     isEmpty = false;
   }
-  if (isEmpty) await write(file, storedGzip(new Uint8Array(0)));
+  if (isEmpty) await take(storedGzip(new Uint8Array(0)));
 }
 
 /** Compresses a piece to one member of a gzip file. */

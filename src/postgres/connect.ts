@@ -102,9 +102,21 @@ const settings = `
 
 /** Both packages are installed by those who use Postgres. */
 async function importDriver(driverMissing: () => ConfigError) {
+  return {
+    pg: await importPostgres(driverMissing),
+    copies: await expectInstalled(import('pg-copy-streams'), driverMissing),
+  };
+}
+
+/** The driver alone, without COPY. @throws what `driverMissing` makes, if it is not installed. */
+export async function importPostgres(driverMissing: () => ConfigError) {
+  const { default: pg } = await expectInstalled(import('pg'), driverMissing);
+  return pg;
+}
+
+async function expectInstalled<T>(loading: Promise<T>, driverMissing: () => ConfigError): Promise<T> {
   try {
-    const { default: pg } = await import('pg');
-    return { pg, copies: await import('pg-copy-streams') };
+    return await loading;
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     throw code === 'ERR_MODULE_NOT_FOUND' ? driverMissing() : cause;

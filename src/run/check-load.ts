@@ -1,5 +1,5 @@
 /** The item `load` of `foliopipe check`: whether the table of the config would take the output. */
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
+
 import type { Config } from '../config/schema.js';
 import { STREAM } from '../config/values.js';
 import type { LoadTarget } from '../load/load-target.js';
@@ -7,6 +7,7 @@ import type { LayoutSource } from '../results/output-layout.js';
 import { unsure, type Verdict } from './judge-service.js';
 import { checkLoad } from './load-run.js';
 import { serviceIdentity } from './service.js';
+import { openStateReader } from './state-reader.js';
 
 /** Why the table cannot be checked: without the columns of the source nobody knows those of the output. */
 export function uncheckedLoad({ source }: Config): Verdict {
@@ -31,7 +32,7 @@ export async function checkLoadTarget(
   { isLocal, signal }: { readonly isLocal: boolean; readonly signal: AbortSignal },
 ): Promise<string> {
   // What is wrong with the state is an item of its own.
-  const reader = await openCheckpointReader(config.stateDir).catch(() => undefined);
+  const reader = await openStateReader(config).catch(() => undefined);
   try {
     const checkpoint = reader ?? { knownColumns: async () => undefined };
     const { pipeline } = config;

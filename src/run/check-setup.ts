@@ -3,7 +3,6 @@ import { constants, existsSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../api/probe-service.js';
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { refuseLost } from '../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../checkpoint/sqlite/refuse-network-folder.js';
 import { withPlannedPath } from '../config/output-path.js';
@@ -29,6 +28,7 @@ import { createTarget } from './load-run.js';
 import type { RunOptions } from './run-options.js';
 import { missingOfService, serviceEndpoint, serviceMissing } from './service.js';
 import { type SourceHeader, sourceHeaders } from './source-header.js';
+import { openStateReader } from './state-reader.js';
 
 /** What was found about one of the things that `checkSetup` looks at. */
 export interface CheckedItem extends Verdict {
@@ -109,7 +109,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   const store = createOutputStore({ ...config, timeouts }, { ...options, attempts: 1 });
   await checkOutput(config, store, paths);
   // What is wrong with the state is an item too.
-  const reader = await openCheckpointReader(config.stateDir).catch(() => null);
+  const reader = await openStateReader(config).catch(() => null);
   if (reader !== null) {
     try {
       await refuseForeign(store, path, config.pipeline, reader, { logger: silentLogger });

@@ -1,9 +1,10 @@
 /** The values of a config that an unfinished run has frozen: a resume takes no others. */
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
+
 import { changedValues, fixedValues } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { FoliopipeError } from '../errors.js';
 import { serviceIdentity, withAddressOf } from './service.js';
+import { openStateReader } from './state-reader.js';
 
 /** What an unfinished run has frozen. */
 export interface FrozenValues {
@@ -34,11 +35,11 @@ export async function frozenValues(config: Config): Promise<FrozenValues | undef
   return { run: run.id, values: Object.fromEntries(values) };
 }
 
-async function unfinishedRun({ stateDir, pipeline }: Config) {
+async function unfinishedRun(config: Config) {
   try {
-    const reader = await openCheckpointReader(stateDir);
+    const reader = await openStateReader(config);
     try {
-      return await reader?.unfinishedRun(pipeline);
+      return await reader?.unfinishedRun(config.pipeline);
     } finally {
       await reader?.close();
     }

@@ -1,29 +1,26 @@
 /** Finds the run that a person names: by its id, by the beginning of it, or as the last one. */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import type { RunOptions } from './run-options.js';
+import { openStateReader, stateMissing } from './state-reader.js';
 
 /**
  * Reads a run from its state, without a lock.
  * @param name see `namedRun`.
- * @param checkpoint left out: the one in `stateDir`, opened for reading and closed again.
+ * @param checkpoint left out: the one of the config, opened for reading and closed again.
  * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_AMBIGUOUS`.
  */
 export async function withNamedRun<T>(
-  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
   name: string,
   checkpoint: CheckpointReader | undefined,
   use: (checkpoint: CheckpointReader, run: Run) => Promise<T>,
 ): Promise<T> {
-  const opened = checkpoint === undefined ? await openCheckpointReader(stateDir) : undefined;
+  const opened = checkpoint === undefined ? await openStateReader(config) : undefined;
   const state = checkpoint ?? opened;
-  if (state === undefined) {
-    throw new ConfigError('STATE_MISSING', `${stateDir} holds no state: nothing has been run yet`, {
-      hint: 'begin with: foliopipe run; or name the folder with --state-dir',
-    });
-  }
+  if (state === undefined) throw stateMissing(config);
+  const { pipeline } = config;
   try {
     const run = await namedRun(state, pipeline, name);
     checkKnown(run, pipeline, name);

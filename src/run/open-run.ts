@@ -7,7 +7,6 @@ import type { Config } from '../config/schema.js';
 import { createLocalDeltaStore } from '../delta/local-delta-store.js';
 import { diskError } from '../disk-error.js';
 import { createOutputStore } from '../files/create-output-store.js';
-import { createLocalFiles } from '../files/local-run-files.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
@@ -24,11 +23,13 @@ import { createPermits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
+import { forgetWork } from './forget-work.js';
 import { openLoadTarget } from './load-run.js';
 import { givenRun } from './named-run.js';
 import {
   createReleasers,
   holderOf,
+  type OpenState,
   openAnswers,
   openState,
   type Releasers,
@@ -40,7 +41,7 @@ import { watchRun } from './read-progress.js';
 import { writeOwnReport } from './report-run.js';
 import type { RunOptions } from './run-options.js';
 import { openApi, serviceIdentity, withAddressOf } from './service.js';
-import { endUploads, linkedController, stopAtDeadline } from './stop-run.js';
+import { endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
 
 /** An open run, as the pipelines use it. */
 export interface OpenRun extends RunContext {
@@ -109,13 +110,14 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       releasers.add(stopAtDeadline(controller, wanted.deadline, clock));
     }
     signal.throwIfAborted();
-    const checkpoint = await openState(whole, wanted, { clock, signal, logger }, releasers);
+    const opened = await openState(whole, wanted, { clock, signal, logger }, releasers);
+    const { checkpoint, files, lock, outputs } = opened;
+    stopWhenLost(controller, lock);
     const named = await givenRun(checkpoint, whole.pipeline, wanted);
     const limit = named === undefined ? wanted.limit : named.source.limit;
     const given = withLimit(withAddressOf(whole, named), limit);
     const options: RunOptions = limit === undefined ? wanted : { ...wanted, limit };
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
-    const { files = createLocalFiles(given.stateDir) } = options;
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
     const { deltas = createLocalDeltaStore(given.stateDir) } = options;
     const waits = createWaits(options.onProgress, () => Date.now());
@@ -127,7 +129,13 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
 
     const service = serviceIdentity(given);
     const { answers = openAnswers(given) } = options;
-    const { preparer, output } = createPreparer(given, options, { clock, signal, logger }, store, releasers);
+    const { preparer, output } = createPreparer(
+      given,
+      options,
+      { clock, signal, logger },
+      { store, lock, outputs },
+      releasers,
+    );
     const loadTarget = openLoadTarget(given, options);
     const context = {
       config: given,
@@ -142,6 +150,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       clock,
       logger,
     };
+    if (given.state !== null) await forgetWork(given, { checkpoint, output, logger }, limit);
     const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
     const config = withOutputPath(given, run);
     measure.begin();
@@ -222,11 +231,15 @@ function createPreparer(
   { pipeline, service, stateDir }: Pick<Config, 'pipeline' | 'service' | 'stateDir'>,
   { output, ...options }: RunOptions,
   context: StateContext,
-  store: OutputStore,
+  {
+    store,
+    lock: pipelineLock,
+    outputs,
+  }: Pick<OpenState, 'lock' | 'outputs'> & { readonly store: OutputStore },
   releasers: Releasers,
 ): { readonly preparer: (path: string) => Promise<void>; readonly output: OutputStore } {
   const prepared = new Map<string, PreparedOutput>();
-  const place = { store, isLocal: output === undefined, stateDir, logger: context.logger };
+  const place = { store, outputs, isLocal: output === undefined, stateDir, logger: context.logger };
   const preparer = async (path: string) => {
     if (prepared.has(path)) return;
     const writer = { pipeline, isTrial: service.embedded };
@@ -244,6 +257,7 @@ function createPreparer(
   };
   const expectOurs = async () => {
     for (const one of prepared.values()) await one.expectOurs();
+    await pipelineLock.expectHeld?.();
   };
   return { preparer, output: createWatchedStore(store, expectOurs) };
 }

@@ -5,7 +5,6 @@
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { reservePath } from '../checkpoint/journal/reserve.js';
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../config/fixed-values.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../config/output-path.js';
 import type { Config } from '../config/schema.js';
@@ -31,6 +30,7 @@ import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './pl
 import { type Preview, planChunks } from './plan-chunks.js';
 import { type RunOptions, withHandedRecords } from './run-options.js';
 import { missingOfService, serviceIdentity, withAddressOf } from './service.js';
+import { openStateReader } from './state-reader.js';
 
 /** What a run would send and cost, and where its output would be. */
 export interface Plan {
@@ -106,7 +106,7 @@ export interface PlanOptions
 /** @param folder for copies of the source; undefined if it is not copied. */
 async function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
   const { output = createOutputStore(own, options), fresh, signal, limit, logger = silentLogger } = options;
-  const reader = await openCheckpointReader(own.stateDir);
+  const reader = await openStateReader(own);
   try {
     const now = Date.now();
     const open = await reader?.unfinishedRun(own.pipeline, limit);

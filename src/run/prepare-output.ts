@@ -1,6 +1,11 @@
 /** Makes sure, before a run pays or writes, that its output can be put in place and that nobody else writes it. */
 
-import type { HeldLock, LockHolder } from '../checkpoint/pipeline-lock.js';
+import {
+  type HeldLock,
+  LeaseHeldError,
+  type LockHolder,
+  type PipelineLock,
+} from '../checkpoint/pipeline-lock.js';
 import { lockOutput, outputLockPath, type Taken } from '../checkpoint/sqlite/output-lock.js';
 import { anchorOf, isFolder } from '../config/output-folder.js';
 import { isS3 } from '../config/s3-address.js';
@@ -25,6 +30,7 @@ export interface PreparedOutput extends HeldLock {
 /**
  * Checks the place of an output, prepares it, and locks it.
  * @param path the path of the output.
+ * @param outputs the locks of outputs, if the machines share them.
  * @param isLocal whether foliopipe itself puts outputs in place; on a local disk they can be locked.
  * @returns the output, locked; a store of others has a lock of its own.
  * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
@@ -32,11 +38,13 @@ export interface PreparedOutput extends HeldLock {
 export async function prepareOutput(
   {
     store,
+    outputs,
     isLocal,
     stateDir,
     logger,
   }: {
     readonly store: OutputStore;
+    readonly outputs: PipelineLock | undefined;
     readonly isLocal: boolean;
     readonly stateDir: string;
     readonly logger: Logger;
@@ -49,14 +57,8 @@ export async function prepareOutput(
   const names = outputNames(path, stateDir);
   await store.check(names, []);
   await store.prepare(names);
-  const lock =
-    isLocal && !isS3(path)
-      ? await lockLocal(
-          path,
-          { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` },
-          logger,
-        )
-      : noLock;
+  const named = { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` };
+  const lock = await takeLock();
   const expectOurs = async () => {
     await lock.expectHeld();
     // Read under the lock: another pipeline may just have published.
@@ -68,6 +70,11 @@ export async function prepareOutput(
   } catch (error) {
     await lock.close().catch(() => undefined);
     throw error;
+  }
+
+  async function takeLock(): Promise<WatchedLock> {
+    if (outputs !== undefined) return lockShared(outputs, path, named);
+    return isLocal && !isS3(path) ? lockLocal(path, named, logger) : noLock;
   }
 }
 
@@ -119,6 +126,22 @@ interface WatchedLock extends HeldLock {
 }
 
 const noLock: WatchedLock = { expectHeld: async () => undefined, close: async () => undefined };
+
+/** Takes a lease, which a process on another machine sees too. */
+async function lockShared(outputs: PipelineLock, path: string, holder: LockHolder): Promise<WatchedLock> {
+  try {
+    return { ...noLock, ...(await outputs.take(path, holder)) };
+  } catch (error) {
+    if (!(error instanceof LeaseHeldError)) throw error;
+    const { pid, command, since } = error.facts;
+    const other = { pid: Number(pid), command: String(command), since: Date.parse(String(since)) };
+    const { code, message, facts, hint } = outputLocked(path, {
+      kind: 'taken',
+      holder: pid === undefined ? undefined : other,
+    });
+    throw new LeaseHeldError(code, message, { facts, hint: hint! }, error.until);
+  }
+}
 
 async function lockLocal(path: string, holder: LockHolder, logger: Logger): Promise<WatchedLock> {
   const failed = (cause: unknown) => {

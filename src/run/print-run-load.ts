@@ -1,6 +1,5 @@
 /** Writes the statements that load the publication of a run, for a person or another program to run. */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
-import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { dataPath, publicationPlace } from '../config/output-folder.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
@@ -14,6 +13,7 @@ import { checkLoadFile, publicationOf } from './check-load-file.js';
 import { checkLoadable } from './load-run.js';
 import { checkKnown, namedRun } from './named-run.js';
 import { readHeader } from './source-header.js';
+import { openStateReader } from './state-reader.js';
 
 /**
  * Before the first publication of the pipeline, the statements are an example made from the header of the source and from
@@ -29,7 +29,7 @@ export async function printRunLoad(config: Config, id: string, dialect: PrintDia
       hint: 'for statements alone: load: { into: none, table: businesses, mode: merge }',
     });
   }
-  const reader = await openCheckpointReader(config.stateDir);
+  const reader = await openStateReader(config);
   let row: Run | undefined;
   try {
     row = reader && (await namedRun(reader, config.pipeline, id));

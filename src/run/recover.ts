@@ -25,6 +25,7 @@ import { findParts } from './find-parts.js';
 import { waitForLock } from './open-state.js';
 import { NO_ANSWERS, type RecoveredAnswers, recoverAnswers } from './recover-answers.js';
 import type { RunOptions } from './run-options.js';
+import { type MaybeInDatabase, refuseDatabase } from './state-reader.js';
 
 /** How the checkpoint is rebuilt. */
 export interface RecoverOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
@@ -89,10 +90,12 @@ export interface Recovered {
  *   `CHECKPOINT_LOST`, `CHECKPOINT_NEWER`.
  */
 export async function recover(
-  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  config: Pick<Config, 'stateDir' | 'pipeline'> & MaybeInDatabase,
   options: RecoverOptions = {},
 ): Promise<Recovered> {
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
+  refuseDatabase(config, 'foliopipe recover');
+  const { stateDir, pipeline } = config;
   const ids = runsWithFiles(stateDir);
   const path = join(stateDir, 'checkpoint.db');
   refuseUnusedCopy(path);

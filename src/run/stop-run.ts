@@ -1,5 +1,6 @@
 /** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
 import { setMaxListeners } from 'node:events';
+import type { HeldLock } from '../checkpoint/pipeline-lock.js';
 import { DeadlineError, InterruptedError, stopError } from '../errors.js';
 import type { Clock } from '../streams/clock.js';
 import type { Closeable, Releasers } from './open-state.js';
@@ -24,6 +25,11 @@ export function linkedController(signal: AbortSignal | undefined, releasers: Rel
   signal.addEventListener('abort', follow, { once: true });
   releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
   return controller;
+}
+
+/** Aborts the run when its pipeline's lock has passed to another process. */
+export function stopWhenLost(controller: AbortController, { lost }: HeldLock): void {
+  lost?.addEventListener('abort', () => controller.abort(lost.reason), { once: true });
 }
 
 /**

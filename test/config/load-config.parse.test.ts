@@ -72,6 +72,8 @@ test('fills in every default', () => {
     report: { html: null, textfile: null, webhook: null },
     retention: { results: 2_592_000_000 },
     stateDir: '/base/.foliopipe',
+    state: null,
+    files: null,
     ownFiles: [],
   });
   const { token, ...address } = service;
@@ -207,6 +209,24 @@ test.each([
   ['source.path', { source: { path: 's3://bucket/*.csv' } }, 'copy the file to this machine first'],
   ['source.path', { source: { path: 'https://host/in.csv' } }, 'curl -o'],
   ['stateDir', { stateDir: 's3://bucket/state' }, 'a file on this machine'],
+  ['state', { state: 'mysql://u:secret@h/d' }, 'postgres://user@host/database, got a text that is not shown'],
+  ['files', { files: 'file:///share' }, 'only for a state in a database'],
+  ['files', { state: 'postgres://h/d', files: 's3://bucket' }, 'a folder that all machines see'],
+  ['scratchDir', { scratchDir: 'scratch' }, 'write stateDir'],
+  ['stateDir', { state: 'postgres://h/d', stateDir: 'state' }, 'use only one of them'],
+  ['reuse.maxAge', { state: 'postgres://h/d', reuse: { maxAge: '1d' } }, 'files of one machine'],
+  [
+    'upload.duplicates',
+    { state: 'postgres://h/d', upload: { columns: { a: 'A' }, duplicates: 'once' } },
+    'one machine',
+  ],
+  [
+    'output.delta',
+    { state: 'postgres://h/d', source: { path: 'x', key: 'a' }, output: { path: 'o', delta: true } },
+    'one machine',
+  ],
+  ['source', { state: 'postgres://h/d', source: { path: '-' } }, 'every machine sees'],
+  ['source.path', { state: 'postgres://h/d', source: { path: 'a.parquet' } }, 'write a CSV'],
   ['output.mode', { output: { path: 'o', mode: 640 } }, 'in quotes'],
   ['result.columns', { result: { columns: ['a', 'a'] } }, 'each once'],
   ['budget.timeZone', { budget: { timeZone: 'Mars/Olympus' } }, 'America/Denver'],

@@ -1,32 +1,9 @@
 /** Reads of chunks: by number, by state, and in the order of the source. */
-import type { UnprocessedCause } from '../../types.js';
 import type { CheckpointReader, ChunkState } from '../checkpoint.js';
 import { unpackNumbers } from '../packed-numbers.js';
+import { type StoredChunk, toChunk, toChunkIfAny } from '../rows/chunk-row.js';
 import type { ChunkRow } from '../state.js';
 import type { StateDatabase } from './state-database.js';
-
-/** A row of the table `chunks`. */
-interface StoredChunk {
-  number: number;
-  round: number;
-  first_record: number;
-  last_record: number;
-  records: number;
-  start_file: number;
-  start_offset: number;
-  end_file: number;
-  end_offset: number;
-  bytes: number;
-  sha256: string;
-  state: ChunkState;
-  attempt: number;
-  folio: string | null;
-  submitted_at: number | null;
-  successful: number | null;
-  failed: number | null;
-  cause: UnprocessedCause | null;
-  refusal: string | null;
-}
 
 type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound' | 'pickedRecords';
 
@@ -84,30 +61,5 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
       const numbers = picked.get(run, chunk);
       return numbers && unpackNumbers(numbers);
     }),
-  };
-}
-
-function toChunkIfAny(row: StoredChunk | undefined): ChunkRow | undefined {
-  return row && toChunk(row);
-}
-
-function toChunk(row: StoredChunk): ChunkRow {
-  return {
-    number: row.number,
-    firstRecord: row.first_record,
-    lastRecord: row.last_record,
-    records: row.records,
-    start: { file: row.start_file, offset: row.start_offset },
-    end: { file: row.end_file, offset: row.end_offset },
-    bytes: row.bytes,
-    sha256: row.sha256,
-    state: row.state,
-    round: row.round,
-    attempt: row.attempt,
-    folio: row.folio,
-    submittedAt: row.submitted_at,
-    counts: row.successful === null ? null : { successful: row.successful, failed: row.failed ?? 0 },
-    cause: row.cause,
-    refusal: row.refusal,
   };
 }

@@ -4,7 +4,8 @@
  */
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
-import { packNumbers, unpackNumbers } from '../packed-numbers.js';
+import { packNumbers } from '../packed-numbers.js';
+import { areHalves, containsPicked, haveItsRecords, type Parent } from '../rows/new-chunk.js';
 import type { ChunkRow, NewChunk } from '../state.js';
 import { chunkRead } from './chunks.js';
 import { UNMERGE } from './merges.js';
@@ -53,14 +54,6 @@ export function cutChanges(
   };
 }
 
-/** The chunk that is split. */
-interface Parent {
-  readonly round: number;
-  readonly first: number;
-  readonly last: number;
-  readonly records: number;
-}
-
 /** Makes `recordSplit` and `recordRefused`. */
 export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit' | 'recordRefused'> {
   const insertChunk = chunkInsertion(db);
@@ -103,26 +96,6 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
   };
 }
 
-function areHalves(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
-  return (
-    first.firstRecord === parent.first &&
-    first.lastRecord < second.firstRecord &&
-    second.lastRecord === parent.last &&
-    first.records > 0 &&
-    second.records > 0 &&
-    first.records + second.records === parent.records &&
-    (first.picked?.round ?? 0) === parent.round &&
-    (second.picked?.round ?? 0) === parent.round
-  );
-}
-
-/** Whether the records picked for the chunk are exactly those of its halves. */
-function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
-  const both = [...(first.picked?.numbers ?? []), ...(second.picked?.numbers ?? [])];
-  const numbers = unpackNumbers(packed);
-  return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
-}
-
 /** Adds the row of a chunk, and its picked records, with the run's next number. */
 type InsertChunk = (method: string, run: string, chunk: NewChunk, at?: number) => ChunkRow;
 
@@ -161,17 +134,4 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
     if (picked !== null) insertPicked.run({ run, number, numbers: packNumbers(picked.numbers) });
     return chunkOf(run, number)!;
   };
-}
-
-/** Whether the picked numbers match the chunk. They must ascend, because otherwise they could not be unpacked. */
-function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
-  if (picked === null) return true;
-  const { round, numbers } = picked;
-  return (
-    round >= 0 &&
-    numbers.length === records &&
-    numbers[0] === firstRecord &&
-    numbers.at(-1) === lastRecord &&
-    numbers.every((number, at) => at === 0 || number > numbers[at - 1]!)
-  );
 }

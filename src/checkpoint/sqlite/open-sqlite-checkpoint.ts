@@ -15,7 +15,7 @@ import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
-import { historyReads } from './history.js';
+import { historyReads, tallyReads } from './history.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
@@ -29,7 +29,6 @@ import { segmentChanges, segmentReads } from './segments.js';
 import { allSingleSearches, singleSearchChanges, singleSearchReads } from './single-searches.js';
 import { spendingRead, spendingReads } from './spending.js';
 import { createStateDatabase, type StateDatabase } from './state-database.js';
-import { tallyReads } from './tally.js';
 import { translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
 

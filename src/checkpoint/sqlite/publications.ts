@@ -6,6 +6,7 @@ import type { Segment } from '../../types.js';
 import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import type { RecordedLoad } from '../recorded-load.js';
+import { isSameFile } from '../rows/run-row.js';
 import { UNMERGE } from './merges.js';
 import { segmentInsertion } from './segments.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
@@ -129,14 +130,4 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       expectOneRow(reopened, 'recordReopened', missing);
     }),
   };
-}
-
-/** Whether the same file was committed as "publishing" before. */
-function isSameFile(before: Publication, { bytes, sha256, partial, output }: NewPublication): boolean {
-  return (
-    before.bytes === bytes &&
-    before.sha256 === sha256 &&
-    before.partial === partial &&
-    before.output.path === output.path
-  );
 }

@@ -1,19 +1,10 @@
 /**
  * Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them and their publications.
  */
-import type { Choice, JoinMethod, Source } from '../../types.js';
-import type {
-  Checkpoint,
-  CheckpointReader,
-  Confirmed,
-  NewRun,
-  Publication,
-  PublishedFile,
-  Run,
-  RunState,
-  Withheld,
-} from '../checkpoint.js';
+import type { Source } from '../../types.js';
+import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../checkpoint.js';
 import type { RecordedLoad } from '../recorded-load.js';
+import { parseOrNull, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -56,31 +47,6 @@ export function runChanges(
   };
 }
 
-/** A row of the table `runs`. */
-interface RunRow {
-  id: string;
-  pipeline: string;
-  service: string;
-  label: string | null;
-  source: string;
-  frozen: string;
-  canary: number;
-  choice: string | null;
-  created_at: number;
-  state: RunState;
-  chunks: number | null;
-  columns: string | null;
-  join_way: string | null;
-  round: number;
-  rehearsal: number;
-  publication: string | null;
-  partial: string | null;
-  withheld: string | null;
-  confirmed: string | null;
-  finished_at: number | null;
-  pruned_at: number | null;
-}
-
 /** A row of the table `publications`, with what its run is. */
 type FileRow = Omit<PublishedFile, 'isSample'> & { readonly isSample: number };
 
@@ -94,14 +60,14 @@ export function runReads(
   CheckpointReader,
   'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications' | 'lastLoad'
 > {
-  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
-  const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
-  const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
-  const unfinished = db.prepare<[string, number | null], RunRow>(`
+  const byId = db.prepare<[string], StoredRun>('SELECT * FROM runs WHERE id = ?');
+  const all = db.prepare<[], StoredRun>(`SELECT * FROM runs ${NEWEST_FIRST}`);
+  const ofPipeline = db.prepare<[string], StoredRun>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
+  const unfinished = db.prepare<[string, number | null], StoredRun>(`
     SELECT * FROM runs
     WHERE pipeline = ? AND record_limit IS ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
   // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
-  const latest = db.prepare<[string, number | null], RunRow>(`
+  const latest = db.prepare<[string, number | null], StoredRun>(`
     WITH
       mine AS (
         SELECT rowid, publication ->> 'number' AS number, * FROM runs
@@ -118,7 +84,7 @@ export function runReads(
       CASE state WHEN 'done' THEN coalesce(number, finished_at) WHEN 'withheld' THEN finished_at END DESC,
       rowid DESC
     LIMIT 1`);
-  const done = db.prepare<[string, string, string], RunRow>(`
+  const done = db.prepare<[string, string, string], StoredRun>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
   const published = db.prepare<[string], FileRow>(`
@@ -144,50 +110,6 @@ export function runReads(
     ),
     lastLoad: db.read((run: string) => parseOrNull<RecordedLoad>(load.get(run) ?? null) ?? undefined),
   };
-}
-
-function toRunIfAny(row: RunRow | undefined): Run | undefined {
-  return row && toRun(row);
-}
-
-function toRun(row: RunRow): Run {
-  return {
-    id: row.id,
-    pipeline: row.pipeline,
-    service: row.service,
-    label: row.label,
-    source: JSON.parse(row.source) as Source,
-    frozen: JSON.parse(row.frozen) as Run['frozen'],
-    canary: row.canary,
-    choice: parseOrNull<Choice>(row.choice),
-    createdAt: row.created_at,
-    state: row.state,
-    chunks: row.chunks,
-    columns: parseOrNull<string[]>(row.columns),
-    join: toJoinMethod(row.join_way),
-    round: row.round,
-    rehearsal: row.rehearsal === 1,
-    publication: toPublication(row.publication),
-    partial: toPublication(row.partial),
-    withheld: parseOrNull<Withheld>(row.withheld),
-    confirmed: parseOrNull<Confirmed>(row.confirmed),
-    finishedAt: row.finished_at,
-    prunedAt: row.pruned_at,
-  };
-}
-
-/** A publication of version 0.1 has no `partial`, because it was never partial. */
-function toPublication(json: string | null): Publication | null {
-  return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
-}
-
-/** A join of version 0.1 has no `judged`. */
-function toJoinMethod(json: string | null): JoinMethod | null {
-  return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
-}
-
-function parseOrNull<T>(json: string | null): T | null {
-  return json === null ? null : (JSON.parse(json) as T);
 }
 
 /** Makes `recordPruned`: deletes the results of a run that has ended, and keeps its uploads and searches. */

@@ -1,6 +1,7 @@
 /** Paid searches for single failed records (rule "Intent first", docs/architecture.md#intent-first). */
-import type { Checkpoint, CheckpointReader, Search } from '../checkpoint.js';
+import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { type StoredSearch, toSearch } from '../rows/paid-rows.js';
 import type { Budget } from '../state.js';
 import { budgetChanges } from './spending.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
@@ -40,28 +41,15 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
   };
 }
 
-/** A row of the page query. */
-interface SearchRow {
-  record: number;
-  state: Search['state'];
-  values: string | null;
-  startedAt: number;
-}
-
 /** Makes `searches`. */
 export function searchReads(db: StateDatabase): Pick<CheckpointReader, 'searches'> {
   // Not a bare `LIMIT ?`: see `chunkReads`.
-  const page = db.prepare<[string, number, number], SearchRow>(`
+  const page = db.prepare<[string, number, number], StoredSearch>(`
     SELECT record, state, "values", started_at AS startedAt FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
   return {
     searches: db.read((run: string, after: number, limit: number) =>
-      page.all(run, after, limit).map(
-        (row): Search => ({
-          ...row,
-          values: row.values === null ? null : (JSON.parse(row.values) as Search['values']),
-        }),
-      ),
+      page.all(run, after, limit).map(toSearch),
     ),
   };
 }

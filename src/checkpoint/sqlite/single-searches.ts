@@ -4,6 +4,7 @@
  */
 import type { Checkpoint, CheckpointReader, NewSingleSearch, SingleSearch } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { type StoredSingleSearch, toSingleSearch } from '../rows/paid-rows.js';
 import type { Budget } from '../state.js';
 import { budgetChanges } from './spending.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
@@ -42,33 +43,24 @@ export function singleSearchChanges(
   };
 }
 
-/** A row of the table. */
-interface StoredSearch extends Omit<SingleSearch, 'local'> {
-  readonly local: 0 | 1 | null;
-}
-
 const COLUMNS = 'id, pipeline, service, state, local, started_at AS startedAt, day';
 
 /** Makes `singleSearches`. */
 export function singleSearchReads(db: StateDatabase): Pick<CheckpointReader, 'singleSearches'> {
-  const page = db.prepare<[{ pipeline: string | null; after: string; limit: number }], StoredSearch>(`
+  const page = db.prepare<[{ pipeline: string | null; after: string; limit: number }], StoredSingleSearch>(`
     SELECT ${COLUMNS} FROM single_searches
     WHERE id > @after AND (@pipeline IS NULL OR pipeline = @pipeline) ORDER BY id LIMIT @limit + 0`);
   return {
     singleSearches: db.read((pipeline: string | undefined, after: string, limit: number) =>
-      page.all({ pipeline: pipeline ?? null, after, limit }).map(toSearch),
+      page.all({ pipeline: pipeline ?? null, after, limit }).map(toSingleSearch),
     ),
   };
 }
 
-function toSearch({ local, ...row }: StoredSearch): SingleSearch {
-  return { ...row, local: local === null ? null : local === 1 };
-}
-
 /** Prepares the read of all rows. Must be called within a transaction or `db.read`. */
 export function allSingleSearches(db: StateDatabase): () => readonly SingleSearch[] {
-  const all = db.prepare<[], StoredSearch>(`SELECT ${COLUMNS} FROM single_searches ORDER BY id`);
-  return () => all.all().map(toSearch);
+  const all = db.prepare<[], StoredSingleSearch>(`SELECT ${COLUMNS} FROM single_searches ORDER BY id`);
+  return () => all.all().map(toSingleSearch);
 }
 
 /**

@@ -1,13 +1,9 @@
 /** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
 
-import { GuardError } from '../../errors.js';
-import { countOf } from '../../quantities.js';
 import type { CheckpointReader, SpentOnDay } from '../checkpoint.js';
+import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '../rows/caps.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateDatabase } from './state-database.js';
-
-/** A run, or a pipeline for what belongs to no run. */
-export type Payer = { readonly run: string } | { readonly pipeline: string };
 
 export interface BudgetChanges {
   /**
@@ -35,13 +31,8 @@ export function budgetChanges(db: StateDatabase): BudgetChanges {
   return {
     reserve: (payer, records, budget) => {
       const { pipeline, run } = rowOf(payer);
-      const { day, perRun, perDay, perMonth } = budget;
-      if (perRun !== null || perDay !== null || perMonth !== null) {
-        const before = spent(pipeline, run, day);
-        refuseAbove('perRun', run === NO_RUN ? null : perRun, before.run, records);
-        refuseAbove('perDay', perDay, before.day, records);
-        refuseAbove('perMonth', perMonth, before.month, records);
-      }
+      const { day } = budget;
+      if (hasCaps(budget)) refuseAboveCaps(budget, run, spent(pipeline, run, day), records);
       add.run({ pipeline, day, run, records });
     },
     refund: (payer, records, day) => {
@@ -49,21 +40,6 @@ export function budgetChanges(db: StateDatabase): BudgetChanges {
     },
   };
 }
-
-/** Stands for the run in rows of what belongs to no run. */
-const NO_RUN = '';
-
-function refuseAbove(cap: string, limit: number | null, spent: number, records: number): void {
-  if (limit === null || spent + records <= limit) return;
-  throw new GuardError(
-    'BUDGET_REACHED',
-    `budget.${cap} is ${countOf(limit, 'record')}: ${spent} are spent, and the next request has ${records}`,
-    { facts: { cap, limit, spent, records } },
-  );
-}
-
-/** Days are compared as text: a month is the range from `2026-11` to `2026-11~`. */
-const AFTER_ALL_DAYS = '~';
 
 /** Prepares the sums of a run, and of its pipeline on a day and in the month. Must be called within a transaction. */
 export function spendingRead(

@@ -11,6 +11,7 @@ import type {
   CheckpointReader,
   Upload,
 } from '../checkpoint.js';
+import { type StoredUpload, toUpload, toUploadIfAny } from '../rows/paid-rows.js';
 import { chunkRead } from './chunks.js';
 import { budgetChanges } from './spending.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
@@ -123,11 +124,6 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
   };
 }
 
-/** A row selected by `uploadColumns`. */
-interface UploadRow extends Omit<Upload, 'local'> {
-  readonly local: 0 | 1 | null;
-}
-
 const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
   service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
 
@@ -135,20 +131,20 @@ type UploadRead = 'attempts' | 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubt
 
 /** Makes the reads of attempts. */
 export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
-  const ofChunk = db.prepare<[string, number], UploadRow>(
+  const ofChunk = db.prepare<[string, number], StoredUpload>(
     `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
   );
   // A page has all attempts of its chunks; the next page begins with the next chunk.
-  const page = db.prepare<[{ run: string; after: number; limit: number }], UploadRow>(`
+  const page = db.prepare<[{ run: string; after: number; limit: number }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND chunk IN
       (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit)
     ORDER BY chunk, attempt`);
-  const misread = db.prepare<[{ run: string }], UploadRow>(`
+  const misread = db.prepare<[{ run: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
   // There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
-  const ofFolio = db.prepare<[{ service: string; folio: string }], UploadRow>(`
+  const ofFolio = db.prepare<[{ service: string; folio: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
     ORDER BY run, chunk, attempt LIMIT 1`);
@@ -182,12 +178,4 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
       page.all({ run, after, limit }).map(toUpload),
     ),
   };
-}
-
-function toUploadIfAny(row: UploadRow | undefined): Upload | undefined {
-  return row && toUpload(row);
-}
-
-function toUpload(row: UploadRow): Upload {
-  return { ...row, local: row.local === null ? null : row.local === 1 };
 }

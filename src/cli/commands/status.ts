@@ -9,8 +9,8 @@ import {
   ConfigError,
   createOutputStore,
   createProgressReader,
-  findHolder,
   findRestamped,
+  findWorker,
   type InterruptedError,
   type LockHolder,
   loadStatus,
@@ -18,7 +18,7 @@ import {
   missingLoad,
   namedRun,
   nextTerms,
-  type openCheckpointReader,
+  type openStateReader,
   type ProgressSnapshot,
   type Run,
   type RunSummary,
@@ -63,7 +63,7 @@ export function addStatus(command: Command, finish: Finish): void {
     const config = await readConfig(options, file, 'nothing');
     const stop = options.watch ? listenForStop(() => undefined) : undefined;
     const waits = stop !== undefined && options.run === undefined;
-    let state: Awaited<ReturnType<typeof openCheckpointReader>>;
+    let state: Awaited<ReturnType<typeof openStateReader>>;
     try {
       state = waits ? await waitForFirstRun(config, stop.signal) : await openState(config);
       if (state === undefined) return finish(exitCodeOf(stop!.signal));
@@ -79,7 +79,7 @@ export function addStatus(command: Command, finish: Finish): void {
       );
       const doubt = unconfirmedText(config);
       const missing = await missingLoad(state, config, run);
-      const holder = await findHolder(config.stateDir, config.pipeline);
+      const holder = await findWorker(config);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
       if (options.json)
         await printJson('summary', { ...summary, missingLoad: missing, working: holder ?? null });

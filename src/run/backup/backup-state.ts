@@ -25,6 +25,7 @@ import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
 import type { RunOptions } from '../run-options.js';
+import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
 import { type BackedUpFile, type BackupList, writeBackupList } from './backup-list.js';
 
@@ -55,9 +56,11 @@ const ATTEMPTS = 5;
  *   `REUSE_SECRET_LOST`, those of the checkpoint; TroubleError `STATE_CHANGING`; those of `diskError`.
  */
 export async function backupState(
-  { stateDir }: Pick<Config, 'stateDir'>,
+  config: Pick<Config, 'stateDir'> & MaybeInDatabase,
   { folder: given, results = false, clock = systemClock, signal }: BackupOptions,
 ): Promise<BackedUp> {
+  refuseDatabase(config, 'foliopipe state backup');
+  const { stateDir } = config;
   const folder = resolve(given);
   let beside: string | undefined;
   const missing = missingFolders(dirname(folder));

@@ -20,6 +20,7 @@ import { isMissing } from '../../streams/system-error.js';
 import { createReleasers, waitForLock } from '../open-state.js';
 import { type Recovered, rebuildAll } from '../recover.js';
 import type { RunOptions } from '../run-options.js';
+import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { copyFile, DATABASE, isJournal, SEARCHES, SECRET } from './backup-files.js';
 import {
   type BackedUpFile,
@@ -69,10 +70,12 @@ export interface Restored {
  *   `BACKUP_NEWER`, `STATE_NOT_EMPTY`, `RESTORE_JOURNALS_DIFFER`, those of `recover`; TroubleError `DISK_FULL`.
  */
 export async function restoreState(
-  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  config: Pick<Config, 'stateDir' | 'pipeline'> & MaybeInDatabase,
   options: RestoreOptions,
 ): Promise<Restored> {
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
+  refuseDatabase(config, 'foliopipe state restore');
+  const { stateDir, pipeline } = config;
   const folder = resolve(options.folder);
   const list = readBackupList(folder);
   await checkBackedUpFiles(folder, list);

@@ -17,6 +17,8 @@ export interface Database {
   /** As messages show it. */
   readonly place: string;
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  /** A connection that stays open for many statements. */
+  connect(): Promise<pg.Client>;
   /** The address for another role, which is created with this password. */
   role(name: string, password: string): Promise<string>;
 }
@@ -106,6 +108,8 @@ export async function openPostgres(): Promise<PostgresServer> {
       `unix_socket_directories=`,
       '-c',
       'shared_buffers=16MB',
+      '-c',
+      'fsync=off',
     ],
   };
   const server = startChild({ module, folder, options });
@@ -125,6 +129,7 @@ export async function openPostgres(): Promise<PostgresServer> {
         url,
         place: `postgres://127.0.0.1:${port}/${name}`,
         query,
+        connect: () => connectTo(url),
         role: async (role, secret) => {
           await query(`create role ${role} login password '${secret}'`);
           return addressOf(name, role, secret);
@@ -153,13 +158,18 @@ export async function openPostgres(): Promise<PostgresServer> {
 }
 
 async function queryAt(url: string, text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(url);
   try {
     return (await client.query(text, values)).rows;
   } finally {
     await client.end();
   }
+}
+
+async function connectTo(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
 }
 
 function freePort(): Promise<number> {

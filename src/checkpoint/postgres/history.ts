@@ -1,0 +1,99 @@
+/** Reads for reports on a run, on the nights before it, and the tally of a run. */
+import { type Prepared, statement } from '../../postgres/statement.js';
+import type { Answered, CheckpointReader } from '../checkpoint.js';
+import {
+  type MergedRow,
+  type SearchesRow,
+  type StateRow,
+  type StoredNight,
+  type StoredTimes,
+  toNight,
+  toTally,
+  toTimes,
+  type UploadsRow,
+} from '../rows/report-rows.js';
+import type { StateSession } from './state-session.js';
+
+const nights: Prepared<StoredNight> = statement(`
+  SELECT number AS publication, run, night FROM publications
+  WHERE pipeline = @pipeline AND number <= @upTo AND night IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL)
+  ORDER BY number DESC LIMIT @limit`);
+const nightOf: Prepared<StoredNight> = statement(`
+  SELECT number AS publication, run, night FROM publications
+  WHERE run = @run AND night IS NOT NULL ORDER BY number DESC LIMIT 1`);
+// A dropped attempt has sent nothing: it is a part of the wait.
+const times: Prepared<StoredTimes> = statement(`
+  SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS "cutAt",
+    (SELECT max(started_at) FROM uploads
+      WHERE uploads.run = chunks.run AND chunk = number AND uploads.state <> 'dropped') AS "uploadAt",
+    submitted_at AS "submittedAt", finished_at AS "finishedAt", downloaded_at AS "downloadedAt",
+    CASE WHEN round = 0 THEN
+      (SELECT CASE WHEN merged.last_record >= chunks.last_record THEN merged_at END
+        FROM stretches AS merged WHERE merged.run = chunks.run AND merged.first_record <= chunks.last_record
+        ORDER BY merged.first_record DESC LIMIT 1) END AS "mergedAt"
+  FROM chunks WHERE run = @run AND number > @after AND state <> 'split' ORDER BY number LIMIT @limit`);
+
+const sum = (column: string, name: string) => `coalesce(sum(${column}), 0)::int8 AS "${name}"`;
+const byState: Prepared<StateRow> = statement(`
+  SELECT state, count(*) AS chunks, sum(records)::int8 AS records FROM chunks WHERE run = @run GROUP BY state`);
+const merged: Prepared<MergedRow> = statement(`
+  SELECT ${sum('records', 'records')}, coalesce(max(last_record), 0) AS last,
+    ${sum('successful', 'successful')}, ${sum('failed', 'failed')}, ${sum('unprocessed', 'unprocessed')},
+    ${sum('indistinct', 'indistinct')}, ${sum('reused_successful', 'reusedSuccessful')},
+    ${sum('reused_failed', 'reusedFailed')}, ${sum('duplicate_successful', 'duplicateSuccessful')},
+    ${sum('duplicate_failed', 'duplicateFailed')}, ${sum('duplicate_unprocessed', 'duplicateUnprocessed')},
+    ${sum('skipped', 'skipped')}
+  FROM stretches WHERE run = @run`);
+const chunksUpTo: Prepared<{ chunks: number }> = statement(`
+  SELECT count(*) AS chunks FROM chunks
+  WHERE run = @run AND round = 0 AND state <> 'split' AND last_record <= @last`);
+// Resubmitted means: sent after an ambiguous attempt of the same chunk, and not dropped.
+const uploads: Prepared<UploadsRow> = statement(`
+  WITH doubt AS (
+    SELECT chunk, count(*) AS attempts, min(attempt) AS first, sum(records) AS records
+    FROM uploads WHERE run = @run AND state = 'ambiguous' GROUP BY chunk)
+  SELECT
+    (SELECT count(*) FROM uploads WHERE run = @run AND state = 'accepted') AS accepted,
+    (SELECT coalesce(sum(attempts), 0)::int8 FROM doubt) AS ambiguous,
+    (SELECT coalesce(sum(records), 0)::int8 FROM doubt) AS "ambiguousRecords",
+    (SELECT count(*) FROM doubt JOIN uploads u ON u.run = @run AND u.chunk = doubt.chunk
+      WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`);
+const searches: Prepared<SearchesRow> = statement(
+  'SELECT state, count(*) AS count FROM searches WHERE run = @run GROUP BY state',
+);
+
+// A record of a round has failed before: it counts there, and here with its last answer.
+const answered: Prepared<Answered> = statement(`
+  SELECT coalesce(sum(CASE WHEN round = 0 THEN records END), 0)::int8 AS records,
+    coalesce(sum(failed - CASE WHEN round = 0 THEN 0 ELSE records END), 0)::int8 AS failed
+  FROM chunks WHERE run = @run AND state IN ('downloaded', 'refused')`);
+
+type HistoryRead = 'nights' | 'nightOf' | 'chunkTimes' | 'tally' | 'answered';
+
+/** Makes the reads for reports and the tally. */
+export function historyReads(db: StateSession): Pick<CheckpointReader, HistoryRead> {
+  return {
+    nights: async (pipeline, limit, upTo = Number.MAX_SAFE_INTEGER) =>
+      (await db.read(nights, { pipeline, limit, upTo })).map(toNight),
+    nightOf: async (run) => {
+      const [row] = await db.read(nightOf, { run });
+      return row && toNight(row);
+    },
+    answered: async (run) => (await db.read(answered, { run }))[0]!,
+    chunkTimes: async (run, after, limit) => (await db.read(times, { run, after, limit })).map(toTimes),
+    tally: (run) =>
+      db.readTogether(async (query) => {
+        const [rows] = await query(merged, { run });
+        const [upTo] = await query(chunksUpTo, { run, last: rows!.last });
+        const [attempts] = await query(uploads, { run });
+        return toTally({
+          byState: await query(byState, { run }),
+          merged: rows!,
+          chunksMerged: upTo!.chunks,
+          uploads: attempts!,
+          searches: await query(searches, { run }),
+        });
+      }),
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * The locks of pipelines as leases, by the clock of the database. A lease ends by itself, so that another machine goes
+ * on when this one is gone; its number, the fence, increases with each holder. Every change proves it
+ * (state-session.ts). The lease has a connection of its own, so that no long statement keeps it from being renewed.
+ */
+import { hostname } from 'node:os';
+import type { PostgresSession } from '../../postgres/session.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+import {
+  type HeldLock,
+  LeaseHeldError,
+  type LockHolder,
+  lockedError,
+  type PipelineLock,
+} from '../pipeline-lock.js';
+import { type Fence, leaseLost } from './state-session.js';
+
+/** How long a lease lasts, and how often it is renewed, in ms. */
+export interface LeaseTimes {
+  readonly lease: number;
+  readonly renew: number;
+}
+
+const TIMES: LeaseTimes = { lease: 30_000, renew: 10_000 };
+
+const addPipeline = statement(`
+  INSERT INTO leases (pipeline, fence, until) VALUES (@pipeline, 0, '-infinity') ON CONFLICT (pipeline) DO NOTHING`);
+// Without SKIP LOCKED, one that has waited would write a lease that has expired already.
+const take: Prepared<{ fence: number }> = statement(`
+  WITH expired AS (
+    SELECT pipeline FROM leases WHERE pipeline = @pipeline AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)
+  UPDATE leases SET fence = fence + 1, holder = @holder,
+    until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
+  FROM expired WHERE leases.pipeline = expired.pipeline RETURNING fence`);
+const readHolder: Prepared<{ holder: string | null; until: string }> = statement(
+  'SELECT holder, until::text AS until FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()',
+);
+const renew = statement(`
+  UPDATE leases SET until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
+  WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING 1`);
+const release = statement(`
+  UPDATE leases SET until = '-infinity', holder = NULL WHERE pipeline = @pipeline AND fence = @fence`);
+
+/** The process that holds the lease of a pipeline; undefined if there is none. */
+export async function leaseHolder(
+  db: Pick<PostgresSession, 'query'>,
+  pipeline: string,
+): Promise<LockHolder | undefined> {
+  return holderIn((await db.query(readHolder, { pipeline }, true))[0]);
+}
+
+function holderIn(row: { readonly holder: string | null } | undefined): LockHolder | undefined {
+  return row?.holder ? (JSON.parse(row.holder) as LockHolder) : undefined;
+}
+
+/**
+ * @param open gives the connection for the leases; called for each one that is taken.
+ * @param fence gets the lease that is held.
+ */
+export function createLeases(
+  open: () => Promise<PostgresSession>,
+  fence: Fence,
+  times: LeaseTimes = TIMES,
+): PipelineLock {
+  return {
+    take: async (pipeline, holder) => {
+      const db = await open();
+      await db.query(addPipeline, { pipeline }, true);
+      const here: LockHolder = { ...holder, host: hostname() };
+      const values = { pipeline, holder: JSON.stringify(here), leaseMs: times.lease };
+      const [taken] = await db.query(take, values, false);
+      if (taken !== undefined) return hold(db, pipeline, taken.fence, fence, times);
+      const [row] = await db.query(readHolder, { pipeline }, true);
+      const { code, message, facts } = lockedError(
+        pipeline,
+        holderIn(row),
+        fence.held?.pipeline === pipeline,
+      );
+      // A lease that has just ended is taken by the next attempt.
+      throw new LeaseHeldError(code, message, { facts }, row?.until ?? '');
+    },
+  };
+}
+
+function hold(
+  db: PostgresSession,
+  pipeline: string,
+  number: number,
+  fence: Fence,
+  { lease, renew: renewEvery }: LeaseTimes,
+): HeldLock {
+  const controller = new AbortController();
+  const values = { pipeline, fence: number };
+  fence.held = { pipeline, number };
+  let isClosed = false;
+  let until = performance.now() + lease;
+  const lose = () => {
+    if (!isClosed) controller.abort(leaseLost(pipeline));
+  };
+  /** @returns whether it is still held; false too if the database cannot be asked for as long as the lease lasts. */
+  const extend = async (): Promise<boolean> => {
+    const began = performance.now();
+    const [renewed] = await db.query(renew, { ...values, leaseMs: lease }, true);
+    if (renewed === undefined) return false;
+    until = began + lease;
+    return true;
+  };
+  const timer = setInterval(() => {
+    extend()
+      .catch(() => performance.now() < until)
+      .then((isHeld) => isHeld || lose());
+  }, renewEvery);
+  timer.unref();
+  // A server that does not answer is noticed by this process's own clock, which never starts before the lease.
+  const watch = setInterval(() => void (performance.now() > until && lose()), Math.min(renewEvery, 1_000));
+  watch.unref();
+  return {
+    lost: controller.signal,
+    expectHeld: async () => {
+      if (!(await extend())) {
+        lose();
+        throw leaseLost(pipeline);
+      }
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      clearInterval(timer);
+      clearInterval(watch);
+      await db.query(release, values, true);
+      if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
+    },
+  };
+}

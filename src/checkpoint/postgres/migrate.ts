@@ -1,0 +1,85 @@
+/** Migrates the tables in the schema `foliopipe`. Any number of processes may do so at once. */
+import { ConfigError, LockedError } from '../../errors.js';
+import type { PostgresSession } from '../../postgres/session.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+
+const SCHEMA = 'foliopipe';
+
+const hasSchema: Prepared<{ found: boolean }> = statement(
+  `SELECT to_regnamespace('${SCHEMA}') IS NOT NULL AS found`,
+);
+const hasTables: Prepared<{ found: boolean }> = statement(
+  `SELECT to_regclass('${SCHEMA}.migrations') IS NOT NULL AS found`,
+);
+const readVersion: Prepared<{ version: number }> = statement(
+  `SELECT coalesce(max(version), 0) AS version FROM ${SCHEMA}.migrations`,
+);
+const lockMigration = statement("SELECT pg_advisory_xact_lock(hashtext('foliopipe migration'))");
+const running: Prepared<{ pipeline: string }> = statement(
+  `SELECT pipeline FROM ${SCHEMA}.leases WHERE until > clock_timestamp() LIMIT 1`,
+);
+
+/** The version of the tables; 0 if there are none. */
+export async function schemaVersion(session: PostgresSession): Promise<number> {
+  const [tables] = await session.query(hasTables, {}, true);
+  return tables!.found ? (await session.query(readVersion, {}, true))[0]!.version : 0;
+}
+
+/**
+ * Runs the missing migrations, all in one transaction. A second call changes nothing.
+ * @param migrations SQL, oldest first.
+ * @throws ConfigError `CHECKPOINT_NEWER`; LockedError `STATE_IN_USE` when the tables are of an older version and a
+ *   pipeline is running.
+ */
+export async function migrate(session: PostgresSession, migrations: readonly string[]): Promise<void> {
+  if ((await schemaVersion(session)) === migrations.length) return;
+  await session.transaction('BEGIN', async (query) => {
+    // One by one: another process may have migrated while this one waited.
+    await query(lockMigration);
+    const [schema] = await query(hasSchema);
+    // A role without the right to create schemas may be given one.
+    if (!schema!.found) await query(statement(`CREATE SCHEMA ${SCHEMA}`));
+    const [tables] = await query(hasTables);
+    if (!tables!.found)
+      await query(statement(`CREATE TABLE ${SCHEMA}.migrations (version bigint PRIMARY KEY)`));
+    const version = (await query(readVersion))[0]!.version;
+    refuseNewer(session.place, version, migrations.length);
+    if (version === migrations.length) return;
+    if (version > 0) refuseRunning(session.place, (await query(running))[0]);
+    for (const [at, sql] of migrations.entries()) {
+      if (at < version) continue;
+      for (const one of sql.split(/;\s*$/m)) if (one.trim() !== '') await query(statement(one));
+      await query(statement(`INSERT INTO ${SCHEMA}.migrations (version) VALUES (${at + 1})`));
+    }
+  });
+}
+
+/** @throws ConfigError `CHECKPOINT_NEWER` when a newer foliopipe has made the tables. */
+export function refuseNewer(place: string, version: number, known: number): void {
+  if (version <= known) return;
+  throw new ConfigError(
+    'CHECKPOINT_NEWER',
+    `the tables in ${place} are of a newer foliopipe (they have version ${version}, known here: ${known})`,
+    { facts: { database: place, version, known } },
+  );
+}
+
+/** @throws ConfigError `CHECKPOINT_OLDER` when the tables need a migration, because a reader does not migrate. */
+export function refuseOlder(place: string, version: number, known: number): void {
+  if (version >= known) return;
+  throw new ConfigError(
+    'CHECKPOINT_OLDER',
+    `the tables in ${place} are of an older foliopipe (they have version ${version}, known here: ${known})`,
+    { facts: { database: place, version, known } },
+  );
+}
+
+function refuseRunning(place: string, found: { readonly pipeline: string } | undefined): void {
+  if (found === undefined) return;
+  const { pipeline } = found;
+  throw new LockedError(
+    'STATE_IN_USE',
+    `the tables in ${place} are of an older foliopipe, and the pipeline ${pipeline} is running with them`,
+    { facts: { database: place, pipeline } },
+  );
+}

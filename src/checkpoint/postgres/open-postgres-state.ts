@@ -1,0 +1,170 @@
+/**
+ * The state in Postgres, for any number of machines: tables in the schema `foliopipe` for all pipelines. A process has
+ * one connection for its checkpoint and one for the lease of its pipeline. There is no journal: a database server has
+ * its own.
+ */
+import type { DatabaseAddress } from '../../config/load-section.js';
+import { openSession, type PostgresSession } from '../../postgres/session.js';
+import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
+import { adoptionChanges } from './adoptions.js';
+import { chunkReads } from './chunks.js';
+import { columnChanges, columnReads } from './columns.js';
+import { cutChanges } from './cutting.js';
+import { historyReads } from './history.js';
+import { createLeases, leaseHolder } from './lease.js';
+import { mergeChanges, stretchReads } from './merges.js';
+import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { partReads, resultChanges } from './parts.js';
+import { publicationChanges, publicationReads } from './publications.js';
+import { runChanges, runReads } from './runs.js';
+import { searchChanges, searchReads } from './searches.js';
+import { segmentChanges, segmentReads } from './segments.js';
+import { spendingReads } from './spending.js';
+import { createStateSession, type Fence, type StateSession } from './state-session.js';
+import { migrations } from './tables.js';
+import { driverMissing, translateStateError } from './translate-state-error.js';
+import { uploadReads } from './upload-reads.js';
+import { uploadChanges } from './uploads.js';
+
+/** The tables are found by their names. Plans are made once, and by the indexes, as long as tables are small too. */
+const SETTINGS = `SET search_path = foliopipe; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;`;
+
+export interface PostgresState {
+  readonly checkpoint: Checkpoint;
+  /** Its lease fences every change of the checkpoint. */
+  readonly lock: PipelineLock;
+  /** The locks of outputs, by their paths: leases too, which fence nothing. */
+  readonly outputs: PipelineLock;
+  /** @throws LockedError `LEASE_LOST` if this process had a lease and has it no longer. */
+  expectHeld(): Promise<void>;
+  /** Opens one more connection, for parts; a second call gives the same one. */
+  openParts(): Promise<PostgresSession>;
+  /** Closes all of it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the state for writing and migrates its tables.
+ * @throws ConfigError `STATE_DATABASE_MISSING`, `STATE_DATABASE_REFUSED`, `STATE_DRIVER_MISSING`, `CHECKPOINT_NEWER`
+ * @throws TroubleError `STATE_DATABASE_LOST`, `STATE_DATABASE_FAILED`; these also from every method
+ */
+export async function openPostgresState(address: DatabaseAddress): Promise<PostgresState> {
+  const session = await openConnection(address);
+  try {
+    await migrate(session, migrations);
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  const fence: Fence = { held: undefined };
+  const db = createStateSession(session, fence);
+  const openLeases = once(() => openConnection(address));
+  const leases = createLeases(openLeases, fence);
+  const outputs = createLeases(openLeases, { held: undefined });
+  const openParts = once(() => openConnection(address));
+  return {
+    checkpoint: { ...reads(db), ...changes(db), close: async () => undefined },
+    lock: leases,
+    outputs: { take: (path, holder) => outputs.take(`output:${path}`, holder) },
+    expectHeld: db.expectHeld,
+    openParts,
+    close: async () => {
+      for (const open of [openParts, openLeases]) await open.close();
+      await session.close();
+    },
+  };
+}
+
+/**
+ * Opens the checkpoint for reading. Migrates nothing and creates nothing.
+ * @returns undefined when there is no state yet.
+ * @throws the errors of `openPostgresState`; ConfigError `CHECKPOINT_OLDER`.
+ */
+export async function openPostgresReader(
+  address: DatabaseAddress,
+): Promise<(CheckpointReader & { close(): Promise<void> }) | undefined> {
+  const session = await openConnection(address);
+  try {
+    const version = await schemaVersion(session);
+    if (version === 0) {
+      await session.close();
+      return undefined;
+    }
+    refuseNewer(session.place, version, migrations.length);
+    refuseOlder(session.place, version, migrations.length);
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  return { ...reads(createStateSession(session, { held: undefined })), close: session.close };
+}
+
+/** Opens a connection when it is needed, and the same one afterwards. */
+function once(
+  open: () => Promise<PostgresSession>,
+): (() => Promise<PostgresSession>) & { close(): Promise<void> } {
+  let opened: Promise<PostgresSession> | undefined;
+  const get = () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+  return Object.assign(get, { close: async () => (await opened?.catch(() => undefined))?.close() });
+}
+
+/** The process that works on a pipeline now, on any machine; undefined if there is none. */
+export async function findLeaseHolder(
+  address: DatabaseAddress,
+  pipeline: string,
+): Promise<LockHolder | undefined> {
+  const session = await openConnection(address);
+  try {
+    return (await schemaVersion(session)) === 0 ? undefined : await leaseHolder(session, pipeline);
+  } finally {
+    await session.close();
+  }
+}
+
+/** Opens one connection to the state, which finds its tables. */
+export function openConnection(address: DatabaseAddress): Promise<PostgresSession> {
+  return openSession({ address, settings: SETTINGS, driverMissing, translate: translateStateError });
+}
+
+function reads(db: StateSession): CheckpointReader {
+  const { publications, lastLoad } = publicationReads(db);
+  return {
+    ...runReads(db),
+    publications,
+    lastLoad,
+    ...chunkReads(db),
+    ...uploadReads(db),
+    parts: partReads(db).parts,
+    ...columnReads(db),
+    ...stretchReads(db),
+    ...historyReads(db),
+    ...segmentReads(db),
+    ...searchReads(db),
+    ...spendingReads(db),
+  };
+}
+
+function changes(db: StateSession): Omit<Checkpoint, keyof CheckpointReader | 'close'> {
+  return {
+    verifyPaid: async () => 'whole',
+    listedParts: partReads(db).listedParts,
+    outputUpload: publicationReads(db).outputUpload,
+    ...runChanges(db),
+    ...cutChanges(db),
+    ...uploadChanges(db),
+    ...adoptionChanges(db),
+    ...resultChanges(db),
+    ...searchChanges(db),
+    ...columnChanges(db),
+    ...mergeChanges(db),
+    ...segmentChanges(db),
+    ...publicationChanges(db),
+  };
+}

@@ -1,0 +1,125 @@
+/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them. */
+import { type Prepared, statement } from '../../postgres/statement.js';
+import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
+import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+
+const insert = fenced(`
+  added AS (
+    INSERT INTO runs (id, pipeline, service, label, source, source_sha256, record_limit, frozen, canary, choice,
+      rehearsal, created_at, state)
+    SELECT @id::text, @pipeline::text, @service::text, @label::text, @source::text, @sha256::text, @limit::int8,
+      @frozen::text, @canary::int8, @choice::text, @rehearsal::int2, @createdAt::int8, 'open'
+    WHERE ${HELD} ON CONFLICT (id) DO NOTHING RETURNING id)
+  SELECT id FROM added`);
+const replaceSource = fenced(`
+  replaced AS (
+    UPDATE runs SET source = @source
+    WHERE id = @run AND state <> 'superseded' AND source_sha256 = @sha256 AND ${HELD} RETURNING id)
+  SELECT id FROM replaced`);
+const supersede = fenced(`
+  replaced AS (
+    UPDATE runs SET state = 'superseded', finished_at = @at
+    WHERE id = @run AND state IN ('open', 'publishing') AND ${HELD} RETURNING id)
+  SELECT id FROM replaced`);
+const prune = statement(`
+  UPDATE runs SET pruned_at = @at
+  WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL RETURNING id`);
+const forget = [
+  ...['parts', 'picked_records', 'chunks', 'stretches'].map(
+    (table) => `DELETE FROM ${table} WHERE run = @run`,
+  ),
+  'UPDATE searches SET "values" = NULL WHERE run = @run',
+].map((sql) => statement(sql));
+
+type RunMethod = 'recordRun' | 'recordSourceStamp' | 'recordSuperseded' | 'recordPruned';
+
+/** Makes the changes of whole runs. */
+export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
+  return {
+    recordRun: async (run) => {
+      const { id, pipeline, service, label, canary, createdAt } = run;
+      const values = {
+        id,
+        pipeline,
+        service,
+        label,
+        canary,
+        createdAt,
+        source: JSON.stringify(run.source),
+        sha256: run.source.sha256,
+        limit: run.source.limit ?? null,
+        frozen: JSON.stringify(run.frozen),
+        choice: run.choice && JSON.stringify(run.choice),
+        rehearsal: Number(run.choice?.rehearsal === true),
+      };
+      await db.change(insert, values, 'recordRun', `run ${id} exists already`);
+    },
+    recordSourceStamp: async (run, source) => {
+      const values = { run, source: JSON.stringify(source), sha256: source.sha256 };
+      const missing = `no run ${run} of a source with this content`;
+      await db.change(replaceSource, values, 'recordSourceStamp', missing);
+    },
+    recordSuperseded: async (run, at) => {
+      const missing = `no run ${run} that is open or publishing`;
+      await db.change(supersede, { run, at }, 'recordSuperseded', missing);
+    },
+    recordPruned: (run, at) =>
+      db.changes(async (query) => {
+        const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
+        expectRow(await query(prune, { run, at }), 'recordPruned', missing);
+        for (const table of forget) await query(table, { run });
+      }),
+  };
+}
+
+/** By the order of insertion, because the clock may have been set back between two runs. */
+const NEWEST_FIRST = 'ORDER BY nth DESC';
+
+const run = (condition: string): Prepared<StoredRun> => statement(`SELECT * FROM runs ${condition}`);
+
+const OF_PIPELINE = 'pipeline = @pipeline AND record_limit IS NOT DISTINCT FROM @limit::int8';
+const byId = run('WHERE id = @id');
+const all = run(NEWEST_FIRST);
+const ofPipeline = run(`WHERE pipeline = @pipeline ${NEWEST_FIRST}`);
+const unfinished = run(`WHERE ${OF_PIPELINE} AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
+const done = run(`
+  WHERE pipeline = @pipeline AND service = @service AND source_sha256 = @sha256
+    AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
+// Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
+const latest: Prepared<StoredRun> = statement(`
+  WITH
+    mine AS (
+      SELECT (publication::jsonb ->> 'number')::int8 AS published_as, * FROM runs WHERE ${OF_PIPELINE}),
+    published AS (
+      SELECT finished_at, nth FROM mine WHERE state = 'done' AND published_as IS NOT NULL
+      ORDER BY published_as DESC LIMIT 1)
+  SELECT * FROM mine WHERE state <> 'superseded'
+  ORDER BY
+    CASE
+      WHEN state IN ('open', 'publishing') THEN 0
+      WHEN published_as IS NULL AND (finished_at, nth) > (SELECT finished_at, nth FROM published) THEN 1
+      WHEN published_as IS NOT NULL THEN 2
+      ELSE 3
+    END,
+    CASE state WHEN 'done' THEN coalesce(published_as, finished_at) WHEN 'withheld' THEN finished_at END
+      DESC NULLS LAST,
+    nth DESC
+  LIMIT 1`);
+
+type RunRead = 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns';
+
+/** Makes the reads of runs. */
+export function runReads(db: StateSession): Pick<CheckpointReader, RunRead> {
+  return {
+    run: async (id) => toRunIfAny((await db.read(byId, { id }))[0]),
+    runs: async (pipeline) =>
+      (pipeline === undefined ? await db.read(all, {}) : await db.read(ofPipeline, { pipeline })).map(toRun),
+    unfinishedRun: async (pipeline, limit) =>
+      toRunIfAny((await db.read(unfinished, { pipeline, limit: limit ?? null }))[0]),
+    latestRun: async (pipeline, limit) =>
+      toRunIfAny((await db.read(latest, { pipeline, limit: limit ?? null }))[0]),
+    doneRuns: async (pipeline, service, sha256) =>
+      (await db.read(done, { pipeline, service, sha256 })).map(toRun),
+  };
+}

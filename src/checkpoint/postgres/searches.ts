@@ -1,0 +1,92 @@
+/**
+ * Paid searches: for single failed records of a run, and those that belong to no run. The intent is committed before
+ * the request (rule "Intent first", docs/architecture.md#intent-first).
+ */
+import { type Prepared, statement } from '../../postgres/statement.js';
+import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { type StoredSearch, type StoredSingleSearch, toSearch, toSingleSearch } from '../rows/paid-rows.js';
+import { refuseOverBudget, spendRecords } from './spending.js';
+import { expectRow, type StateSession } from './state-session.js';
+
+const begin = statement(`
+  INSERT INTO searches (run, record, state, started_at, day)
+  SELECT id, @record::int8, 'intent', @at::int8, @day::text FROM runs WHERE id = @run AND state = 'open'
+  ON CONFLICT (run, record) DO UPDATE
+    SET state = 'intent', started_at = excluded.started_at, day = excluded.day
+    WHERE searches.state = 'dropped'
+  RETURNING record`);
+const end: Prepared<{ day: string }> = statement(`
+  UPDATE searches SET state = @state, "values" = @values
+  WHERE run = @run AND record = @record AND state = 'intent'
+    AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open') RETURNING day`);
+const page: Prepared<StoredSearch> = statement(`
+  SELECT record, state, "values", started_at AS "startedAt" FROM searches
+  WHERE run = @run AND record > @after ORDER BY record LIMIT @limit`);
+
+const beginSingle = statement(`
+  INSERT INTO single_searches (id, pipeline, service, state, started_at, day)
+  VALUES (@id, @pipeline, @service, 'intent', @startedAt, @day) ON CONFLICT (id) DO NOTHING RETURNING id`);
+const endSingle: Prepared<{ pipeline: string; day: string }> = statement(`
+  UPDATE single_searches SET state = @state, local = @local WHERE id = @id AND state = 'intent'
+  RETURNING pipeline, day`);
+const singlePage: Prepared<StoredSingleSearch> = statement(`
+  SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
+  WHERE id > @after AND (@pipeline::text IS NULL OR pipeline = @pipeline) ORDER BY id LIMIT @limit`);
+
+type SearchMethod =
+  | 'recordSearchIntent'
+  | 'recordSearchEnd'
+  | 'recordSingleSearchIntent'
+  | 'recordSingleSearchEnd';
+
+/** Makes the changes of searches. */
+export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> {
+  return {
+    recordSearchIntent: (run, record, at, budget) =>
+      db.changes(async (query) => {
+        const { day } = budget;
+        const missing = `run ${run} is not open, or has asked for record ${record}`;
+        expectRow(await query(begin, { run, record, at, day }), 'recordSearchIntent', missing);
+        await refuseOverBudget(query, { run }, 1, budget);
+        await spendRecords(query, { run }, 1, day);
+      }),
+    recordSearchEnd: (run, record, ended) =>
+      db.outcome(async (query) => {
+        const { state } = ended;
+        const found = state === 'answered' ? ended.values : null;
+        const values = found === null ? null : JSON.stringify(found);
+        const missing = `run ${run} is not asking for record ${record}`;
+        const { day } = expectRow(
+          await query(end, { run, record, state, values }),
+          'recordSearchEnd',
+          missing,
+        );
+        if (state === 'dropped') await spendRecords(query, { run }, -1, day);
+      }),
+    recordSingleSearchIntent: ({ id, pipeline, service, startedAt }, budget) =>
+      db.changes(async (query) => {
+        const { day } = budget;
+        const rows = await query(beginSingle, { id, pipeline, service, startedAt, day });
+        expectRow(rows, 'recordSingleSearchIntent', `there is a search ${id} already`);
+        await refuseOverBudget(query, { pipeline }, 1, budget);
+        await spendRecords(query, { pipeline }, 1, day);
+      }),
+    recordSingleSearchEnd: (id, ended) =>
+      db.outcome(async (query) => {
+        const { state } = ended;
+        const local = state === 'answered' ? Number(ended.local) : null;
+        const rows = await query(endSingle, { id, state, local });
+        const { pipeline, day } = expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
+        if (state === 'dropped') await spendRecords(query, { pipeline }, -1, day);
+      }),
+  };
+}
+
+/** Makes `searches` and `singleSearches`. */
+export function searchReads(db: StateSession): Pick<CheckpointReader, 'searches' | 'singleSearches'> {
+  return {
+    searches: async (run, after, limit) => (await db.read(page, { run, after, limit })).map(toSearch),
+    singleSearches: async (pipeline, after, limit) =>
+      (await db.read(singlePage, { pipeline: pipeline ?? null, after, limit })).map(toSingleSearch),
+  };
+}

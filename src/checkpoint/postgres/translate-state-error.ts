@@ -1,0 +1,50 @@
+/** What an error of Postgres or of its connection means for the state. */
+import { ConfigError, TroubleError } from '../../errors.js';
+import { readPostgresError } from '../../postgres/read-error.js';
+
+/** @param place the database as it may be shown. */
+export function translateStateError(error: unknown, place: string): unknown {
+  const trouble = readPostgresError(error);
+  if (trouble === undefined) return error;
+  const facts = { database: place };
+  if (trouble.kind === 'refused') {
+    return new ConfigError(
+      'STATE_DATABASE_REFUSED',
+      `${place} does not accept the user or the password of state`,
+      { facts },
+    );
+  }
+  if (trouble.kind === 'lost') return lost(trouble.text, place);
+  const { sqlstate, text } = trouble;
+  if (/^(?:08|57P0|25P03)/.test(sqlstate)) return lost(text, place);
+  if (sqlstate === '3D000') {
+    return new ConfigError('STATE_DATABASE_MISSING', `${place} does not exist`, { facts });
+  }
+  const details = { facts: { ...facts, sqlstate } };
+  if (sqlstate === '42501') {
+    return new ConfigError(
+      'STATE_DATABASE_DENIED',
+      `the role of state may not do that in ${place}: ${text}`,
+      {
+        ...details,
+      },
+    );
+  }
+  return new TroubleError('STATE_DATABASE_FAILED', `${place}: ${text} (${sqlstate})`, details);
+}
+
+function lost(text: string, place: string): TroubleError {
+  return new TroubleError(
+    'STATE_DATABASE_LOST',
+    `${place}, which holds the state, cannot be reached, or the connection was lost (${text})`,
+    { facts: { database: place } },
+  );
+}
+
+/** The driver is installed by those who use Postgres. */
+export function driverMissing(): ConfigError {
+  return new ConfigError(
+    'STATE_DRIVER_MISSING',
+    'the package pg, which state: postgres://... needs, is not installed',
+  );
+}

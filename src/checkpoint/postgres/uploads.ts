@@ -1,0 +1,173 @@
+/**
+ * Upload attempts. An attempt's row and its chunk's state change in one transaction (rule "Intent first",
+ * docs/architecture.md#intent-first). What became of an attempt is recorded by whoever has sent it, even if the lease
+ * has passed to another process meanwhile, which has marked the attempt ambiguous: a folio is never lost.
+ */
+import type { Query } from '../../postgres/session.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+import type { Checkpoint } from '../checkpoint.js';
+import { hasCaps } from '../rows/caps.js';
+import { type StoredChunk, toChunk } from '../rows/chunk-row.js';
+import { chunkByNumber } from './chunks.js';
+import { refuseOverBudget, spend } from './spending.js';
+import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+
+type UploadMethod =
+  | 'recordIntent'
+  | 'recordAccepted'
+  | 'recordDropped'
+  | 'recordAmbiguous'
+  | 'recordInterrupted'
+  | 'recordMixed';
+
+const begin = fenced<{ attempt: number; records: number }>(`
+  begun AS (
+    UPDATE chunks SET state = 'uploading', attempt = attempt + 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND ${HELD}
+    RETURNING attempt, records),
+  intended AS (
+    INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
+    SELECT @run, @chunk, attempt, @before::text || attempt::text || @after::text, records, @at::int8, @day::text
+    FROM begun),
+  paid AS (${spend('SELECT pipeline, @day::text, @run, begun.records FROM begun, runs WHERE id = @run')})
+  SELECT attempt, records FROM begun`);
+
+/** The attempt that is about to be sent, or is being sent, by its chunk. */
+const uploading: Prepared<{ attempt: number }> = statement(
+  "SELECT attempt FROM chunks WHERE run = @run AND number = @chunk AND state = 'uploading'",
+);
+
+const OF_ATTEMPT = 'run = @run AND chunk = @chunk AND attempt = @attempt';
+/** Where it still is unknown what became of the attempt. A process that has taken over has marked it ambiguous. */
+const OPEN_ATTEMPT = `${OF_ATTEMPT} AND state IN ('intent', 'ambiguous')`;
+const OPEN_CHUNK = `run = @run AND number = @chunk AND attempt = @attempt AND state IN ('uploading', 'ambiguous')`;
+
+/** The chunk is no longer the attempt's if another process has taken over and has sent it again: its state is null. */
+type Submitted = StoredChunk | { readonly state: null };
+
+const accept: Prepared<Submitted> = statement(`
+  WITH accepted AS (
+    UPDATE uploads SET state = 'accepted', doubt = NULL, folio = @folio, local = @local::int2,
+      service_records = @serviceRecords, ended_at = @at
+    WHERE ${OPEN_ATTEMPT} RETURNING attempt),
+  submitted AS (
+    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
+    WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM accepted) RETURNING *),
+  marked AS (
+    UPDATE runs SET rehearsal = 1
+    WHERE id = @run AND @local::int2 = 1 AND rehearsal = 0 AND EXISTS (SELECT FROM accepted))
+  SELECT submitted.* FROM accepted LEFT JOIN submitted ON true`);
+
+const knownFolio: Prepared<Submitted> = statement(
+  `SELECT NULL AS state FROM uploads WHERE ${OF_ATTEMPT} AND state = 'accepted' AND folio = @folio`,
+);
+
+const drop = statement(`
+  WITH dropped AS (
+    UPDATE uploads SET state = 'dropped', doubt = NULL, ended_at = @at WHERE ${OPEN_ATTEMPT} RETURNING records, day),
+  back AS (
+    UPDATE chunks SET state = CASE
+      WHEN EXISTS (SELECT 1 FROM uploads
+        WHERE run = @run AND chunk = @chunk AND attempt <> @attempt AND state = 'ambiguous')
+      THEN 'ambiguous' ELSE 'cut' END
+    WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM dropped)),
+  refunded AS (${spend('SELECT pipeline, dropped.day, @run, -dropped.records FROM dropped, runs WHERE id = @run')})
+  SELECT day FROM dropped`);
+
+const markAmbiguous = statement(`
+  WITH doubted AS (
+    UPDATE uploads SET state = 'ambiguous', doubt = @doubt, ended_at = @at WHERE ${OPEN_ATTEMPT} RETURNING attempt),
+  marked AS (
+    UPDATE chunks SET state = 'ambiguous' WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM doubted))
+  SELECT attempt FROM doubted`);
+
+const interrupt = fenced<{ chunks: number }>(`
+  doubted AS (
+    UPDATE uploads SET state = 'ambiguous', doubt = 'no-reply' WHERE run = @run AND state = 'intent' AND ${HELD}),
+  asked AS (
+    UPDATE searches SET state = 'ambiguous' WHERE run = @run AND state = 'intent' AND ${HELD}),
+  marked AS (
+    UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND state = 'uploading' AND ${HELD} RETURNING number)
+  SELECT (SELECT count(*) FROM marked) AS chunks FROM held`);
+
+// One of the replies came from a local service.
+const markMixed = fenced(`
+  marked AS (UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run AND ${HELD} RETURNING id)
+  SELECT id FROM marked`);
+
+const NOT_KNOWN_YET = { folio: null, local: null, serviceRecords: null, doubt: null, endedAt: null } as const;
+
+/** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
+export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> {
+  /** The attempts that this process has begun and that have not ended. */
+  const sent = new Map<string, number>();
+  const keyOf = (run: string, chunk: number) => `${run} ${chunk}`;
+  /** Runs what ends an attempt of this process, or else the one that the chunk is being uploaded with. */
+  const ending = async <T>(
+    method: UploadMethod,
+    run: string,
+    chunk: number,
+    end: (query: Query, attempt: { run: string; chunk: number; attempt: number }) => Promise<readonly T[]>,
+  ): Promise<T> => {
+    const missing = `no chunk ${chunk} of run ${run} that is uploading`;
+    const key = keyOf(run, chunk);
+    const known = sent.get(key);
+    const ended =
+      known === undefined
+        ? await db.outcome(async (query) => {
+            const { attempt } = expectRow(await query(uploading, { run, chunk }), method, missing);
+            return expectRow(await end(query, { run, chunk, attempt }), method, missing);
+          })
+        : expectRow(await end(db.outcomeOf, { run, chunk, attempt: known }), method, missing);
+    sent.delete(key);
+    return ended;
+  };
+
+  return {
+    recordIntent: async (run, chunk, { before, after }, at, budget) => {
+      const { day } = budget;
+      const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+      const values = { run, chunk, before, after, at, day };
+      const { attempt, records } = hasCaps(budget)
+        ? await db.changes(async (query) => {
+            const [row] = await query(chunkByNumber, { run, chunk });
+            if (row !== undefined) await refuseOverBudget(query, { run }, row.records, budget);
+            return expectRow(await query(begin.free, values), 'recordIntent', missing);
+          })
+        : await db.change(begin, values, 'recordIntent', missing);
+      sent.set(keyOf(run, chunk), attempt);
+      const fileName = `${before}${attempt}${after}`;
+      return { ...NOT_KNOWN_YET, run, chunk, attempt, fileName, records, startedAt: at, state: 'intent' };
+    },
+    recordAccepted: async (run, chunk, { folio, serviceRecords, rehearsal }, at) => {
+      const local = rehearsal ? 1 : 0;
+      const row = await ending('recordAccepted', run, chunk, async (query, attempt) => {
+        const rows = await query(accept, { ...attempt, folio, local, serviceRecords, at });
+        // The same folio was recorded before the connection was lost.
+        return rows.length > 0 ? rows : query(knownFolio, { ...attempt, folio });
+      });
+      if (row.state !== null) return toChunk(row);
+      await db.expectHeld();
+      const [now] = await db.read(chunkByNumber, { run, chunk });
+      return toChunk(
+        expectRow(now === undefined ? [] : [now], 'recordAccepted', `no chunk ${chunk} of run ${run}`),
+      );
+    },
+    recordDropped: async (run, chunk, at) => {
+      await ending('recordDropped', run, chunk, (query, attempt) => query(drop, { ...attempt, at }));
+    },
+    recordAmbiguous: async (run, chunk, at, doubt) => {
+      await ending('recordAmbiguous', run, chunk, (query, attempt) =>
+        query(markAmbiguous, { ...attempt, at, doubt }),
+      );
+    },
+    recordMixed: async (run) => {
+      await db.change(markMixed, { run }, 'recordMixed', `no run ${run}`);
+    },
+    recordInterrupted: async (run) => {
+      for (const key of sent.keys()) if (key.startsWith(`${run} `)) sent.delete(key);
+      const { chunks } = await db.change(interrupt, { run }, 'recordInterrupted', 'no lease');
+      return chunks;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/** What reports and tallies read, as both databases give it. */
+import type { ChunkTimes } from '../checkpoint-reader.js';
+import type { Night, NightFacts } from '../night.js';
+import type { ChunkState, RowCounts, Search, Tally } from '../state.js';
+
+export interface StoredTimes extends Omit<ChunkTimes, 'counts'> {
+  readonly successful: number | null;
+  readonly failed: number | null;
+}
+
+export interface StoredNight {
+  readonly publication: number;
+  readonly run: string;
+  readonly night: string;
+}
+
+export function toNight({ night, run, publication }: StoredNight): Night {
+  return { ...(JSON.parse(night) as NightFacts), run, publication };
+}
+
+export function toTimes({ successful, failed, ...times }: StoredTimes): ChunkTimes {
+  return { ...times, counts: successful === null ? null : { successful, failed: failed ?? 0 } };
+}
+
+export interface StateRow {
+  state: ChunkState;
+  chunks: number;
+  records: number;
+}
+
+export interface MergedRow extends Pick<RowCounts, 'successful' | 'failed' | 'unprocessed' | 'indistinct'> {
+  records: number;
+  last: number;
+  reusedSuccessful: number;
+  reusedFailed: number;
+  duplicateSuccessful: number;
+  duplicateFailed: number;
+  duplicateUnprocessed: number;
+  skipped: number;
+}
+
+export interface UploadsRow {
+  accepted: number;
+  ambiguous: number;
+  resubmitted: number;
+  ambiguousRecords: number;
+}
+
+export interface SearchesRow {
+  state: Search['state'];
+  count: number;
+}
+
+const NONE: Readonly<Record<ChunkState, number>> = {
+  cut: 0,
+  uploading: 0,
+  ambiguous: 0,
+  submitted: 0,
+  finished: 0,
+  downloaded: 0,
+  unprocessed: 0,
+  refused: 0,
+  split: 0,
+};
+
+/** What both databases read for a tally. */
+export interface TallyRows {
+  readonly byState: readonly StateRow[];
+  readonly merged: MergedRow;
+  /** Chunks of the source that end at `merged.last` or before it. */
+  readonly chunksMerged: number;
+  readonly uploads: UploadsRow;
+  readonly searches: readonly SearchesRow[];
+}
+
+export function toTally({ byState, merged, chunksMerged, uploads, searches }: TallyRows): Tally {
+  const chunks = { ...NONE };
+  const records = { ...NONE };
+  for (const row of byState) {
+    chunks[row.state] = row.chunks;
+    records[row.state] = row.records;
+  }
+  const { successful, failed, unprocessed, indistinct, skipped } = merged;
+  const { ambiguousRecords, ...attempts } = uploads;
+  const asked = { answered: 0, ambiguous: 0 };
+  for (const { state, count } of searches) {
+    if (state === 'answered' || state === 'ambiguous') asked[state] = count;
+  }
+  return {
+    chunks,
+    records,
+    merged: { chunks: chunksMerged, records: merged.records },
+    counts: {
+      successful,
+      failed,
+      unprocessed,
+      indistinct,
+      reused: { successful: merged.reusedSuccessful, failed: merged.reusedFailed },
+      duplicates: {
+        successful: merged.duplicateSuccessful,
+        failed: merged.duplicateFailed,
+        unprocessed: merged.duplicateUnprocessed,
+      },
+      skipped,
+    },
+    uploads: attempts,
+    searches: asked,
+    ambiguousRecords: ambiguousRecords + asked.ambiguous,
+  };
+}

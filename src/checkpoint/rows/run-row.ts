@@ -1,0 +1,83 @@
+/** A run as both databases store it. */
+import type { Choice, JoinMethod, Source } from '../../types.js';
+import type { Confirmed, NewPublication, Publication, Withheld } from '../publication.js';
+import type { Run, RunState } from '../state.js';
+
+/** A row of the table `runs`. */
+export interface StoredRun {
+  id: string;
+  pipeline: string;
+  service: string;
+  label: string | null;
+  source: string;
+  frozen: string;
+  canary: number;
+  choice: string | null;
+  created_at: number;
+  state: RunState;
+  chunks: number | null;
+  columns: string | null;
+  join_way: string | null;
+  round: number;
+  rehearsal: number;
+  publication: string | null;
+  partial: string | null;
+  withheld: string | null;
+  confirmed: string | null;
+  finished_at: number | null;
+  pruned_at: number | null;
+}
+
+export function toRunIfAny(row: StoredRun | undefined): Run | undefined {
+  return row && toRun(row);
+}
+
+export function toRun(row: StoredRun): Run {
+  return {
+    id: row.id,
+    pipeline: row.pipeline,
+    service: row.service,
+    label: row.label,
+    source: JSON.parse(row.source) as Source,
+    frozen: JSON.parse(row.frozen) as Run['frozen'],
+    canary: row.canary,
+    choice: parseOrNull<Choice>(row.choice),
+    createdAt: row.created_at,
+    state: row.state,
+    chunks: row.chunks,
+    columns: parseOrNull<string[]>(row.columns),
+    join: toJoinMethod(row.join_way),
+    round: row.round,
+    rehearsal: row.rehearsal === 1,
+    publication: toPublication(row.publication),
+    partial: toPublication(row.partial),
+    withheld: parseOrNull<Withheld>(row.withheld),
+    confirmed: parseOrNull<Confirmed>(row.confirmed),
+    finishedAt: row.finished_at,
+    prunedAt: row.pruned_at,
+  };
+}
+
+/** A publication of version 0.1 has no `partial`, because it was never partial. */
+function toPublication(json: string | null): Publication | null {
+  return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
+}
+
+/** A join of version 0.1 has no `judged`. */
+function toJoinMethod(json: string | null): JoinMethod | null {
+  return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
+}
+
+export function parseOrNull<T>(json: string | null): T | null {
+  return json === null ? null : (JSON.parse(json) as T);
+}
+
+/** Whether the same file was committed as "publishing" before. */
+export function isSameFile(before: Publication, { bytes, sha256, partial, output }: NewPublication): boolean {
+  return (
+    before.bytes === bytes &&
+    before.sha256 === sha256 &&
+    before.partial === partial &&
+    before.output.path === output.path
+  );
+}

@@ -1,0 +1,52 @@
+/** A stretch as both databases store it. */
+import type { FailureReason } from '../../failure-reasons.js';
+import type { Stretch } from '../state.js';
+
+/** A row of the table `stretches`. */
+export interface StoredStretch {
+  first_record: number;
+  last_record: number;
+  records: number;
+  end_file: number;
+  end_offset: number;
+  work_end: number;
+  sha256: string | null;
+  successful: number;
+  failed: number;
+  unprocessed: number;
+  indistinct: number;
+  reused_successful: number;
+  reused_failed: number;
+  duplicate_successful: number;
+  duplicate_failed: number;
+  duplicate_unprocessed: number;
+  skipped: number;
+  reasons: string | null;
+}
+
+export function toStretchIfAny(row: StoredStretch | undefined): Stretch | undefined {
+  return (
+    row && {
+      firstRecord: row.first_record,
+      lastRecord: row.last_record,
+      records: row.records,
+      end: { file: row.end_file, offset: row.end_offset },
+      counts: {
+        successful: row.successful,
+        failed: row.failed,
+        unprocessed: row.unprocessed,
+        indistinct: row.indistinct,
+        reused: { successful: row.reused_successful, failed: row.reused_failed },
+        duplicates: {
+          successful: row.duplicate_successful,
+          failed: row.duplicate_failed,
+          unprocessed: row.duplicate_unprocessed,
+        },
+        skipped: row.skipped,
+      },
+      workEnd: row.work_end,
+      sha256: row.sha256,
+      ...(row.reasons !== null && { reasons: JSON.parse(row.reasons) as FailureReason[] }),
+    }
+  );
+}

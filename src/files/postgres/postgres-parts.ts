@@ -1,0 +1,147 @@
+/**
+ * Decoded parts in Postgres, in the schema of the checkpoint. A part is written in pieces, each on its own, so that no
+ * transaction waits for the service; the last one names it. Equal content is stored once, so that a process that was
+ * paused replaces nothing.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { PostgresSession } from '../../postgres/session.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+import type { PartReference, StoredPart } from '../../types.js';
+import { copyOf, createRecentParts } from '../local-run-files.js';
+import { type ByteStream, DamagedPartError, type PartFiles, type PartStore } from '../run-files.js';
+import { gzipPieces } from '../write-gzipped.js';
+
+const inflate = promisify(gunzip);
+
+/** Compressed bytes of a row: few rows for a large part, and little memory for many parts at once. */
+const PIECE_BYTES = 1024 * 1024;
+
+const addPiece = statement(`
+  INSERT INTO part_pieces (run, file, piece, bytes) VALUES (@run, @file, @piece, @bytes)`);
+const addLastPiece: Prepared<{ file: string }> = statement(`
+  WITH named AS (
+    INSERT INTO part_files (run, chunk, file_status, part, sha256, file, bytes)
+    VALUES (@run, @chunk, @fileStatus, @part, @sha256, @file, @total)
+    ON CONFLICT DO NOTHING RETURNING file)
+  INSERT INTO part_pieces (run, file, piece, bytes) SELECT @run, file, @piece, @bytes FROM named RETURNING file`);
+const forgetPieces = statement('DELETE FROM part_pieces WHERE run = @run AND file = @file');
+
+const OF_PART = `part_files.run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part
+  AND sha256 = @sha256`;
+const readPiece: Prepared<{ bytes: Buffer }> = statement(`
+  SELECT part_pieces.bytes FROM part_files, part_pieces
+  WHERE ${OF_PART} AND part_pieces.run = part_files.run AND part_pieces.file = part_files.file
+    AND piece = @piece`);
+const removeOne = statement(`
+  WITH gone AS (DELETE FROM part_files WHERE ${OF_PART} RETURNING run, file)
+  DELETE FROM part_pieces USING gone WHERE part_pieces.run = gone.run AND part_pieces.file = gone.file`);
+const sizeOfRun: Prepared<{ bytes: number | null }> = statement(
+  'SELECT sum(bytes)::int8 AS bytes FROM part_files WHERE run = @run',
+);
+const forgetFiles = statement('DELETE FROM part_files WHERE run = @run');
+const forgetAllPieces = statement('DELETE FROM part_pieces WHERE run = @run');
+const allRuns: Prepared<{ run: string }> = statement('SELECT DISTINCT run FROM part_pieces');
+
+/** @param open gives the connection for parts; called when the first one is needed. */
+export function createPostgresParts(open: () => Promise<PostgresSession>): PartStore {
+  return {
+    ofRun: async (run) => createParts(run, await open()),
+    sizeOf: async (run) => (await (await open()).query(sizeOfRun, { run }, true))[0]!.bytes ?? undefined,
+    remove: async (run) => {
+      const db = await open();
+      await db.query(forgetFiles, { run }, true);
+      await db.query(forgetAllPieces, { run }, true);
+    },
+    runs: async () => {
+      const db = await open();
+      return (await db.query(allRuns, {}, true)).map(({ run }) => ({ run, location: db.place }));
+    },
+  };
+}
+
+function createParts(run: string, db: PostgresSession): PartFiles {
+  // A part is never changed under its hash.
+  const recent = createRecentParts(undefined, () => run);
+  const named = (chunk: number, { fileStatus, part }: PartReference, sha256: string) => ({
+    run,
+    chunk,
+    fileStatus,
+    part,
+    sha256,
+  });
+
+  return {
+    writePart: async (chunk, part, content: ByteStream) => {
+      const file = randomUUID();
+      const hash = createHash('sha256');
+      let [bytes, total, piece] = [0, 0, 0];
+      let copy: Buffer | undefined;
+      let waiting: Buffer[] = [];
+      let waitingBytes = 0;
+      const hashed = (one: Uint8Array) => {
+        hash.update(one);
+        // Only a part of a single piece is kept, because a part of several pieces is large.
+        copy = bytes === 0 ? copyOf(one) : undefined;
+        bytes += one.length;
+      };
+      const take = async (compressed: Buffer) => {
+        if (waitingBytes >= PIECE_BYTES) {
+          await db.query(addPiece, { run, file, piece, bytes: Buffer.concat(waiting) }, false);
+          piece += 1;
+          [waiting, waitingBytes] = [[], 0];
+        }
+        waiting.push(compressed);
+        waitingBytes += compressed.length;
+        total += compressed.length;
+      };
+      try {
+        await gzipPieces(content, hashed, take);
+        const sha256 = hash.digest('hex');
+        const last = { ...named(chunk, part, sha256), file, piece, total, bytes: Buffer.concat(waiting) };
+        const [added] = await db.query(addLastPiece, last, true);
+        // The same content was stored before.
+        if (added === undefined && piece > 0) await db.query(forgetPieces, { run, file }, true);
+        if (copy !== undefined) recent.keep(file, sha256, copy);
+        return { bytes, sha256 };
+      } catch (error) {
+        if (piece > 0) await db.query(forgetPieces, { run, file }, true).catch(() => undefined);
+        throw error;
+      }
+    },
+    readPart: async function* (chunk, part) {
+      yield recent.take('', part.sha256) ?? (await readStored(chunk, part));
+    },
+    removePart: async (chunk, part) => {
+      recent.take('', part.sha256);
+      await db.query(removeOne, named(chunk, part, part.sha256), true);
+    },
+  };
+
+  async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
+    const values = named(chunk, part, part.sha256);
+    const compressed = await readPieces(values);
+    try {
+      // One byte more than expected, so that the content comes in one piece and a longer content is noticed.
+      const size = part.bytes + 1;
+      const bytes = await inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      if (sha256 !== part.sha256) throw new Error('its content is not what was written');
+      return bytes;
+    } catch (error) {
+      throw new DamagedPartError(chunk, part, error);
+    }
+  }
+
+  /** Most parts have a single piece, which is one question. */
+  async function readPieces(values: ReturnType<typeof named>): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    for (let piece = 0; ; piece += 1) {
+      const [row] = await db.query(readPiece, { ...values, piece }, true);
+      if (row !== undefined) pieces.push(row.bytes);
+      if (row !== undefined && row.bytes.length >= PIECE_BYTES) continue;
+      return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** The state of a config, wherever it is: reading it, and who works on it. */
+import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import type { LockHolder } from '../checkpoint/pipeline-lock.js';
+import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
+import { findHolder } from '../checkpoint/sqlite/pipeline-lock.js';
+import type { Config } from '../config/schema.js';
+import { ConfigError } from '../errors.js';
+
+type Place = Pick<Config, 'stateDir' | 'state'>;
+
+/** Loaded only for a state in Postgres. */
+export const loadPostgres = () => import('../checkpoint/postgres/open-postgres-state.js');
+
+/**
+ * Opens the state for reading. Takes no lock and changes nothing.
+ * @returns undefined when there is no state yet.
+ * @throws the errors of `openCheckpointReader`; of a database ConfigError `STATE_DATABASE_REFUSED`,
+ *   `STATE_DATABASE_MISSING` and TroubleError `STATE_DATABASE_LOST`.
+ */
+export async function openStateReader({
+  stateDir,
+  state,
+}: Place): Promise<(CheckpointReader & { close(): Promise<void> }) | undefined> {
+  if (state === null) return openCheckpointReader(stateDir);
+  return (await loadPostgres()).openPostgresReader(state);
+}
+
+/** The process that works on the pipeline now, on any machine; undefined if there is none. */
+export async function findWorker({
+  stateDir,
+  state,
+  pipeline,
+}: Place & Pick<Config, 'pipeline'>): Promise<LockHolder | undefined> {
+  if (state === null) return findHolder(stateDir, pipeline);
+  return (await loadPostgres()).findLeaseHolder(state, pipeline);
+}
+
+/** The error for a command that needs a state where nothing has been run yet. */
+export function stateMissing({ stateDir, state }: Place): ConfigError {
+  const hint =
+    state === null
+      ? 'begin with: foliopipe run; or name the folder with --state-dir'
+      : 'begin with: foliopipe run; or correct the database in state';
+  return new ConfigError('STATE_MISSING', `${state ?? stateDir} holds no state: nothing has been run yet`, {
+    hint,
+  });
+}
+
+/** What a config, or a program that names a folder alone, says of the database of a state. */
+export type MaybeInDatabase = Partial<Pick<Config, 'state'>>;
+
+/**
+ * Refuses a command that works on the files of a state on a local disk.
+ * @throws ConfigError `STATE_IN_DATABASE`.
+ */
+export function refuseDatabase({ state }: MaybeInDatabase, command: string): void {
+  if (state == null) return;
+  throw new ConfigError(
+    'STATE_IN_DATABASE',
+    `${command} works on the files of a state in stateDir, and this one is in ${state}`,
+    { facts: { database: String(state) } },
+  );
+}

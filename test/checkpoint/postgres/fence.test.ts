@@ -1,0 +1,162 @@
+/** A process that has lost its lease changes nothing; what the service has said to it is recorded all the same. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
+import { migrations } from '../../../src/checkpoint/postgres/tables.js';
+import { LockedError } from '../../../src/errors.js';
+import { sampleBudget, sampleChunk, samplePart, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { openState, openStateConnection, stateEmptier } from '../../helpers/postgres/postgres-state.js';
+
+let server: PostgresServer;
+let database: Database;
+let empty: () => Promise<void>;
+
+beforeAll(async () => {
+  server = await openPostgres();
+  database = await server.createDatabase();
+  await (await openState(database)).close();
+  empty = await stateEmptier(database);
+}, 60_000);
+beforeEach(() => empty());
+afterAll(() => server.close());
+
+const holder = { pid: 4242, command: 'foliopipe run', since: 0 };
+const fileName = { before: 'a-', after: '.csv' };
+const reply = { folio: 'F-1', serviceRecords: 10, rehearsal: false };
+
+/** The clock of the server goes past the end of the lease, as if this process had been stopped for so long. */
+const expireLease = () => database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+
+/** Everything in the tables. */
+async function allRows(): Promise<unknown> {
+  const tables = ['runs', 'chunks', 'uploads', 'parts', 'stretches', 'spending'];
+  return Promise.all(tables.map((table) => database.query(`SELECT * FROM foliopipe.${table} ORDER BY 1, 2`)));
+}
+
+/** A process that works on a run with an upload in flight, and another one that has taken over. */
+async function withTakeover(
+  use: (first: Awaited<ReturnType<typeof openState>>, second: typeof first) => Promise<void>,
+): Promise<void> {
+  const [first, second] = [await openState(database), await openState(database)];
+  try {
+    await first.lock.take('nightly', holder);
+    const { checkpoint } = first;
+    await checkpoint.recordRun(sampleRun('r1'));
+    await checkpoint.recordCut('r1', sampleChunk(1));
+    await checkpoint.recordCut('r1', sampleChunk(2));
+    await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
+    await expireLease();
+    await second.lock.take('nightly', { ...holder, pid: 4343 });
+    await second.checkpoint.recordInterrupted('r1');
+    await use(first, second);
+  } finally {
+    await first.close();
+    await second.close();
+  }
+}
+
+it('refuses every change of a process without its lease', () =>
+  withTakeover(async ({ checkpoint }) => {
+    const before = await allRows();
+    const changes = [
+      () => checkpoint.recordCut('r1', sampleChunk(3)),
+      () => checkpoint.recordAllCut('r1'),
+      () => checkpoint.recordIntent('r1', 2, fileName, 1, sampleBudget()),
+      () => checkpoint.recordIntent('r1', 2, fileName, 1, sampleBudget({ perRun: 1_000 })),
+      () => checkpoint.recordInterrupted('r1'),
+      () => checkpoint.recordPart('r1', 1, samplePart(1)),
+      () => checkpoint.recordColumns('r1', ['code'], true),
+      () => checkpoint.recordUnmerged('r1', 1),
+      () => checkpoint.recordSuperseded('r1', 1),
+      () => checkpoint.recordRun(sampleRun('r2')),
+    ];
+    for (const change of changes) {
+      const error = await change().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(LockedError);
+      expect(error).toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
+      expect(await allRows()).toEqual(before);
+    }
+  }));
+
+it('records the folio of an upload that another process holds for ambiguous', () =>
+  withTakeover(async (first, second) => {
+    await first.checkpoint.recordAccepted('r1', 1, reply, 9).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'LEASE_LOST' });
+    });
+    expect(await second.checkpoint.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'F-1' });
+    expect(await second.checkpoint.attempts('r1', 1)).toMatchObject([
+      { state: 'accepted', folio: 'F-1', doubt: null },
+    ]);
+  }));
+
+it('records a late folio beside the attempt that was sent instead', () =>
+  withTakeover(async (first, second) => {
+    await second.checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget());
+    await expect(first.checkpoint.recordAccepted('r1', 1, reply, 9)).rejects.toMatchObject({
+      code: 'LEASE_LOST',
+    });
+    expect(await second.checkpoint.chunk('r1', 1)).toMatchObject({ state: 'uploading', attempt: 2 });
+    await second.checkpoint.recordAccepted('r1', 1, { ...reply, folio: 'F-2' }, 10);
+    expect(await second.checkpoint.attempts('r1', 1)).toMatchObject([
+      { state: 'accepted', folio: 'F-1' },
+      { state: 'accepted', folio: 'F-2' },
+    ]);
+    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(20);
+  }));
+
+it('refunds a late refusal, and lets the chunk be sent again', () =>
+  withTakeover(async (first, second) => {
+    await first.checkpoint.recordDropped('r1', 1, 9);
+    expect(await second.checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut' });
+    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(0);
+  }));
+
+it('renews a lease, and tells when it is lost', async () => {
+  const times = { lease: 600, renew: 50 };
+  const session = await openStateConnection(database);
+  const [first, second] = [0, 1].map(() => createLeases(async () => session, { held: undefined }, times));
+  const held = await first!.take('nightly', holder);
+  const until = async () => (await database.query('SELECT until FROM foliopipe.leases'))[0]!['until'] as Date;
+  const before = await until();
+  await expect.poll(until, { timeout: 5_000 }).not.toEqual(before);
+  await expireLease();
+  await expect.poll(() => held.lost!.aborted, { timeout: 5_000 }).toBe(true);
+  expect(held.lost!.reason).toMatchObject({ code: 'LEASE_LOST' });
+  await expect(held.expectHeld!()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  const next = await second!.take('nightly', { ...holder, pid: 1 });
+  // Closing it does not free the lease of the other.
+  await held.close();
+  await next.expectHeld!();
+  await next.close();
+  await session.close();
+});
+
+it('makes its tables once when many processes start at the same time', async () => {
+  const other = await server.createDatabase();
+  const states = await Promise.all(Array.from({ length: 5 }, () => openState(other)));
+  await Promise.all(states.map((state) => state.close()));
+  const rows = await other.query('SELECT version FROM foliopipe.migrations');
+  expect(rows).toHaveLength(migrations.length);
+});
+
+it('refuses the tables of a newer version', async () => {
+  const other = await server.createDatabase();
+  await (await openState(other)).close();
+  await other.query('INSERT INTO foliopipe.migrations VALUES (99)');
+  await expect(openState(other)).rejects.toMatchObject({
+    code: 'CHECKPOINT_NEWER',
+    exitCode: 2,
+    facts: { database: other.place, version: 99 },
+  });
+});
+
+it('waits for a server that restarts, and keeps what was committed', async () => {
+  const state = await openState(database);
+  await state.checkpoint.recordRun(sampleRun('r1'));
+  await server.kill();
+  const reading = state.checkpoint.run('r1');
+  await server.start();
+  expect(await reading).toMatchObject({ id: 'r1' });
+  await state.checkpoint.recordCut('r1', sampleChunk(1));
+  await state.close();
+}, 60_000);

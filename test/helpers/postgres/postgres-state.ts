@@ -1,0 +1,31 @@
+/** The state in a Postgres database, emptied for each test, because making its tables takes much longer. */
+import {
+  openConnection,
+  openPostgresState,
+  type PostgresState,
+} from '../../../src/checkpoint/postgres/open-postgres-state.js';
+import { DatabaseAddress } from '../../../src/config/load-section.js';
+import type { PostgresSession } from '../../../src/postgres/session.js';
+import type { Database } from './postgres.js';
+
+/** Makes what deletes all rows, on a connection that ends with the server. */
+export async function stateEmptier({ connect }: Database): Promise<() => Promise<void>> {
+  const client = await connect();
+  client.on('error', () => undefined);
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'foliopipe' AND tablename <> 'migrations'",
+  );
+  // Quicker than TRUNCATE, because a test leaves few rows.
+  const text = rows.map(({ name }) => `DELETE FROM foliopipe.${name}`).join('; ');
+  return async () => void (await client.query(text));
+}
+
+/** Opens the state, as a process does. */
+export function openState({ url }: Database): Promise<PostgresState> {
+  return openPostgresState(new DatabaseAddress(url));
+}
+
+/** Opens a connection to the state alone. */
+export function openStateConnection({ url }: Database): Promise<PostgresSession> {
+  return openConnection(new DatabaseAddress(url));
+}

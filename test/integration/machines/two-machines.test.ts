@@ -1,0 +1,187 @@
+/**
+ * A state in Postgres: what one machine has paid for, another one goes on with and publishes. A machine is a folder of
+ * its own, and is killed for good: its folder is removed. Source and output are where both see them.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Failpoint } from '../../../src/failpoints.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jobs/cli-job.js';
+import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, servedFolios, serveToken } from '../../helpers/service/serve.js';
+
+const records = 60;
+const chunks = 6;
+const folder = useSharedFolder();
+let server: PostgresServer;
+let serve: Serve;
+let dataDir: string;
+let unbroken: Buffer;
+
+beforeAll(async () => {
+  dataDir = join(await folder(), 'service');
+  serve = await openServe(dataDir, { segmentRecords: 7 });
+  server = await openPostgres();
+  const job = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url, records });
+  expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
+  unbroken = await readFile(job.output);
+}, 60_000);
+
+afterAll(async () => {
+  await serve.stop();
+  await server.close();
+});
+
+interface Site {
+  readonly database: Database;
+  readonly output: string;
+  readonly pipeline: string;
+  /** A folder with a config, as a machine has it. */
+  machine(name: string): Promise<Machine>;
+}
+
+interface Machine {
+  readonly folder: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Source and output that all machines see, and an empty database. */
+async function createSite(pipeline: string, files = 'postgres'): Promise<Site> {
+  const site = join(await folder(), pipeline);
+  const shared = join(site, 'shared');
+  await mkdir(shared, { recursive: true });
+  await writeFile(join(shared, 'source.csv'), sourceText(records));
+  const database = await server.createDatabase();
+  const output = join(shared, 'out', 'enriched.csv');
+  const config = {
+    pipeline,
+    source: { path: join(shared, 'source.csv') },
+    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+    service: { baseUrl: serve.url, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
+    chunks: { maxRecords: records / chunks },
+    poll: { first: '20ms', max: '100ms', lostAfter: '300ms' },
+    failures: { tolerate: '100%' },
+    output: { path: output },
+    state: `\${STATE_URL}`,
+    files: files === 'postgres' ? files : `file://${join(shared, 'parts')}`,
+  };
+  return {
+    database,
+    output,
+    pipeline,
+    machine: async (name) => {
+      const own = join(site, name);
+      await mkdir(own, { recursive: true });
+      const file = join(own, 'job.yaml');
+      await writeFile(file, JSON.stringify(config));
+      const env = { FOLIOPIPE_TOKEN: serveToken, STATE_URL: database.url };
+      return { folder: own, args: ['-c', file], env };
+    },
+  };
+}
+
+/** The machine is gone, with all that it had; its lease ends at once, and not in half a minute. */
+async function loseMachine({ database }: Site, machine: Machine): Promise<void> {
+  await rm(machine.folder, { recursive: true });
+  await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+}
+
+/** The uploads that the service has accepted for a pipeline. */
+async function uploadsOf(pipeline: string): Promise<number> {
+  const { port } = serve;
+  await serve.stop();
+  const accepted = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(`${pipeline}-`)).length;
+  serve = await openServe(dataDir, { port, segmentRecords: 7 });
+  return accepted;
+}
+
+const kills: readonly { readonly point: Failpoint; readonly nth: number; readonly isAmbiguous: boolean }[] = [
+  { point: 'after-post-before-commit', nth: 3, isAmbiguous: true },
+  { point: 'after-part-before-downloaded', nth: 4, isAmbiguous: false },
+  { point: 'after-publishing-before-rename', nth: 1, isAmbiguous: false },
+];
+
+it.each(kills)('goes on elsewhere after a kill $point', async ({ point, nth, isAmbiguous }) => {
+  const site = await createSite(`kill-${nth}-${point}`);
+  const first = await site.machine('first');
+  const crash = { FOLIOPIPE_CRASH_AT: `${point}:${nth}:kill` };
+  const killed = await runCli(['run', ...first.args], { cwd: first.folder, env: { ...first.env, ...crash } });
+  expect(killed.signal).toBe('SIGKILL');
+  await loseMachine(site, first);
+
+  const second = await site.machine('second');
+  const ended = await callMain(['run', ...second.args, '--json'], { cwd: second.folder, env: second.env });
+  expect(ended).toMatchObject({ code: 0 });
+  const { uploads } = jsonLines(ended.stdout).at(-1) as { uploads: { ambiguous: number } };
+  expect((await readFile(site.output)).equals(unbroken)).toBe(true);
+  // An upload in flight may have been paid for; it is told. Nothing else is sent twice.
+  if (isAmbiguous) expect(uploads.ambiguous).toBeGreaterThan(0);
+  const accepted = await uploadsOf(site.pipeline);
+  expect(accepted).toBeGreaterThanOrEqual(chunks);
+  expect(accepted).toBeLessThanOrEqual(chunks + uploads.ambiguous);
+  // Addresses are secret.
+  const { password } = new URL(site.database.url);
+  expect(`${killed.stderr}${killed.stdout}${ended.stderr}${ended.stdout}`).not.toContain(password);
+  expect(await filesHolding(second.folder, password)).toEqual([]);
+});
+
+it('publishes elsewhere what was bought with parts in a shared folder, and commands tell of it', async () => {
+  const site = await createSite('shared', 'folder');
+  const first = await site.machine('first');
+  const bought = await callMain(['run', ...first.args], { cwd: first.folder, env: first.env });
+  expect(bought.code).toBe(0);
+  await rm(first.folder, { recursive: true });
+  await rm(site.output);
+  await serve.stop();
+  const { port } = serve;
+  try {
+    const { folder: cwd, args, env } = await site.machine('second');
+    const call = (...words: string[]) => callMain([...words, ...args], { cwd, env });
+    expect(await call('publish', 'last')).toMatchObject({ code: 0 });
+    expect((await readFile(site.output)).equals(unbroken)).toBe(true);
+    for (const words of [
+      ['status'],
+      ['runs'],
+      ['runs', 'show', 'last'],
+      ['ledger'],
+      ['plan'],
+      ['reuse', 'show'],
+    ]) {
+      const told = await call(...words);
+      expect(told, words.join(' ')).toMatchObject({ code: 0 });
+      expect(`${told.stdout}${told.stderr}`).not.toContain(site.database.url);
+    }
+    expect((await call('config', 'show')).stdout).toContain(site.database.place);
+    expect((await call('recover')).stderr).toMatch(/STATE_IN_DATABASE/);
+    expect((await call('state', 'backup', 'copy')).stderr).toMatch(/STATE_IN_DATABASE/);
+  } finally {
+    serve = await openServe(dataDir, { port, segmentRecords: 7 });
+  }
+});
+
+it('stops a process that was paused for longer than its lease', async () => {
+  const site = await createSite('paused');
+  const first = await site.machine('first');
+  const second = await site.machine('second');
+  const env = { ...first.env, FOLIOPIPE_CRASH_AT: 'after-part-before-downloaded:2:pause' };
+  const paused = spawnCli(['run', ...first.args], { cwd: first.folder, env });
+  await expect
+    .poll(async () => (await readFile(`/proc/${paused.pid}/stat`, 'utf8')).split(' ')[2], { timeout: 30_000 })
+    .toBe('T');
+  await site.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  const ended = await callMain(['run', ...second.args], { cwd: second.folder, env: second.env });
+  expect(ended).toMatchObject({ code: 0 });
+  const rows = () => site.database.query('SELECT * FROM foliopipe.chunks ORDER BY number');
+  const before = await rows();
+  paused.kill('SIGCONT');
+  const { code, stderr } = await paused.ended;
+  expect(stderr).toMatch(/LEASE_LOST/);
+  expect(code).toBe(11);
+  expect(await rows()).toEqual(before);
+  expect((await readFile(site.output)).equals(unbroken)).toBe(true);
+  expect(await uploadsOf(site.pipeline)).toBe(chunks);
+}, 60_000);
