@@ -10,8 +10,22 @@ export function toUploadIfAny(row: StoredUpload | undefined): Upload | undefined
   return row && toUpload(row);
 }
 
+/** Names each field: the ledger reads a million of these, and a spread takes ten times as long. */
 export function toUpload(row: StoredUpload): Upload {
-  return { ...row, local: row.local === null ? null : row.local === 1 };
+  return {
+    run: row.run,
+    chunk: row.chunk,
+    attempt: row.attempt,
+    fileName: row.fileName,
+    records: row.records,
+    state: row.state,
+    doubt: row.doubt,
+    folio: row.folio,
+    local: row.local === null ? null : row.local === 1,
+    serviceRecords: row.serviceRecords,
+    startedAt: row.startedAt,
+    endedAt: row.endedAt,
+  };
 }
 
 /** A search of a run, with the names of the port. */

@@ -32,13 +32,14 @@ export function toRunIfAny(row: StoredRun | undefined): Run | undefined {
   return row && toRun(row);
 }
 
-export function toRun(row: StoredRun): Run {
+/** @param sourceOf parses the column `source`. */
+export function toRun(row: StoredRun, sourceOf: (json: string) => Source = JSON.parse): Run {
   return {
     id: row.id,
     pipeline: row.pipeline,
     service: row.service,
     label: row.label,
-    source: JSON.parse(row.source) as Source,
+    source: sourceOf(row.source),
     frozen: JSON.parse(row.frozen) as Run['frozen'],
     canary: row.canary,
     choice: parseOrNull<Choice>(row.choice),

@@ -16,6 +16,8 @@ import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
 import { historyReads, tallyReads } from './history.js';
+import { lastCheck, rememberCheck } from './known-whole.js';
+import { openLogSync } from './log-sync.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
@@ -46,13 +48,31 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
     makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     await refuseLost(path);
-    const db = createStateDatabase(await openWritingConnection(path));
+    const db = await openForWriting(path);
     return await openJournaled(db, stateDir).catch(async (error: unknown) => {
       await db.close();
       throw error;
     });
   } catch (error) {
     throw translateStateError(error, path);
+  }
+}
+
+async function openForWriting(path: string): Promise<StateDatabase> {
+  const now = Date.now();
+  const checkedAt = lastCheck(path, now);
+  const connection = await openWritingConnection(path, checkedAt !== undefined);
+  try {
+    const log = openLogSync(path);
+    const db = createStateDatabase(connection, log);
+    const close = async () => {
+      await db.close();
+      if (log.failure === undefined) rememberCheck(path, checkedAt ?? now);
+    };
+    return { ...db, close };
+  } catch (error) {
+    connection.close();
+    throw error;
   }
 }
 

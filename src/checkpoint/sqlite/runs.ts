@@ -92,23 +92,39 @@ export function runReads(
       EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL) AS isSample
     FROM publications WHERE pipeline = ? ORDER BY number DESC`);
   const load = db.prepare<[string], string>('SELECT load FROM loads WHERE run = ?').pluck();
+  const sourceOf = createSourceParser();
 
   return {
-    run: db.read((id: string) => toRunIfAny(byId.get(id))),
+    run: db.read((id: string) => {
+      const row = byId.get(id);
+      return row && toRun(row, sourceOf);
+    }),
     runs: db.read((pipeline?: string) =>
-      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map(toRun),
+      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map((row) => toRun(row)),
     ),
     unfinishedRun: db.read((pipeline: string, limit?: number) =>
       toRunIfAny(unfinished.get(pipeline, limit ?? null)),
     ),
     latestRun: db.read((pipeline: string, limit?: number) => toRunIfAny(latest.get(pipeline, limit ?? null))),
     doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
-      done.all(pipeline, service, sourceSha256).map(toRun),
+      done.all(pipeline, service, sourceSha256).map((row) => toRun(row)),
     ),
     publications: db.read((pipeline: string) =>
       published.all(pipeline).map((file) => ({ ...file, isSample: file.isSample === 1 })),
     ),
     lastLoad: db.read((run: string) => parseOrNull<RecordedLoad>(load.get(run) ?? null) ?? undefined),
+  };
+}
+
+/**
+ * Parses the source of a run, and keeps the last one: a process reads its run for each chunk, and the source has a list
+ * of its files.
+ */
+function createSourceParser(): (json: string) => Source {
+  let last = { json: 'null', source: null as unknown as Source };
+  return (json) => {
+    if (json !== last.json) last = { json, source: JSON.parse(json) as Source };
+    return last.source;
   };
 }
 
