@@ -67,8 +67,6 @@ export interface CallWaits {
   readonly until?: AbortSignal | undefined;
   /** Called with each 429. What it throws ends the call. */
   readonly refused?: (() => void) | undefined;
-  /** See `RequestLimiter`. */
-  readonly patience?: Milliseconds | undefined;
 }
 
 export class RetryLoop {
@@ -88,7 +86,7 @@ export class RetryLoop {
     call: Call,
     attempt: () => Promise<T>,
     signal: AbortSignal,
-    { until, refused, patience }: CallWaits = {},
+    { until, refused }: CallWaits = {},
   ): Promise<T> {
     const { limiter, retry, show, clock } = this.#options;
     const state: CallState = {
@@ -100,7 +98,7 @@ export class RetryLoop {
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
-        await limiter.wait(signal, patience);
+        await limiter.wait(signal);
         outcome = { value: await attempt() };
         this.#outage(call.operation).recordSuccess(clock.now());
         this.#options.watcher?.works(call.operation);
