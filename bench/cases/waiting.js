@@ -69,6 +69,7 @@ export const waiting = {
         'Requests: those that the limiter let start in 10 s beside those allowed; and the most in any second, where they are sent and where they arrive.',
         'Jobs: from the first request to the last reply as the service saw them, beside the larger of waves of `folios` times a folio’s time and three requests a folio at the rate.',
         syncs.told,
+        'With 10 requests in any second no client ends 64 folios of 5 s before 23 s (1.15): 16 polls and 16 uploads follow the first end at 5 s, so the 32nd upload is sent at 8 s, the 48th at 13 s, the 64th at 18 s.',
       ],
       rows,
     };

@@ -45,8 +45,13 @@ export function createMemoryCheckpoint() {
       return found;
     },
     listedParts: async (_, number) => parts.get(number).listed,
-    parts: async (_, number) => parts.get(number).stored,
+    parts: async (_, number) => [...parts.get(number).stored],
     misreadUpload: async () => undefined,
+    replyKinds: async () => ({ other: true, local: false, mixed: false }),
+    doubtsInRow: async () => 0,
+    attempts: async () => [],
+    run: async () => ({ choice: null, chunks: chunks.size }),
+    recordDropped: async (_, number) => void change(number, ['uploading'], { state: 'cut' }),
     tally: async () => ({ uploads: { accepted }, chunks: { split: 0 }, ambiguousRecords: 0 }),
   };
 }

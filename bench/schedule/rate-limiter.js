@@ -17,17 +17,15 @@ export function createRateLimiter(clock, requestsPerSecond) {
         continue;
       }
       window.record(1, now);
-      waiters.shift().start();
+      waiters.shift()();
     }
     opening = false;
   };
 
   return {
-    wait: (signal, patience = 0) =>
+    wait: (signal) =>
       new Promise((start, reject) => {
-        const due = clock.now() + patience;
-        const before = waiters.findLastIndex((waiter) => waiter.due <= due);
-        waiters.splice(before + 1, 0, { due, start });
+        waiters.push(start);
         if (!opening) open(signal).catch(reject);
       }),
     pause: (time) => {

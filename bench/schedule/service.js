@@ -51,12 +51,13 @@ export function createModelledService({ clock, limiter, work, model }) {
     /** How long each upload waited for its turn. */
     uploadWaits,
     requests: () => requests,
-    upload: async (_, signal) => {
+    upload: async ({ refused }, signal) => {
       const asked = clock.now();
       await enter(signal);
       uploadWaits.push(clock.now() - asked);
       while (isFull()) {
         await refuse(signal);
+        refused();
         await enter(signal);
       }
       arriving += 1;
@@ -82,7 +83,7 @@ export function createModelledService({ clock, limiter, work, model }) {
     download: async (_, consume, signal) => {
       await enter(signal);
       await clock.sleep(model.download, signal);
-      return consume(content());
+      return consume(content(), { rehearsal: false });
     },
     search: async () => ({}),
     close: async () => undefined,

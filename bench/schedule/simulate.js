@@ -36,10 +36,12 @@ export async function simulate(scenario, checkpoint = createMemoryCheckpoint()) 
     config: { ...config, concurrency, poll: { ...config.poll, ...poll } },
     source: undefined,
     canary: 0,
+    keepsChunks: false,
+    progress: { tell: () => undefined, percentages: new Map() },
     checkpoint: noticing(checkpoint, api.folios, clock),
     files,
     api,
-    folioPermits: createPermits(concurrency.folios),
+    folioPermits: createPermits(concurrency.folios, clock.now),
     controller,
     deferred: { error: undefined },
     // What comes back is never looked at.

@@ -11,7 +11,7 @@ import { RateLimiter, type RequestLimiter } from './rate-limiter.js';
 import { readJson, readPart } from './read-reply.js';
 import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
 import { createRequests } from './requests.js';
-import { type ApiLogger, type ApiWatcher, RetryLoop, type RetryTimes } from './retry-loop.js';
+import { type ApiLogger, type ApiWatcher, type CallWaits, RetryLoop, type RetryTimes } from './retry-loop.js';
 import type { HttpReply, HttpRequest } from './send-request.js';
 import { createServiceText, type TokenSecret } from './service-text.js';
 import { type AwakeClock, openAwakeClock, Timeout } from './timeout.js';
@@ -80,7 +80,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     facts: ErrorFacts,
     signal: AbortSignal,
     read: (reply: HttpReply) => Promise<T>,
-    until?: AbortSignal,
+    waits: CallWaits = {},
   ): Promise<T> => {
     // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
     setMaxListeners(0, signal);
@@ -97,22 +97,26 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       : () => attempt(signal);
     const { origin, pathname } = request.url;
     const address = show(`${request.method} ${origin}${pathname}`);
-    return loop.run({ operation, path: pathname, request: address, facts }, once, signal, until);
+    return loop.run({ operation, path: pathname, request: address, facts }, once, signal, waits);
   };
 
   return {
     upload: async (upload, signal) =>
-      call('upload', requests.upload(upload), { fileName: upload.file.name }, signal, async (reply) => ({
-        ...(await readJson(reply.body, uploadReply)),
-        rehearsal: isRehearsal(reply),
-      })),
+      call(
+        'upload',
+        requests.upload(upload),
+        { fileName: upload.file.name },
+        signal,
+        async (reply) => ({ ...(await readJson(reply.body, uploadReply)), rehearsal: isRehearsal(reply) }),
+        { refused: upload.refused },
+      ),
 
     track: async (folio, signal, until) => {
       const read = async (reply: HttpReply) => {
         const report = await readJson(reply.body, trackReply);
         return { ...report, status: show(report.status), rehearsal: isRehearsal(reply) };
       };
-      return call('track', requests.track(folio), { folio }, signal, read, until);
+      return call('track', requests.track(folio), { folio }, signal, read, { until });
     },
 
     download: async ({ folio, part, fileStatus, ...limits }, consume, signal, until) => {
@@ -121,7 +125,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         const rehearsal = isRehearsal(reply);
         return readPart(reply, (content) => consume(content, { rehearsal }), limits, facts);
       };
-      return call('download', requests.download(folio, part, fileStatus), facts, signal, read, until);
+      return call('download', requests.download(folio, part, fileStatus), facts, signal, read, { until });
     },
 
     search: async (record, signal) => {

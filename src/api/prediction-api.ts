@@ -11,6 +11,11 @@ export interface UploadFile extends UploadContent {
 export interface UploadRequest {
   readonly file: UploadFile;
   readonly description: string;
+  /**
+   * Called when the service has refused the upload because of too many (429), before it is sent again. What it throws
+   * ends the upload. An implementation need not call it.
+   */
+  readonly refused?: () => void;
 }
 
 /** The reply to an upload (interface, 2.1). */

@@ -1,6 +1,5 @@
 /**
- * Limits all requests to a number in any second. Requests start as soon as that number allows it, those that have waited
- * beyond their patience first. During a pause none starts.
+ * Limits all requests to a number in any second, first come, first served. During a pause none starts.
  *
  * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429 must
  * also delay every request that is already waiting.
@@ -11,21 +10,14 @@ import { RequestWindow } from './request-window.js';
 
 /** Every request waits for it. Processes that share an account may share one limiter behind this port. */
 export interface RequestLimiter {
-  /**
-   * Resolves when a request may start; throws the signal's reason if it aborts first.
-   * @param patience how much later than others this request may start if they are asked for within this time. A limiter
-   *   may ignore it.
-   */
-  wait(signal: AbortSignal, patience?: Milliseconds): Promise<void>;
+  /** Resolves when a request may start; throws the signal's reason if it aborts first. */
+  wait(signal: AbortSignal): Promise<void>;
   /** From now on, lets no request of this process start before this time has passed; keeps a longer pause. */
   pause(time: Milliseconds): void;
 }
 
-interface Waiter {
-  /** Those with an earlier time are first. */
-  readonly due: Milliseconds;
-  readonly start: () => void;
-}
+/** Starts one waiting request. */
+type Waiter = () => void;
 
 /**
  * The share of a second's requests that start in one turn of the event loop. Those of one turn count from its end, when
@@ -36,8 +28,7 @@ const TURNS_PER_SECOND = 20;
 export class RateLimiter implements RequestLimiter {
   readonly #window: RequestWindow;
   readonly #perTurn: number;
-  /** In the order in which they start. */
-  readonly #waiters: Waiter[] = [];
+  readonly #waiters = new Set<Waiter>();
   /** When the pause ends, on the clock of `performance.now()`. */
   #pausedUntil = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -49,22 +40,21 @@ export class RateLimiter implements RequestLimiter {
     this.#perTurn = Math.ceil(requestsPerSecond / TURNS_PER_SECOND);
   }
 
-  async wait(signal: AbortSignal, patience: Milliseconds = 0): Promise<void> {
+  async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        this.#waiters.delete(waiter);
         this.#stopIdleTimer();
         reject(signal.reason);
       };
-      const start = (): void => {
+      const waiter: Waiter = () => {
+        this.#waiters.delete(waiter);
         signal.removeEventListener('abort', onAbort);
         resolve();
       };
-      const waiter: Waiter = { due: performance.now() + patience, start };
       signal.addEventListener('abort', onAbort, { once: true });
-      const before = this.#waiters.findLastIndex(({ due }) => due <= waiter.due);
-      this.#waiters.splice(before + 1, 0, waiter);
+      this.#waiters.add(waiter);
       this.#startNext();
     });
   }
@@ -74,7 +64,7 @@ export class RateLimiter implements RequestLimiter {
   }
 
   #startNext(): void {
-    if (this.#waiters.length === 0 || this.#timer !== undefined || this.#turn !== undefined) return;
+    if (this.#waiters.size === 0 || this.#timer !== undefined || this.#turn !== undefined) return;
     const now = performance.now();
     const free = this.#window.free(now);
     const opensAt = Math.max(this.#pausedUntil, free > 0 ? now : this.#window.opensAt());
@@ -89,8 +79,8 @@ export class RateLimiter implements RequestLimiter {
       );
       return;
     }
-    const started = this.#waiters.splice(0, Math.min(free, this.#perTurn));
-    for (const { start } of started) start();
+    const started = [...this.#waiters].slice(0, Math.min(free, this.#perTurn));
+    for (const start of started) start();
     // This process may be stopped before they are sent, so they count from the next turn, and no other starts before.
     this.#turn = setImmediate(() => {
       this.#turn = undefined;
@@ -101,7 +91,7 @@ export class RateLimiter implements RequestLimiter {
 
   /** Stops the timer of a long pause when no request waits, so that it does not keep the process alive. */
   #stopIdleTimer(): void {
-    if (this.#waiters.length > 0) return;
+    if (this.#waiters.size > 0) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }

@@ -61,6 +61,14 @@ interface CallState {
   skipsBackOff: boolean;
 }
 
+/** What else decides how long a call waits. */
+export interface CallWaits {
+  /** After it aborts, a single reply that a folio or part does not exist ends the call. */
+  readonly until?: AbortSignal | undefined;
+  /** Called with each 429. What it throws ends the call. */
+  readonly refused?: (() => void) | undefined;
+}
+
 export class RetryLoop {
   readonly #options: RetryLoopOptions;
   readonly #outages = new Map<Operation, Outage>();
@@ -72,12 +80,21 @@ export class RetryLoop {
   /**
    * Makes attempts until one ends the call. Limits their time, not their number. An attempt that failed throws
    * `AttemptError` or `MalformedReplyError`; any other error ends the call unchanged.
-   * @param until after it aborts, a single reply that a folio or part does not exist ends the call.
    * @throws the errors of `finalError`; the signal's reason after an abort, if the failure would allow a retry.
    */
-  async run<T>(call: Call, attempt: () => Promise<T>, signal: AbortSignal, until?: AbortSignal): Promise<T> {
+  async run<T>(
+    call: Call,
+    attempt: () => Promise<T>,
+    signal: AbortSignal,
+    { until, refused }: CallWaits = {},
+  ): Promise<T> {
     const { limiter, retry, show, clock } = this.#options;
-    const state: CallState = { failingSince: null, missing: null, broken: null, skipsBackOff: false };
+    const state: CallState = {
+      failingSince: null,
+      missing: null,
+      broken: null,
+      skipsBackOff: false,
+    };
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
@@ -89,6 +106,8 @@ export class RetryLoop {
         const failure = failureOf(error, show);
         const isLast = until?.aborted === true;
         outcome = failure === undefined ? { error } : this.#decide(call, failure, state, signal, isLast);
+        if (outcome !== undefined) return;
+        if (isTooMany(failure)) outcome = errorOf(refused);
         if (outcome === undefined) throw error;
       }
     };
@@ -186,6 +205,20 @@ function countBroken(state: CallState, failure: Failure, now: number): SameRepli
   const before = state.broken?.breach === breach ? state.broken : { since: now, count: 0 };
   state.broken = { breach, since: before.since, count: before.count + 1 };
   return { count: state.broken.count, duration: now - before.since };
+}
+
+function isTooMany(failure: Failure | undefined): boolean {
+  return failure?.kind === 'status' && failure.status === 429;
+}
+
+/** What a function throws. */
+function errorOf(call: (() => void) | undefined): { readonly error: unknown } | undefined {
+  try {
+    call?.();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }
 
 function failureOf(error: unknown, show: ServiceText): Failure | undefined {

@@ -174,7 +174,8 @@ function folioTexts({ folios, at }: ProgressSnapshot, now: number): readonly str
   });
   const more = folios.open - oldest.length;
   const rest = more > 0 ? [`${formatCount(more)} more`] : [];
-  return [countOf(folios.open, 'open folio'), ...oldest, ...rest];
+  const admitted = folios.admitted === null ? '' : ` (the service admits ${formatCount(folios.admitted)})`;
+  return [`${countOf(folios.open, 'open folio')}${admitted}`, ...oldest, ...rest];
 }
 
 /** Such as `12 of 4,000 answered records failed (0.3%)`. */

@@ -138,7 +138,9 @@ export function progressText(shown: ProgressSnapshot, now: number): string {
   const rows = isWhole ? '' : `; ${formatCount(merged.records)} of ${formatCount(records)} rows written`;
   if (all === 0) return `nothing to send${rows}`;
   const oldest = shown.folios.oldest[0];
-  const age = oldest === undefined ? '' : ` (oldest ${formatDuration(oldest.ageMs + now - shown.at)})`;
+  const admitted = shown.folios.admitted === null ? '' : `, ${shown.folios.admitted} admitted`;
+  const age =
+    oldest === undefined ? '' : ` (oldest ${formatDuration(oldest.ageMs + now - shown.at)}${admitted})`;
   const states = [
     ...(byState.cut > 0 ? [`${byState.cut} cut`] : []),
     ...(byState.uploading > 0 ? [`${byState.uploading} uploading`] : []),

@@ -73,7 +73,7 @@ const phaseNames = {
 /** How long this process worked, and on what. */
 export function timeLines({ thisProcess }: RunSummary): string[] {
   if (thisProcess === null) return [];
-  const { phases, requests, bytes } = thisProcess;
+  const { phases, requests, bytes, admitted } = thisProcess;
   const total = Object.values(phases).reduce((sum, time) => sum + time, 0);
   const parts = Object.entries(phaseNames).flatMap(([phase, name]) => {
     const time = phases[phase as keyof typeof phaseNames];
@@ -85,5 +85,11 @@ export function timeLines({ thisProcess }: RunSummary): string[] {
       : [
           `${formatBytes(bytes.uploaded)} sent, ${formatBytes(bytes.downloaded)} received, ${countOf(requests.polls, 'poll')}`,
         ];
-  return field('time', [`${formatDuration(total)}: ${parts.join(', ')}`, ...traffic].join('; '));
+  const refused = 'has refused more of them (429): concurrency.folios is too high for it';
+  return [
+    ...field('time', [`${formatDuration(total)}: ${parts.join(', ')}`, ...traffic].join('; ')),
+    ...(admitted === null
+      ? []
+      : field('folios', `the service lets ${formatCount(admitted)} be open, and ${refused}`)),
+  ];
 }

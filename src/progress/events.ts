@@ -146,6 +146,8 @@ export interface ProgressSnapshot {
   readonly folios: {
     /** How many are open at the service. */
     readonly open: number;
+    /** How many the service lets be open, if it has refused more than that; else null, and in another process. */
+    readonly admitted: number | null;
     /** The oldest of them, at most five. */
     readonly oldest: readonly OpenFolio[];
   };

@@ -13,6 +13,8 @@ export interface SnapshotFacts {
   readonly open: readonly ChunkRow[];
   /** The percentage that the service has told last, by chunk. */
   readonly percentages: ReadonlyMap<number, number>;
+  /** How many folios the service lets be open, if it has refused more than that; else null. */
+  readonly admitted: number | null;
   readonly reasons: ProgressSnapshot['failed']['reasons'];
   readonly waits: readonly Wait[];
   /** Records a second. */
@@ -52,6 +54,7 @@ export function takeSnapshot(facts: SnapshotFacts): ProgressSnapshot {
     },
     folios: {
       open: chunks.submitted,
+      admitted: facts.admitted,
       oldest: folios.map((chunk) => openFolio(chunk, facts.percentages, now)),
     },
     rate,

@@ -26,6 +26,8 @@ export interface ProcessFigures {
   };
   /** Of chunk files and of decoded parts. */
   readonly bytes: { readonly uploaded: Bytes; readonly downloaded: Bytes };
+  /** How many folios the service lets be open, if it has refused more than that; else null. */
+  readonly admitted: number | null;
 }
 
 /** Measures what a process does for a run. */
@@ -34,6 +36,8 @@ export interface RunMeasure {
   begin(): void;
   /** The same client, measured. */
   watch(api: PredictionApi): PredictionApi;
+  /** @param folios see `ProcessFigures.admitted`. */
+  admit(folios: number | null): void;
   figures(): ProcessFigures;
 }
 
@@ -45,6 +49,7 @@ export function createRunMeasure(now: () => Milliseconds = () => performance.now
   const inFlight = { upload: 0, download: 0 };
   /** The folios that the service works on, as far as this process has seen. */
   const folios = new Set<string>();
+  let admitted: number | null = null;
   let hasBegun = false;
   let since = now();
 
@@ -122,10 +127,18 @@ export function createRunMeasure(now: () => Milliseconds = () => performance.now
       },
       close: () => api.close(),
     }),
+    admit: (most) => {
+      admitted = most;
+    },
     figures: () => {
       count();
       const rounded = Object.entries(times).map(([name, time]) => [name, Math.round(time)]);
-      return { phases: Object.fromEntries(rounded), requests: { ...requests }, bytes: { ...bytes } };
+      return {
+        phases: Object.fromEntries(rounded),
+        requests: { ...requests },
+        bytes: { ...bytes },
+        admitted,
+      };
     },
   };
 }

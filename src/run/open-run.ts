@@ -10,16 +10,17 @@ import { createOutputStore } from '../files/create-output-store.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { FileStore } from '../files/run-files.js';
 import { workFolderOf } from '../files/work-file.js';
-import { silentLogger } from '../logger.js';
+import { type Logger, silentLogger } from '../logger.js';
 import { guardListeners } from '../progress/guard-listeners.js';
 import { createWaits } from '../progress/waits.js';
+import { countOf } from '../quantities.js';
 import { createRunMeasure, type RunMeasure } from '../report/measure-run.js';
 import { recordsToSend } from '../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../reuse/answer-store.js';
 import type { RunContext } from '../run-context.js';
 import { unrecordedError } from '../stages/submit/upload-chunk.js';
 import { systemClock } from '../streams/clock.js';
-import { createPermits } from '../streams/permits.js';
+import { createPermits, type Permits } from '../streams/permits.js';
 import { refuseUnconfirmed } from './backup/restored-mark.js';
 import { checkOpenFiles } from './check-open-files.js';
 import { type FoundRun, findRun } from './find-run.js';
@@ -162,8 +163,10 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     if (chosen !== null) releasers.add(chosen);
     const givenRows: OpenRun['given'] = { rows: undefined, isTaking: false, isClosed: false };
     const percentages = new Map<number, number>();
+    const folioPermits = options.limits?.folios ?? openPermits(config, { logger, measure });
     if (options.onProgress !== undefined) {
-      const sources = { checkpoint, clock, percentages, waits };
+      const admitted = () => measure.figures().admitted;
+      const sources = { checkpoint, clock, percentages, waits, admitted };
       releasers.add(watchRun(run.id, sources, options.onProgress));
     }
     return {
@@ -185,7 +188,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       loadTarget,
       api,
       measure,
-      folioPermits: options.limits?.folios ?? createPermits(config.concurrency.folios),
+      folioPermits,
       controller,
       signal,
       deferred: { error: undefined },
@@ -206,6 +209,20 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     await releasers.close();
     throw error;
   }
+}
+
+/** The permits of this run alone. What it learns from the service is logged, shown and in the summary. */
+function openPermits(
+  { concurrency: { folios } }: Config,
+  { logger, measure }: { readonly logger: Logger; readonly measure: RunMeasure },
+): Permits {
+  return createPermits(folios, undefined, (limit) => {
+    const admitted = limit === folios ? null : limit;
+    measure.admit(admitted);
+    const most = `up to ${countOf(limit, 'folio')} ${limit === 1 ? 'is' : 'are'} open now`;
+    const why = admitted === null ? '' : `, not ${folios}: the service has refused more`;
+    logger.info({ folios, admitted: limit }, `${most}${why}`);
+  });
 }
 
 /** Without a listener. */

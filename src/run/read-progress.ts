@@ -17,6 +17,7 @@ export interface ProgressSources {
   /** What only the process that works knows. Left out elsewhere. */
   readonly percentages?: ReadonlyMap<number, number>;
   readonly waits?: { list(): readonly Wait[] };
+  readonly admitted?: () => number | null;
 }
 
 /**
@@ -27,7 +28,7 @@ export function createProgressReader(
   id: string,
   sources: ProgressSources,
 ): () => Promise<ProgressSnapshot | undefined> {
-  const { checkpoint, clock, percentages = new Map(), waits } = sources;
+  const { checkpoint, clock, percentages = new Map(), waits, admitted } = sources;
   const rate = createRate();
   const reasonsOf = createSlowReader(
     ({ merged }) => merged.records,
@@ -47,6 +48,7 @@ export function createProgressReader(
       toSend: recordsToSend(run),
       open,
       percentages,
+      admitted: admitted?.() ?? null,
       reasons: await reasonsOf(tally),
       waits: waits?.list() ?? [],
       rate: rate(recordsAnswered(tally), performance.now()),

@@ -2,9 +2,12 @@
  * Permits for things that stay open longer than one call, such as folios at the service. First come, first served.
  *
  * p-limit counts and queues. It holds a slot while a function runs, so a permit is a function that runs until the permit
- * is released. This file adds waiting that an abort ends, and permits that are never released.
+ * is released. This file adds waiting that an abort ends, permits that are never released, and fewer permits where the
+ * service refuses to open as many.
  */
 import pLimit from 'p-limit';
+import type { Milliseconds } from '../types.js';
+import { OpenLimit } from './open-limit.js';
 
 /** How many folios may be open at the service. */
 export interface Permits {
@@ -18,6 +21,16 @@ export interface Permits {
   release(holder: string): void | Promise<void>;
   /** Makes the permit of this name permanent, because its folio stays open; does nothing if it has none. */
   keep(holder: string): void | Promise<void>;
+  /** The service has opened the folio of this name. Left out: nothing is learned from what the service admits. */
+  opened?(holder: string): void;
+  /**
+   * The service has refused to open the folio of this name, because of too many (429).
+   * @returns whether to ask it again as soon as it allows; otherwise the holder must release its permit, and may wait for
+   *   another one.
+   */
+  refused?(holder: string): boolean;
+  /** How many may be open, as far as the service has let it be known. */
+  limit?(): number;
 }
 
 /** The name of the permit for a chunk's folio: unique among all runs that share the permits. */
@@ -25,18 +38,54 @@ export function permitName(run: string, chunk: number): string {
   return `${run} ${chunk}`;
 }
 
-export function createPermits(count: number): Permits {
+interface Held {
+  readonly release: () => void;
+  /** `asked`: nobody knows whether the service opens its folio. */
+  state: 'asked' | 'open' | 'refused';
+}
+
+/**
+ * @param now a monotonic clock, in ms.
+ * @param onLimit called when another limit is learned from the service.
+ */
+export function createPermits(
+  count: number,
+  now: () => Milliseconds = () => performance.now(),
+  onLimit: (limit: number) => void = () => undefined,
+): Permits {
   const limit = pLimit(count);
-  const held = new Map<string, () => void>();
+  const open = new OpenLimit(count);
+  const held = new Map<string, Held>();
   const waiting = new Set<() => void>();
+  /** The one that asks again after a refusal, alone. */
+  let asking: string | undefined;
   let kept = 0;
+  let told = count;
+
+  const update = () => {
+    limit.concurrency = asking === undefined ? Math.max(open.limit - kept, 1) : 1;
+    if (kept >= open.limit) for (const refuse of waiting) refuse();
+    if (open.limit === told) return;
+    told = open.limit;
+    onLimit(told);
+  };
+  /** Ends the permit of this name. */
+  const end = (holder: string, before: (one: Held) => void) => {
+    const one = held.get(holder);
+    if (one === undefined) return;
+    held.delete(holder);
+    if (asking === holder) asking = undefined;
+    before(one);
+    update();
+    one.release();
+  };
 
   return {
     acquire: (holder, signal) =>
       new Promise((resolve, reject) => {
         signal.throwIfAborted();
         if (held.has(holder)) return resolve(true);
-        if (kept === count) return resolve(false);
+        if (kept >= open.limit) return resolve(false);
         let settled = false;
         const settle = (end: () => void) => {
           settled = true;
@@ -51,17 +100,40 @@ export function createPermits(count: number): Permits {
         void limit(() => {
           if (settled) return Promise.resolve();
           settle(() => resolve(true));
-          return new Promise<void>((release) => held.set(holder, release));
+          return new Promise<void>((release) => held.set(holder, { release, state: 'asked' }));
         });
       }),
-    release: (holder) => {
-      held.get(holder)?.();
-      held.delete(holder);
+    release: (holder) =>
+      end(holder, ({ state }) => {
+        if (state === 'open') open.ended(now());
+      }),
+    keep: (holder) =>
+      end(holder, () => {
+        kept += 1;
+      }),
+    opened: (holder) => {
+      const one = held.get(holder);
+      if (one?.state === 'open' || one === undefined) return;
+      one.state = 'open';
+      if (asking === holder) asking = undefined;
+      open.accepted(kept + [...held.values()].filter(({ state }) => state === 'open').length);
+      update();
     },
-    keep: (holder) => {
-      if (!held.delete(holder)) return;
-      kept += 1;
-      if (kept === count) for (const refuse of waiting) refuse();
+    refused: (holder) => {
+      const one = held.get(holder);
+      if (one === undefined) return true;
+      one.state = 'refused';
+      // Those that were refused at the same time tell nothing more.
+      if (asking !== undefined && asking !== holder) return false;
+      const others = kept + [...held.values()].filter(({ state }) => state !== 'refused').length;
+      open.refused(others, now());
+      // Where nothing is open that can end, there is nothing to wait for but the service.
+      const asksAgain = others < open.limit || others === kept;
+      asking = asksAgain ? holder : undefined;
+      if (asksAgain) one.state = 'asked';
+      update();
+      return asksAgain;
     },
+    limit: () => open.limit,
   };
 }

@@ -45,22 +45,6 @@ test('a fraction is reached over more than a second', async () => {
   expect(passed).toEqual(['a 0', 'b 2000', 'c 4000']);
 });
 
-test('a patient request lets those pass that are asked for within its patience, and no later ones', async () => {
-  const limiter = new RateLimiter(1);
-  const passed: string[] = [];
-  const wait = (name: string, patience = 0) =>
-    void limiter.wait(noSignal, patience).then(() => passed.push(name));
-  wait('first');
-  wait('patient', 1500);
-  wait('second');
-  await vi.advanceTimersByTimeAsync(1100);
-  wait('third');
-  await vi.advanceTimersByTimeAsync(800);
-  wait('fourth');
-  await vi.advanceTimersByTimeAsync(10_000);
-  expect(passed).toEqual(['first', 'second', 'third', 'patient', 'fourth']);
-});
-
 test('a pause holds all requests, also those that wait already, and the longest pause counts', async () => {
   const limiter = new RateLimiter(1);
   const { wait, passed } = createQueue(limiter);

@@ -37,12 +37,9 @@ function createLoop(
     ...(watcher && { watcher }),
   });
   const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal, until?: AbortSignal) =>
-    loop.run(
-      { operation, path: '/x', request: 'GET http://x/x', facts: { folio: 'F' } },
-      attempt,
-      signal,
+    loop.run({ operation, path: '/x', request: 'GET http://x/x', facts: { folio: 'F' } }, attempt, signal, {
       until,
-    );
+    });
   return { run, log };
 }
 

@@ -24,6 +24,7 @@ const begun = someSnapshot(now, {
   },
   folios: {
     open: 7,
+    admitted: null,
     oldest: [
       { chunk: 42, folio: 'f42', records: 10_000, ageMs: 125_000, percentage: 80.4 },
       { chunk: 43, folio: 'f43', records: 10_000, ageMs: 61_000, percentage: null },
@@ -69,6 +70,11 @@ describe('progressBlock', () => {
     );
     expect(cellsOf(progressBlock(load as never, now, 79)[0]!)).toBe(79);
     expect(cellsOf(progressBlock(load as never, now, 40)[0]!)).toBe(40);
+  });
+
+  it('says how many folios the service admits, once it has refused more', () => {
+    const full: Shown = { ...shown, folios: { ...begun.folios, admitted: 7 } };
+    expect(progressBlock(full, now, 79)[3]).toMatch(/^7 open folios \(the service admits 7\): chunk 42 80%/);
   });
 
   it('leaves out what does not fit at 20 columns', () => {
@@ -118,6 +124,7 @@ describe('progressBlock', () => {
           failed: { records: 7, of: 9, reasons: [{ code: 'SERVICE_FAILED', reason: of.reason, records: 7 }] },
           folios: {
             open: 9,
+            admitted: null,
             oldest: [{ chunk: 1, folio: 'f', records: 1, ageMs: 1, percentage: of.percentage }],
           },
         });

@@ -214,6 +214,7 @@ describe('the figures of a summary', () => {
       phases: { check: 4_000, upload: 60_000, download: 3_000, wait: 600_000, merge: 0 },
       requests: { uploads: 132, polls: 1_042, downloads: 264, searches: 3 },
       bytes: { uploaded: 5_000_000, downloaded: 9_000_000 },
+      admitted: 8,
     },
   };
   const linesOf = (changes: Partial<RunSummary>) => textOf(changes).split('\n');
@@ -226,6 +227,8 @@ describe('the figures of a summary', () => {
   in vain   200 records (0.80 USD) without an answer, perhaps 40 records
   time      11m: check 4s, upload 1m, download 3s, waiting for the service 10m;
             4.77 MB sent, 8.58 MB received, 1,042 polls
+  folios    the service lets 8 be open, and has refused more of them (429):
+            concurrency.folios is too high for it
 `);
   });
 

@@ -36,6 +36,7 @@ const thisProcess = {
   phases: { check: 500, upload: 1_000, download: 2_000, wait: 60_000, merge: 250 },
   requests: { uploads: 2, polls: 9, downloads: 4, searches: 0 },
   bytes: { uploaded: 1_024, downloaded: 2_048 },
+  admitted: null,
 };
 const error = { code: 'SERVICE_UNAVAILABLE', message: 'down', hint: 'again', resume: null, facts: {} };
 

@@ -5,7 +5,7 @@ import { sampleChoice, sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
 describe('takeSnapshot', () => {
-  const none = { percentages: new Map<number, number>(), reasons: [], waits: [], rate: null };
+  const none = { percentages: new Map<number, number>(), reasons: [], waits: [], admitted: null, rate: null };
 
   it('counts what is answered, and shows the oldest open folios with their percentages', async () => {
     const checkpoint = createMemoryCheckpoint();

@@ -75,6 +75,7 @@ it('what overlaps counts once: an upload before a download before waiting', asyn
     phases: { check: 5, upload: 25, download: 20, wait: 150, merge: 10 },
     requests: { uploads: 2, polls: 2, downloads: 1, searches: 0 },
     bytes: { uploaded: 200, downloaded: 12 },
+    admitted: null,
   });
 });
 

@@ -17,7 +17,7 @@ import { resolveRefused } from './resolve-refused.js';
 import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 import { createReplyBreaker, hasUnsentChunks, type ReplyBreaker } from './unreadable-replies.js';
-import { uploadChunk } from './upload-chunk.js';
+import { NotAdmitted, uploadChunk } from './upload-chunk.js';
 
 /**
  * Passes on chunks whose folio is known, and chunks that are given up or refused. Does not pass on a chunk that stays
@@ -90,19 +90,22 @@ function createSubmitter(
     return replacements;
   };
 
-  return async (chunk, add) => {
-    if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
-    if (!(await run.folioPermits.acquire(permitName(run.id, chunk.number), run.signal))) {
-      // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
-      run.uploads.stopped = true;
-      return undefined;
-    }
-    if (chunk.state === 'submitted') return chunk;
+  /** @returns `again` if the service admits no more folios now: the next permit is waited for. */
+  const submitOnce = async (
+    chunk: ChunkRow,
+    permit: string,
+    add: AddItems<ChunkRow>,
+  ): Promise<ChunkRow | undefined | 'again'> => {
     try {
-      const submitted = (await mayUpload(run, chunk, refetch)) ? await upload(chunk) : undefined;
-      if (submitted !== undefined) return submitted;
+      const isOpen = chunk.state === 'submitted';
+      const submitted = isOpen ? chunk : (await mayUpload(run, chunk, refetch)) && (await upload(chunk));
+      if (submitted) {
+        run.folioPermits.opened?.(permit);
+        return submitted;
+      }
     } catch (error) {
-      await run.folioPermits.release(permitName(run.id, chunk.number));
+      await run.folioPermits.release(permit);
+      if (error instanceof NotAdmitted) return 'again';
       if (error instanceof RefusedError) add(...(await resolveInTurn(chunk, error)));
       else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
       else if (error instanceof AmbiguousUploadError) {
@@ -114,7 +117,19 @@ function createSubmitter(
       } else throw error;
       return undefined;
     }
-    await run.folioPermits.release(permitName(run.id, chunk.number));
+    await run.folioPermits.release(permit);
+    return undefined;
+  };
+
+  return async (chunk, add) => {
+    if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
+    const permit = permitName(run.id, chunk.number);
+    while (await run.folioPermits.acquire(permit, run.signal)) {
+      const end = await submitOnce(chunk, permit, add);
+      if (end !== 'again') return end;
+    }
+    // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
+    run.uploads.stopped = true;
     return undefined;
   };
 }

@@ -9,6 +9,7 @@ import { AmbiguousUploadError, ConfigError, FoliopipeError } from '../../errors.
 import { countOf } from '../../quantities.js';
 import { adoptCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
+import { permitName } from '../../streams/permits.js';
 import type { Doubt, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
 import { checkNotMisread, checkOneService } from './check-replies.js';
@@ -17,7 +18,7 @@ import { uploadNames } from './upload-names.js';
 
 /**
  * @returns the chunk, `submitted`.
- * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; GuardError when the budget is used up;
+ * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; NotAdmitted; GuardError when the budget is used up;
  *   UntrustedError when the service counts a different number of records, or when more than one service answers.
  */
 export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
@@ -55,8 +56,12 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
 
 async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadContent, description: string) {
   const file = { ...content, name: intent.fileName };
+  const refused = () => {
+    const asksAgain = run.folioPermits.refused?.(permitName(run.id, intent.chunk)) ?? true;
+    if (!asksAgain) throw new NotAdmitted();
+  };
   try {
-    return await run.api.upload({ file, description }, run.signal);
+    return await run.api.upload({ file, description, refused }, run.signal);
   } catch (error) {
     const now = run.clock.now();
     const doubt = whyAmbiguous(error, run.signal);
@@ -65,6 +70,12 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     throw error;
   }
 }
+
+/**
+ * The service admits no more folios now. The upload ends, so that no kill makes it ambiguous while it waits for another
+ * folio to end.
+ */
+export class NotAdmitted extends Error {}
 
 /** If the folio can be recorded nowhere, the run ends with an error that names it, so that a person can adopt it. */
 async function recordAccepted(
@@ -119,12 +130,12 @@ export function unrecordedError({
 
 /**
  * Says why a paid request that ended with an error is ambiguous. The API port guarantees that the request was not
- * accepted if it throws the reason of the signal, or a FoliopipeError other than AmbiguousUploadError. An unknown error
+ * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused` has thrown. An unknown error
  * proves nothing, so the request counts as ambiguous.
  * @returns undefined if the request was certainly not accepted.
  */
 export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {
   if (error instanceof AmbiguousUploadError) return error.doubt;
-  const isCertain = error instanceof FoliopipeError || (signal.aborted && error === signal.reason);
-  return isCertain ? undefined : 'no-reply';
+  const isCertain = error instanceof FoliopipeError || error instanceof NotAdmitted;
+  return isCertain || (signal.aborted && error === signal.reason) ? undefined : 'no-reply';
 }

@@ -54,26 +54,89 @@ export function pollDelay(progress: PollProgress, limits: PollLimits): Milliseco
   return Math.min(Math.max(Math.ceil(delay), limits.first), limits.max);
 }
 
-/** The time between the upload and the first poll; 0 while the time of a folio is unknown. */
-export function firstDelay(expected: Milliseconds | null, limits: PollLimits): Milliseconds {
-  return expected === null ? 0 : Math.min(Math.ceil(approach(expected, limits.sweep)), limits.max);
+/**
+ * The time between the upload and the first poll. While the time of a folio is unknown, a few scouts are polled at
+ * different ages, so that they tell it together. The others wait for what they tell, and not for long.
+ * @param nth how many folios were polled before.
+ */
+export function firstDelay(expected: Milliseconds | null, nth: number, limits: PollLimits): Milliseconds {
+  if (expected === null) {
+    if (nth < scoutAges.length) return Math.floor(limits.first * scoutAges[nth]!);
+    return Math.min(Math.max(limits.first, limits.sweep) * (1 + ((nth * goldenRatio) % 1)), limits.max);
+  }
+  // From time to time one is polled early: the service may have become quicker.
+  const age = nth % trialEvery === trialEvery / 2 ? expected * trialShare : expected;
+  return Math.min(Math.ceil(approach(age, Math.max(limits.sweep, limits.first))), limits.max);
 }
+
+const scoutAges = [0, 0.25, 0.5, 0.75];
+/** Its multiples, modulo 1, are spread evenly however many there are. */
+const goldenRatio = 0.618034;
+const trialEvery = 128;
+const trialShare = 0.9;
 
 /** The time in which every open folio can be polled once, using half of the request rate. */
 export function sweepTime(open: number, requestsPerSecond: number): Milliseconds {
   return (2 * open * 1000) / requestsPerSecond;
 }
 
-/** Adds the time of a folio that was found finished at this age, and keeps the newest times. */
-export function rememberTime(times: readonly Milliseconds[], elapsed: Milliseconds): readonly Milliseconds[] {
-  // The folio finished slightly before the poll. Without this correction each estimate would be later than the one
-  // before.
-  return [...times, elapsed * (1 - tolerance)].slice(-maxTimes);
+/** What the polls of a finished folio have told of its time. */
+export interface FolioTime {
+  /** The last age at which it was not finished; 0 if it was polled once. */
+  readonly after: Milliseconds;
+  /** The age at which it was found finished. */
+  readonly by: Milliseconds;
+  /** The percentage of its last poll before that, or null. */
+  readonly percentage: number | null;
 }
 
-/** The lower quartile: three of four folios take at least this time. Null if no time is remembered. */
-export function expectedTime(times: readonly Milliseconds[]): Milliseconds | null {
-  return times.toSorted((a, b) => a - b)[times.length >> 2] ?? null;
+/** The age at which a folio that is still in work will be finished, as its own percentage tells; null if it does not. */
+export function predictedTime(last: Reading, before: Reading | null): FolioTime | null {
+  const left = leftByPercentage({ last, before });
+  return left === null ? null : { after: last.elapsed, by: last.elapsed + left, percentage: null };
+}
+
+/** Adds the time of a folio that was found finished, and keeps the newest times. */
+export function rememberTime(times: readonly FolioTime[], time: FolioTime): readonly FolioTime[] {
+  return [...times, time].slice(-maxTimes);
+}
+
+/**
+ * The age at which a folio is best polled: as soon as possible after its end, because a poll before its end costs a
+ * request, and time until the next one. At least three of four folios take this time. Null if no time is remembered.
+ * @param pollCost the time that a request costs all others.
+ */
+export function expectedTime(
+  times: readonly FolioTime[],
+  { first }: Pick<PollLimits, 'first'>,
+  pollCost: Milliseconds,
+): Milliseconds | null {
+  // Where polls may be close together, an early one costs little. The folio finished slightly before its last poll; without
+  // this correction each estimate would be later than the one before.
+  const found = times.map(({ by }) => by * (1 - tolerance)).sort((a, b) => a - b)[times.length >> 2];
+  if (found !== undefined && first < found * dearPoll) return found;
+  const ends = times.map((time) => likelyEnd(time, times)).sort((a, b) => a - b);
+  const late = (age: Milliseconds): Milliseconds => {
+    const step = Math.max(age * tolerance, first);
+    const costs = ends.map((end) => {
+      const polls = Math.max(Math.ceil((end - age) / step), 0);
+      return age + polls * step - end + polls * pollCost;
+    });
+    return costs.reduce((sum, cost) => sum + cost, 0);
+  };
+  const [earliest, ...others] = ends.slice(ends.length >> 2);
+  if (earliest === undefined) return null;
+  return others.reduce((best, age) => (late(age) < late(best) ? age : best), earliest);
+}
+
+/** A wait of this share of a folio's time is worth avoiding. */
+const dearPoll = 0.1;
+
+/** The time of a folio: what its percentage tells, else the shortest time that the others allow. */
+function likelyEnd({ after, by, percentage }: FolioTime, times: readonly FolioTime[]): Milliseconds {
+  // Most services round percentages down.
+  if (percentage) return Math.min((100 * after) / (percentage + 0.5), by);
+  return Math.min(...times.map((time) => time.by).filter((end) => end > after));
 }
 
 function approach(left: Milliseconds, stride: Milliseconds): Milliseconds {
@@ -95,7 +158,7 @@ function timeLeft(progress: PollProgress, step: Milliseconds): Milliseconds | nu
  * Estimates from the speed between the last two polls. Both must show more than 0, because it is unknown when the
  * percentage began to grow.
  */
-function leftByPercentage({ last, before }: PollProgress): Milliseconds | null {
+function leftByPercentage({ last, before }: Pick<PollProgress, 'last' | 'before'>): Milliseconds | null {
   if (last.percentage === null || last.percentage >= 100 || !before?.percentage) return null;
   const speed = (last.percentage - before.percentage) / (last.elapsed - before.elapsed);
   // No estimate is longer than twice the time that the folio has taken so far.

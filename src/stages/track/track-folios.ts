@@ -16,8 +16,10 @@ import { checkSameService } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
 import {
   expectedTime,
+  type FolioTime,
   firstDelay,
   pollDelay,
+  predictedTime,
   type Reading,
   rememberTime,
   sweepTime,
@@ -49,8 +51,16 @@ export type TrackFoliosNeeds = Pick<
 interface PollState {
   /** Folios that are being polled. */
   open: number;
-  /** How long the newest finished folios took, in ms. */
-  times: readonly number[];
+  /** Folios that are being polled, or were. */
+  begun: number;
+  /** What is known of the newest finished folios. */
+  times: readonly FolioTime[];
+  /** While none is finished: what the percentages of open ones tell, by chunk. */
+  readonly predicted: Map<number, FolioTime>;
+  /** Aborted when the time of a folio is known for the first time. */
+  readonly known: AbortController;
+  /** The shortest time in which a poll was answered, in ms. */
+  roundTrip: number;
 }
 
 /**
@@ -62,7 +72,14 @@ export function trackFolios(
   run: TrackFoliosNeeds,
   until?: AbortSignal,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
-  const state: PollState = { open: 0, times: [] };
+  const state: PollState = {
+    open: 0,
+    begun: 0,
+    times: [],
+    predicted: new Map(),
+    known: new AbortController(),
+    roundTrip: Number.POSITIVE_INFINITY,
+  };
 
   const awaitFolio = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     state.open += 1;
@@ -118,29 +135,44 @@ async function pollUntilComplete(
   const { poll, service } = run.config;
   const folio = chunk.folio!;
   const began = run.clock.now();
-  const limits = () => ({ ...poll, sweep: sweepTime(state.open, service.requestsPerSecond) });
+  const nth = state.begun++;
   let since = chunk.submittedAt!;
   let status = '';
   let before: Reading | null = null;
-  const wait = firstDelay(expectedTime(state.times), limits()) - Math.max(began - since, 0);
-  if (wait > 0) await sleepUntil(run, Math.min(wait, poll.timeout), until);
+  let last: Reading | null = null;
+  /** When to poll next: other folios may have told more since the last poll. */
+  const due = (): number => {
+    const limits = { ...poll, sweep: sweepTime(state.open, service.requestsPerSecond) };
+    const times = state.times.length > 0 ? state.times : [...state.predicted.values()];
+    const others = expectedTime(times, limits, 1000 / service.requestsPerSecond);
+    const expected = status === 'FINISHED' ? 0 : others;
+    if (last === null) return since + firstDelay(expected, nth, limits);
+    return since + last.elapsed + pollDelay({ last, before, expected }, limits);
+  };
   for (let polls = 1; ; polls++) {
+    await sleepUntilDue(run, () => Math.min(due(), began + poll.timeout), state, until);
     const askedAt = run.clock.now();
     const report = await pollOnce(run, chunk, folio, until);
     if (report === undefined) return undefined;
     if (report.percentage !== null) run.progress.percentages.set(chunk.number, report.percentage);
     const now = run.clock.now();
+    state.roundTrip = Math.min(state.roundTrip, now - askedAt);
     if (isComplete(report)) {
       // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not
       // count.
-      if (polls > 1 || wait > 0) state.times = rememberTime(state.times, now - chunk.submittedAt!);
+      if (polls > 1 || began - chunk.submittedAt! <= poll.first) {
+        const by = Math.max(now - state.roundTrip - chunk.submittedAt!, 0);
+        const { elapsed: after = 0, percentage = null } = last ?? {};
+        state.times = rememberTime(state.times, { after: Math.min(after, by), by, percentage });
+        state.known.abort();
+      }
       return report;
     }
     if (report.status !== status) {
       logStatus(run, chunk, report);
       status = report.status;
       // The parts of a finished folio are listed soon, so it is polled often again, even if it took long.
-      if (status === 'FINISHED') [since, before] = [now, null];
+      if (status === 'FINISHED') [since, last] = [now, null];
     }
     if (until?.aborted) return undefined;
     // If the machine slept while the reply was on its way, the folio is polled once more first.
@@ -153,11 +185,26 @@ async function pollUntilComplete(
       );
       return undefined;
     }
-    const last: Reading = { elapsed: now - since, percentage: report.percentage };
-    const expected = status === 'FINISHED' ? 0 : expectedTime(state.times);
-    const delay = pollDelay({ last, before, expected }, limits());
     before = last;
-    await sleepUntil(run, Math.min(delay, Math.max(began + poll.timeout - now, 0)), until);
+    last = { elapsed: now - since, percentage: report.percentage };
+    const predicted = state.times.length > 0 ? null : predictedTime(last, before);
+    if (predicted !== null) {
+      state.predicted.set(chunk.number, predicted);
+      state.known.abort();
+    }
+  }
+}
+
+/** Sleeps until a time that may change meanwhile, or until `until` is aborted. */
+async function sleepUntilDue(
+  run: TrackFoliosNeeds,
+  due: () => number,
+  { known }: PollState,
+  until: AbortSignal | undefined,
+): Promise<void> {
+  for (let wait = due() - run.clock.now(); wait > 0 && !until?.aborted; wait = due() - run.clock.now()) {
+    const enders = [until, known.signal].filter((signal) => signal !== undefined && !signal.aborted);
+    await sleepUntil(run, wait, enders as AbortSignal[]);
   }
 }
 
@@ -199,14 +246,14 @@ function withAbandonHint({ code, message, facts }: BrokenReplyError, { number }:
   });
 }
 
-/** Sleeps for the delay, or until `until` is aborted. */
+/** Sleeps for the delay, or until one of the signals is aborted. */
 async function sleepUntil(
   run: TrackFoliosNeeds,
   delay: number,
-  until: AbortSignal | undefined,
+  enders: readonly AbortSignal[],
 ): Promise<void> {
-  if (until === undefined) return run.clock.sleep(delay, run.signal);
-  await run.clock.sleep(delay, AbortSignal.any([run.signal, until])).catch((error: unknown) => {
+  if (enders.length === 0) return run.clock.sleep(delay, run.signal);
+  await run.clock.sleep(delay, AbortSignal.any([run.signal, ...enders])).catch((error: unknown) => {
     if (run.signal.aborted) throw error;
   });
 }

@@ -24,7 +24,7 @@ export function someSnapshot(now: number, { byState, ...changes }: Changes = {})
     recordsByState: nothingTallied,
     merged: { chunks: 0, records: 0 },
     failed: { records: 0, of: 0, reasons: [] },
-    folios: { open: 0, oldest: [] },
+    folios: { open: 0, admitted: null, oldest: [] },
     rate: null,
     etaMs: null,
     waits: [],

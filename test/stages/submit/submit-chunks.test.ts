@@ -108,6 +108,35 @@ describe('submitting', () => {
   });
 });
 
+describe('an upload that the service refuses because of too many open folios', () => {
+  it('asks once more, then waits for an open folio to end, and leaves no intent meanwhile', async () => {
+    const service = createFakeApi();
+    const open1 = async () => (await statesOf(run)).filter((state) => state === 'submitted').length;
+    const refusals: string[] = [];
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      while (service.folios.size - ended >= 1) {
+        refusals.push(request.file.name.split('-').at(-3)!);
+        request.refused!();
+        await turns(5);
+      }
+      return service.upload(request, signal);
+    };
+    let ended = 0;
+    const run: StageRun = await open({ config: { concurrency: one }, api: { ...service, upload } });
+    const submitting = submitAll(run);
+    for (const chunk of [1, 2]) {
+      await expect.poll(() => run.folioPermits.limit!()).toBe(1);
+      await expect.poll(() => statesOf(run)).toEqual([...Array(chunk).fill('submitted'), 'cut']);
+      expect(await open1()).toBe(chunk);
+      ended += 1;
+      await run.folioPermits.release(permitName(run.id, chunk));
+    }
+    expect(await submitting).toHaveLength(3);
+    expect(refusals).toEqual(['2', '2']);
+    expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 dropped', '2.2 accepted', '3.1 accepted']);
+  });
+});
+
 describe('an ambiguous upload', () => {
   it('is sent again last of all, once', async () => {
     const run = await open({ config: { concurrency: one }, api: failing({ '1.1': ambiguous() }) });

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   expectedTime,
+  type FolioTime,
   firstDelay,
   type PollProgress,
   pollDelay,
+  predictedTime,
   type Reading,
   rememberTime,
   sweepTime,
@@ -88,11 +90,26 @@ describe('the wait before the next poll', () => {
 });
 
 describe('the wait before the first poll', () => {
-  it('is none while nothing is known, then half of what a folio takes', () => {
-    expect(firstDelay(null, limits)).toBe(0);
-    expect(firstDelay(4 * minute, limits)).toBe(2 * minute);
-    expect(firstDelay(4_000, { ...limits, sweep: 12_000 })).toBe(4_000);
-    expect(firstDelay(1_000 * minute, limits)).toBe(60 * minute);
+  it('is half of what a folio takes', () => {
+    expect(firstDelay(4 * minute, 0, limits)).toBe(2 * minute);
+    expect(firstDelay(4_000, 0, { ...limits, sweep: 12_000 })).toBe(4_000);
+    expect(firstDelay(1_000 * minute, 0, limits)).toBe(60 * minute);
+  });
+
+  it('reaches the end of a folio that is over before it may be polled twice', () => {
+    expect(firstDelay(1_800, 0, limits)).toBe(1_800);
+  });
+
+  it('is that of a scout while nothing is known, and longer for all others', () => {
+    const ages = Array.from({ length: 20 }, (_, nth) => firstDelay(null, nth, limits));
+    expect(ages.slice(0, 4)).toEqual([0, 250, 500, 750]);
+    expect(Math.min(...ages.slice(4))).toBeGreaterThanOrEqual(1_000);
+    expect(Math.max(...ages.slice(4))).toBeLessThan(2_000);
+  });
+
+  it('is shorter for one folio in 128, because the service may have become quicker', () => {
+    const ages = Array.from({ length: 256 }, (_, nth) => firstDelay(1_800, nth, limits));
+    expect(ages.filter((age) => age !== 1_800)).toEqual([1_620, 1_620]);
   });
 });
 
@@ -101,39 +118,74 @@ it('all open folios may be asked with half of the requests', () => {
 });
 
 describe('what a folio takes', () => {
+  const expected = (times: readonly FolioTime[], first = 1_000) => expectedTime(times, { first }, 0);
+  /** A folio that was polled each `step` ms. */
+  const seen = (time: number, step: number, percentage: number | null = null): FolioTime => {
+    const by = step * Math.ceil(time / step);
+    return { after: by - step, by, percentage };
+  };
+
   it('is not known before the first', () => {
-    expect(expectedTime([])).toBeNull();
+    expect(expected([])).toBeNull();
+  });
+
+  it('is the soonest age at which one was found finished that took as long', () => {
+    const later = (by: number) => ({ after: 0, by, percentage: null });
+    expect(expected([later(9_000), later(6_000), later(7_000)])).toBe(6_000);
+    expect(expected([later(9_000), later(6_000), { ...later(7_000), after: 6_500 }])).toBe(6_000);
+    expect(expected([later(9_000), { ...later(7_000), after: 6_500 }])).toBe(7_000);
+  });
+
+  it('is told by the percentage before the end, which may be rounded down', () => {
+    expect(expected([{ after: 2_525, by: 6_000, percentage: 50 }])).toBe(5_000);
+    expect(expected([{ after: 2_500, by: 6_000, percentage: 1 }])).toBe(6_000);
+  });
+
+  it('is rather too late than too early where a second poll costs much', () => {
+    const times = Array.from({ length: 15 }, (_, n) => seen(1_000 + 10 * n, 1));
+    expect(expected(times, 1_000)).toBe(1_140);
+    expect(expected(times, 10)).toBeLessThan(1_030);
   });
 
   it('hardly changes with one in ten that takes ten times as long', () => {
-    let times: readonly number[] = [];
-    for (let i = 0; i < 40; i++) times = rememberTime(times, i % 10 === 3 ? 10 * minute : minute);
-    expect(expectedTime(times)).toBe(0.97 * minute);
+    let times: readonly FolioTime[] = [];
+    for (let i = 0; i < 40; i++)
+      times = rememberTime(times, seen(i % 10 === 3 ? 10 * minute : minute, 1_000));
+    expect(expected(times)).toBe(0.97 * minute);
   });
 
   it('follows the newest folios', () => {
-    let times: readonly number[] = [];
-    for (let i = 0; i < 40; i++) times = rememberTime(times, i < 20 ? minute : 10 * minute);
-    expect(expectedTime(times)).toBe(9.7 * minute);
+    let times: readonly FolioTime[] = [];
+    for (let i = 0; i < 40; i++) times = rememberTime(times, seen(i < 20 ? minute : 10 * minute, 1_000));
+    expect(expected(times)).toBe(9.7 * minute);
     expect(times.length).toBe(15);
+  });
+
+  it('is told by a folio in work whose percentage moves', () => {
+    const before = { elapsed: 10_000, percentage: 10 };
+    expect(predictedTime({ elapsed: 60_000, percentage: 60 }, before)).toMatchObject({ by: 100_000 });
+    expect(predictedTime({ elapsed: 60_000, percentage: 60 }, null)).toBeNull();
   });
 });
 
 describe('folio after folio', () => {
   /** Folios one after the other, of `time(n)` ms each, all of them polled by the rule. */
   function follow(count: number, time: (n: number) => number, tell: (share: number) => number | null) {
-    let times: readonly number[] = [];
+    let times: readonly FolioTime[] = [];
     return Array.from({ length: count }, (_, n) => {
       const whole = time(n);
-      const expected = expectedTime(times);
-      let elapsed = firstDelay(expected, limits);
+      const expected = expectedTime(times, limits, 100);
+      let elapsed = firstDelay(expected, n, limits);
       let polls = 1;
-      for (let before: Reading | null = null; elapsed < whole; polls++) {
-        const last = { elapsed, percentage: tell(elapsed / whole) };
-        elapsed += pollDelay({ last, before, expected }, limits);
+      let before: Reading | null = null;
+      let last: Reading | null = null;
+      for (; elapsed < whole; polls++) {
         before = last;
+        last = { elapsed, percentage: tell(elapsed / whole) };
+        elapsed += pollDelay({ last, before, expected }, limits);
       }
-      times = rememberTime(times, elapsed);
+      const { elapsed: after = 0, percentage = null } = last ?? {};
+      times = rememberTime(times, { after, by: elapsed, percentage });
       return { polls, late: (elapsed - whole) / whole };
     });
   }

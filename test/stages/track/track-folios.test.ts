@@ -85,10 +85,11 @@ describe('a folio that is not complete', () => {
 
   it('after poll.timeout is left for the next run, and the others go on', async () => {
     const run = await open((folio) => (folio === 'F2' ? report('PROCESSING') : report('FINISHED', 2)));
+    const began = run.clock.now();
     const finished = await trackAll(run);
     expect(finished.map(({ number }) => number)).toEqual([1, 3]);
     expect(await run.checkpoint.chunk(run.id, 2)).toMatchObject({ state: 'submitted', folio: 'F2' });
-    expect(run.clock.slept.reduce((sum, time) => sum + time, 0)).toBe(60 * 60 * 1000);
+    expect(run.clock.now() - began).toBe(60 * 60 * 1000);
     expect(run.log.some((line) => line.startsWith('warn') && line.includes('F2'))).toBe(true);
   });
 
@@ -169,7 +170,7 @@ describe('the pace', () => {
     await run.clock.sleep(8 * 60 * 60 * 1000, run.signal);
     expect(await trackAll(resumed)).toHaveLength(3);
     expect(ages.get('F1')).toHaveLength(1);
-    expect(ages.get('F2')![0]).toBe(0);
+    expect(ages.get('F2')![0]).toBe(250);
   });
 
   it('leaves half of the requests to others: the more folios are open, the longer each is left alone', async () => {
@@ -178,7 +179,7 @@ describe('the pace', () => {
     });
     const chunks = await collect(submitChunks(run)(chunkRecords(run)()));
     await collect(trackFolios(run)(Readable.from(chunks)));
-    expect(run.clock.slept).toEqual([4_000, 6_000, 6_000]);
+    expect(run.clock.slept.filter((time) => time > 2_000)).toEqual([4_000, 6_000, 6_000]);
   });
 });
 
@@ -197,7 +198,7 @@ it('an abort ends the waiting at once with its reason', async () => {
   const stopped = { ...run, clock: { ...run.clock, sleep: sleepForGood } };
   const tracking = trackAll(stopped);
   tracking.catch(() => undefined);
-  await expect.poll(() => pollsOf(run, 'F3')).toBe(1);
+  await expect.poll(() => pollsOf(run, 'F1')).toBe(1);
   run.controller.abort(new Error('SIGTERM'));
   await expect(tracking).rejects.toThrow('SIGTERM');
 });
@@ -226,11 +227,11 @@ describe('until', () => {
     const run = await open(() => report('PROCESSING'));
     const enough = new AbortController();
     const tracking = trackAll({ ...run, clock: { ...run.clock, sleep: sleepForGood } }, enough.signal);
-    await expect.poll(() => pollsOf(run, 'F3')).toBe(1);
+    await expect.poll(() => pollsOf(run, 'F1')).toBe(1);
     await turns();
     enough.abort();
     expect(await tracking).toEqual([]);
-    expect(['F1', 'F2', 'F3'].map((folio) => pollsOf(run, folio))).toEqual([2, 2, 2]);
+    expect(['F1', 'F2', 'F3'].map((folio) => pollsOf(run, folio))).toEqual([2, 1, 1]);
   });
 });
 

@@ -1,0 +1,65 @@
+/**
+ * Learns how many folios the service lets be open from its refusals of uploads; pure. A first refusal may have another
+ * reason, such as too many requests, so the same upload asks once more. After a second one within a minute, no more
+ * are open than were accepted. When no upload was refused for a while, one more is tried; then two, four, while the
+ * service accepts them. After each try in vain the time until the next one is doubled.
+ */
+import type { Milliseconds } from '../types.js';
+
+const MINUTE: Milliseconds = 60_000;
+/** The time without a refusal after which one more folio is tried. */
+const FIRST_QUIET: Milliseconds = MINUTE;
+const LONGEST_QUIET: Milliseconds = 60 * MINUTE;
+
+/** All times are of one monotonic clock. */
+export class OpenLimit {
+  readonly #most: number;
+  #limit: number;
+  /** Whether more than were known to be possible may be open since the last refusal. */
+  #isTrying = false;
+  #step = 1;
+  #quiet: Milliseconds = FIRST_QUIET;
+  #refusedAt: Milliseconds = Number.NEGATIVE_INFINITY;
+  /** Whether an upload was accepted since then. */
+  #hasAccepted = true;
+
+  /** @param most never more than these. */
+  constructor(most: number) {
+    this.#most = most;
+    this.#limit = most;
+  }
+
+  /** How many may be open, as far as is known. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** An upload was refused while so many folios were open. */
+  refused(open: number, now: Milliseconds): void {
+    const isFirst = this.#limit === this.#most && this.#hasAccepted && now - this.#refusedAt > MINUTE;
+    this.#refusedAt = now;
+    this.#hasAccepted = false;
+    // With none open, others hold what the service has.
+    if (isFirst || open === 0) return;
+    if (this.#isTrying) this.#quiet = Math.min(2 * this.#quiet, LONGEST_QUIET);
+    this.#isTrying = false;
+    this.#step = 1;
+    this.#limit = Math.min(this.#limit, open);
+  }
+
+  /** So many are open, and the service has just accepted the last of them. */
+  accepted(open: number): void {
+    this.#hasAccepted = true;
+    if (!this.#isTrying || open < this.#limit) return;
+    this.#quiet = FIRST_QUIET;
+    this.#step *= 2;
+    this.#limit = Math.min(this.#limit + this.#step, this.#most);
+  }
+
+  /** Raises the limit if it is time for that; asked for whenever a folio has ended. */
+  ended(now: Milliseconds): void {
+    if (this.#isTrying || this.#limit === this.#most || now - this.#refusedAt < this.#quiet) return;
+    this.#isTrying = true;
+    this.#limit = Math.min(this.#limit + this.#step, this.#most);
+  }
+}
