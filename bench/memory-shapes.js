@@ -14,8 +14,10 @@ const TINY_CHUNKS_SHARE = 0.2;
 const MANY_ANSWERS = 40;
 const ANSWERS = 3;
 const LARGE_CHUNK_MB = 64;
-/** Records that fill one large chunk. */
-const LARGE_RECORDS = 1_350_000;
+const LARGE = {
+  chunks: { maxRecords: 10_000_000, maxBytes: `${LARGE_CHUNK_MB}MB` },
+  maxBytes: LARGE_CHUNK_MB * 1024 * 1024,
+};
 
 /** @param records of the plain shape. */
 export function memoryShapes(records) {
@@ -38,11 +40,13 @@ export function memoryShapes(records) {
       chunks: { maxRecords: TINY_CHUNK },
     },
     {
-      what: `one chunk of ${LARGE_CHUNK_MB} MB`,
-      exactly: LARGE_RECORDS,
-      chunks: { maxRecords: 10_000_000, maxBytes: `${LARGE_CHUNK_MB}MB` },
-      maxBytes: LARGE_CHUNK_MB * 1024 * 1024,
+      what: `one chunk of ${LARGE_CHUNK_MB} MB, records of 1 KB`,
+      ...LARGE,
+      exactly: 66_000,
+      text: LONG_TEXT,
+      sent: WITH_TEXT,
     },
+    { what: `one chunk of ${LARGE_CHUNK_MB} MB, records of 50 bytes`, ...LARGE, exactly: 1_350_000 },
   ].map((shape) => ({ ...shape, records: shape.exactly ?? Math.round(records * (shape.share ?? 1)) }));
 }
 
