@@ -23,13 +23,21 @@ export function writeJob(job, changes = {}) {
 }
 
 /** A config as YAML would give it. `work` holds the state and the output. */
-export function jobConfig({ source, work, baseUrl, encoding = 'auto', columns = COLUMNS }) {
+export function jobConfig({
+  source,
+  work,
+  baseUrl,
+  encoding = 'auto',
+  columns = COLUMNS,
+  keyColumn = KEY,
+  chunks = { maxRecords: CHUNK_RECORDS },
+}) {
   return {
     pipeline: 'bench',
     source: { path: source, encoding },
-    upload: { columns, keyColumn: KEY },
+    upload: { columns, keyColumn },
     service: { baseUrl, token: TOKEN, requestsPerSecond: 1000 },
-    chunks: { maxRecords: CHUNK_RECORDS },
+    chunks,
     poll: { first: '50ms' },
     failures: { tolerate: 1 },
     output: { path: `${work}/out.csv` },

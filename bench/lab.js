@@ -47,6 +47,11 @@ export function openLab({ pairs, records, rows }) {
       const { changed } = await measureNode([join(here, 'reuse-source.js'), ...args]);
       return { path, changed };
     },
+    /** Makes a file that is not there yet. */
+    once: async (path, make) => {
+      if (!made.has(path)) await make();
+      made.set(path, true);
+    },
     path: (name) => join(folder, name),
     /** An empty folder of that name. */
     emptyFolder: (name) => {

@@ -14,6 +14,7 @@ import { dialects } from './cases/dialects.js';
 import { formats } from './cases/formats.js';
 import { growth } from './cases/growth.js';
 import { load } from './cases/load.js';
+import { memory } from './cases/memory.js';
 import { merging } from './cases/merging.js';
 import { nights } from './cases/nights.js';
 import { records as recordObjects } from './cases/records.js';
@@ -31,6 +32,7 @@ const CASES = {
   decoding,
   client,
   growth,
+  memory,
   resume,
   start,
   check,

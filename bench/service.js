@@ -11,12 +11,14 @@ export const cli = fileURLToPath(new URL('../dist/bundle/cli.js', import.meta.ur
  * Runs a body beside a service whose predictions cost next to nothing; its folios are kept in `data`.
  * @param options more of the command line of `foliopipe serve`.
  */
-export async function withService(data, body, options = []) {
-  const child = spawn(
-    process.execPath,
-    [cli, 'serve', '--port', '0', '--predictor', 'hash', '--token', TOKEN, '--data', data, ...options],
-    { stdio: ['ignore', 'pipe', 'ignore'] },
-  );
+export function withService(data, body, options = []) {
+  const all = ['--port', '0', '--predictor', 'hash', '--token', TOKEN, '--data', data, ...options];
+  return withServer([cli, 'serve', ...all], body);
+}
+
+/** Runs a body beside a server in a process of its own. @param args script first. */
+export async function withServer(args, body) {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   try {
     return await body(await listeningAddress(child));
   } finally {

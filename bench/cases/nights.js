@@ -9,8 +9,8 @@ import { cli, withService } from '../service.js';
 
 const CHANGED_PERCENT = 1;
 const COLUMNS = { name: 'Name', address: 'Address', state: 'State' };
-const REUSE = ['--set', 'reuse.maxAge=90d'];
-const DELTA = ['--set', 'source.key=[Account]', '--set', 'output.delta=true'];
+export const REUSE = ['--set', 'reuse.maxAge=90d'];
+export const DELTA = ['--set', 'source.key=[Account]', '--set', 'output.delta=true'];
 
 export const nights = {
   title: 'Nights that reuse answers',
@@ -101,7 +101,7 @@ function measureNights(work, { records, known, asked, expected }) {
 }
 
 /** A pipeline with a state of its own, in `work`. */
-function openJob(work, baseUrl, settings) {
+export function openJob(work, baseUrl, settings) {
   mkdirSync(work, { recursive: true });
   const config = writeJob({ source: '', work, baseUrl, columns: COLUMNS });
   const measure = async (source, ...args) => {

@@ -37,7 +37,7 @@ export interface ScanOptions {
 }
 
 /** A window fits into the processor's cache. Its good records are one Batch, or a few. */
-const WINDOW_BYTES = 256 * 1024;
+export const WINDOW_BYTES = 256 * 1024;
 
 export class RecordScan {
   /** Number of the next record. */

@@ -1,6 +1,8 @@
-/** The two entry points of the scanner: they scan a stream or a Buffer into Batches. */
-import { RecordScan, type ScanOptions } from './record-scan.js';
-import type { Batch } from './table.js';
+/** The entry points of the scanner: they scan a stream or a Buffer into Batches, or a Buffer into one table. */
+import { takeNumbers } from '../streams/buffer-pool.js';
+import { copyShifted, ensureCapacity } from './kernel/table-memory.js';
+import { RecordScan, type ScanOptions, WINDOW_BYTES } from './record-scan.js';
+import type { Batch, Table } from './table.js';
 
 export type { BadRecord, BadRecordCode } from './bad-record.js';
 export type { ScanOptions } from './record-scan.js';
@@ -26,13 +28,13 @@ export async function* scanRecords(
 }
 
 /**
- * Scans bytes in memory, such as a part of results, that begin at a record. All bytes are one window: the offsets in all
- * Batches are relative to `bytes[0]`.
+ * Scans bytes in memory that begin at a record. Memory holds one window besides them, as with a stream: the bytes of a
+ * Batch are a copy.
  *
  * @returns the number of the record after the last one.
  */
 export function* scanBuffer(bytes: Uint8Array, options: ScanOptions): Generator<Batch, number, undefined> {
-  const scan = new RecordScan(options, bytes.length + 1);
+  const scan = new RecordScan(options, Math.min(bytes.length + 1, WINDOW_BYTES));
   try {
     yield* scan.take(bytes);
     yield* scan.end();
@@ -41,3 +43,28 @@ export function* scanBuffer(bytes: Uint8Array, options: ScanOptions): Generator<
     scan.release();
   }
 }
+
+/**
+ * Scans all records of bytes in memory, such as a part of results.
+ *
+ * @param records how many there are, if that is known.
+ * @returns a table over the bytes, whose arrays are of the pool.
+ */
+export function scanTable(bytes: Uint8Array, options: ScanOptions, records = FIRST_CAPACITY): Table {
+  const { fields } = options;
+  let starts = takeNumbers(records);
+  let ends = takeNumbers(records * fields);
+  let count = 0;
+  for (const batch of scanBuffer(bytes, options)) {
+    const all = count + batch.count;
+    starts = ensureCapacity(starts, all);
+    ends = ensureCapacity(ends, all * fields);
+    const shift = batch.base - options.base;
+    copyShifted(starts, count, batch.starts.subarray(0, batch.count), shift);
+    copyShifted(ends, count * fields, batch.ends.subarray(0, batch.count * fields), shift);
+    count = all;
+  }
+  return { bytes, count, fields, starts, ends };
+}
+
+const FIRST_CAPACITY = 1024;

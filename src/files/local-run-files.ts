@@ -6,8 +6,6 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
@@ -22,9 +20,8 @@ import {
   type WrittenPart,
 } from './run-files.js';
 import { storedContent } from './stored-gzip.js';
-import { writeGzipped } from './write-gzipped.js';
+import { unzipped, writeGzipped } from './write-gzipped.js';
 
-const inflate = promisify(gunzip);
 /** Digits of the hash in a part's file name: enough that two contents of one part never have the same name. */
 const HASH_DIGITS = 16;
 
@@ -135,13 +132,6 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
       throw new DamagedPartError(chunk, part, error);
     }
   }
-}
-
-/** @param expected the number of bytes, if the file is whole. */
-function unzipped(compressed: Buffer, expected: number): Promise<Buffer> {
-  // One byte more than expected, so that the content comes in one piece and a longer content is noticed.
-  const size = expected + 1;
-  return inflate(compressed, { maxOutputLength: size, chunkSize: Math.max(size, 64) });
 }
 
 /**

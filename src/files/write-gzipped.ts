@@ -1,8 +1,11 @@
-/** Writes a gzipped file. Compressors are reused, because creating one costs more than compressing a small file. */
+/**
+ * Writes and reads gzipped files. Compressors are reused, because creating one costs more than compressing a small file.
+ */
 import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
-import { constants, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
+import { constants, createGunzip, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
+import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import type { ByteStream } from './run-files.js';
 import { MAX_STORED_BYTES, storedGzip } from './stored-gzip.js';
 
@@ -73,6 +76,35 @@ async function compress(piece: Uint8Array): Promise<Buffer> {
     throw error;
   }
 }
+
+/**
+ * Decompresses a file of one or more members.
+ * @param size its bytes, if the file is whole.
+ * @returns a buffer of the pool.
+ * @throws when the content has more or fewer bytes, or cannot be decompressed.
+ */
+export async function unzipped(compressed: Buffer, size: number): Promise<Buffer> {
+  const gunzip = createGunzip({ chunkSize: Math.min(Math.max(size, MIN_READ_BYTES), MAX_READ_BYTES) });
+  gunzip.end(compressed);
+  const content = takeBuffer(size);
+  let length = 0;
+  try {
+    for await (const piece of gunzip as AsyncIterable<Buffer>) {
+      if (length + piece.length > size) throw new Error('it is longer than it was');
+      content.set(piece, length);
+      length += piece.length;
+    }
+    if (length < size) throw new Error('it is shorter than it was');
+    return content;
+  } catch (error) {
+    giveBack(content);
+    throw error;
+  }
+}
+
+/** Bytes that are decompressed in one call to another thread. */
+const MIN_READ_BYTES = 1024;
+const MAX_READ_BYTES = 256 * 1024;
 
 function compressWith(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {

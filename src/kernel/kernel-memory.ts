@@ -9,7 +9,7 @@ const PAGE_BYTES = 65_536;
 /** The kernel's addresses are signed numbers of 32 bits, also those slightly behind the last byte. */
 export const MAX_MEMORY_BYTES = 2 ** 31 - PAGE_BYTES;
 /** A memory never shrinks, so an unusually large one is not kept for reuse. */
-const MAX_SPARE_MEMORY_BYTES = 64 * 1024 * 1024;
+const MAX_SPARE_MEMORY_BYTES = 16 * 1024 * 1024;
 
 /** The kernel reads and writes up to this many bytes at once, so there must be as many behind everything it works on. */
 export const SPARE_BYTES = 64;

@@ -24,6 +24,7 @@ import { outputFormat } from '../output-format.js';
 import { describeColumns } from '../results/column-types.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { createOutputLayout, outputColumns } from '../results/output-layout.js';
+import { addCounts, noRows } from '../results/row-counts.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
 import type { Choice } from '../types.js';
@@ -44,15 +45,31 @@ export async function writeManifest(run: ManifestRun, publication: Publication):
     let separator = '\n';
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (!isAnswered(chunk)) continue;
-      // A chunk that is a stretch has the counts of its rows, which include later answers.
-      const stretch = await run.checkpoint.nextStretch(run.id, chunk.firstRecord - 1);
-      const isSame = stretch?.firstRecord === chunk.firstRecord && stretch.lastRecord === chunk.lastRecord;
-      append(`${separator}    ${JSON.stringify(manifestChunk(chunk, isSame ? stretch.counts : undefined))}`);
+      append(`${separator}    ${JSON.stringify(manifestChunk(chunk, await countsOfRows(run, chunk)))}`);
       separator = ',\n';
     }
     append('\n  ]\n}\n');
   });
   await run.output.put(waiting, name, mode);
+}
+
+/**
+ * The counts of a chunk's rows, which include later answers. Undefined if its stretches have other records, too: then
+ * they are not known.
+ */
+async function countsOfRows(
+  run: ManifestRun,
+  { firstRecord, lastRecord }: ChunkRow,
+): Promise<RowCounts | undefined> {
+  let counts = noRows;
+  for (let after = firstRecord - 1; after < lastRecord; ) {
+    const stretch = await run.checkpoint.nextStretch(run.id, after);
+    const isNext = after >= firstRecord || stretch?.firstRecord === firstRecord;
+    if (stretch === undefined || !isNext || stretch.lastRecord > lastRecord) return undefined;
+    counts = addCounts(counts, stretch.counts);
+    after = stretch.lastRecord;
+  }
+  return counts;
 }
 
 async function manifestHead(run: ManifestRun, publication: Publication) {

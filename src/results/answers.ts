@@ -110,6 +110,21 @@ export function skippedAnswers(count: number): Answers {
   return fixedAnswers(count, { status: 'FAILED', code: 'NOTHING_TO_SEND', reason, folio: null });
 }
 
+/** The answers of the records `from` to `to` (exclusive). */
+export function sliceOfAnswers(
+  { sources, indistinct, firsts, ...all }: Answers,
+  from: number,
+  to: number,
+): Answers {
+  return {
+    sources,
+    source: all.source.subarray(from, to),
+    result: all.result.subarray(from, to),
+    indistinct: new Set([...indistinct].flatMap((row) => (row >= from && row < to ? [row - from] : []))),
+    ...(firsts && { firsts: firsts.subarray(from, to) }),
+  };
+}
+
 /** The status of all records that are answered by the source. */
 export function statusOf(source: AnswerSource): PredictionStatus {
   return source.origin === 'fixed' ? source.status : source.table.reference.fileStatus;

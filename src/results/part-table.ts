@@ -3,12 +3,10 @@
  * docs/architecture.md#what-the-interface-leaves-open.
  */
 import { LF, UTF8_BOM } from '../csv/bytes.js';
-import { ensureCapacity } from '../csv/kernel/table-memory.js';
 import { type Header, readHeader } from '../csv/read-header.js';
-import { type ScanOptions, scanBuffer } from '../csv/scan-records.js';
+import { type ScanOptions, scanTable } from '../csv/scan-records.js';
 import type { Table } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
-import { takeNumbers } from '../streams/buffer-pool.js';
 import type { FileStatus, PartReference } from '../types.js';
 
 /** Offsets in a part are 32-bit numbers, and the scanner needs some room after its bytes. */
@@ -54,22 +52,11 @@ export function readResults(
   header: ResultHeader,
   results: Buffer,
 ): PartTable {
-  const fields = header.columns.length;
-  let starts = takeNumbers(reference.records ?? FIRST_CAPACITY);
-  let ends = takeNumbers(starts.length * fields);
-  let count = 0;
-  for (const batch of scanBuffer(results, scanOptions(reference, header))) {
-    starts = ensureCapacity(starts, count + batch.count);
-    ends = ensureCapacity(ends, (count + batch.count) * fields);
-    starts.set(batch.starts, count);
-    ends.set(batch.ends, count * fields);
-    count += batch.count;
-  }
-  return { reference, columns: header.columns, bytes: results, count, fields, starts, ends };
+  const table = scanTable(results, scanOptions(reference, header), reference.records);
+  return { reference, columns: header.columns, ...table };
 }
 
 const NO_OFFSETS = new Int32Array(0);
-const FIRST_CAPACITY = 1024;
 
 /** The last header of each status, with its bytes: the parts of a run usually have equal headers, so one is parsed. */
 const lastHeaders = new Map<FileStatus, { readonly head: Buffer; readonly header: Header }>();

@@ -30,8 +30,6 @@ export interface RowOptions {
   readonly columns: readonly string[];
   /** Names of the uploaded file's columns, the key's included. */
   readonly sentColumns: ReadonlySet<string>;
-  /** See `RowsLayout`. */
-  readonly partsFirst?: boolean;
 }
 
 export interface RowWriter {
@@ -45,12 +43,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   // Reused for all chunks: they grow to the size of the largest.
   const out = new ByteWriter(64 * 1024);
   const kernel = new RowsKernel(
-    {
-      chosen: layout.sourceFields,
-      delimiter: layout.delimiter,
-      numbered: layout.lineage,
-      ...(options.partsFirst && { partsFirst: true }),
-    },
+    { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
     tables,
   );
 

@@ -1,7 +1,8 @@
 /** Copies the records of one chunk from the batches into a block, which can be read more than once. */
-import { copyShifted, ensureCapacity } from '../csv/kernel/table-memory.js';
+import { copyShifted, ensureCapacity, rowRange } from '../csv/kernel/table-memory.js';
 import { type Batch, endOfFitting, hasGaps, indexFrom, recordBytes, type Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
+import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import type { Position } from '../types.js';
 
 export interface RecordBlock extends Table {
@@ -15,6 +16,20 @@ export interface SourceBlock extends RecordBlock {
   readonly blank: readonly number[];
   /** Just after the content of its last record; undefined in an empty block. */
   readonly end: Position | undefined;
+  /** Just after the content of a record. @param row its index. */
+  endOf(row: number): Position;
+}
+
+/** The records `from` to `to` (exclusive) of a block, valid as long as the block is. */
+export function sliceOfBlock(block: SourceBlock, from: number, to: number): SourceBlock {
+  if (from === 0 && to === block.count) return block;
+  return {
+    ...rowRange(block, from, to),
+    numbers: block.numbers.subarray(from, to),
+    blank: block.blank.flatMap((row) => (row >= from && row < to ? [row - from] : [])),
+    end: block.endOf(to - 1),
+    endOf: (row) => block.endOf(from + row),
+  };
 }
 
 export interface BlockLimits {
@@ -22,6 +37,8 @@ export interface BlockLimits {
   readonly maxBytes?: number;
   /** The last record that may be taken. */
   readonly upTo?: number;
+  /** About how many bytes the records have, so that the block is made as large at once. */
+  readonly expectedBytes?: number;
 }
 
 export interface BlockReader {
@@ -37,15 +54,19 @@ export interface BlockReader {
   close(): Promise<void>;
 }
 
-/** Cuts a stream of batches into blocks. Reuses its arrays, which grow to the size of the largest block. */
+/**
+ * Cuts a stream of batches into blocks. Reuses its arrays, which are of the buffer pool and grow to the size of the
+ * largest block. They stay taken after `close`, because the last block may be in use.
+ */
 export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   const block = createGrowingBlock();
   let batch: Batch | undefined;
   let next = 0;
 
   return {
-    take: async (count, { maxBytes = Number.POSITIVE_INFINITY, upTo = Number.POSITIVE_INFINITY } = {}) => {
-      block.clear();
+    take: async (count, limits = {}) => {
+      const { maxBytes = Number.POSITIVE_INFINITY, upTo = Number.POSITIVE_INFINITY } = limits;
+      block.clear(limits.expectedBytes);
       for (let missing = count; missing > 0; ) {
         if (batch === undefined || next === batch.count) {
           const read = await batches.next();
@@ -81,7 +102,7 @@ export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
 }
 
 function createGrowingBlock() {
-  let bytes = new Uint8Array(256 * 1024);
+  let bytes: Uint8Array<ArrayBufferLike> = takeBuffer(FIRST_BYTES);
   let starts = new Int32Array(1024);
   let ends = new Int32Array(8192);
   let numbers = new Int32Array(1024);
@@ -89,7 +110,17 @@ function createGrowingBlock() {
   let count = 0;
   let fields = 0;
   let blank: number[] = [];
-  let end: Position | undefined;
+  /** Where records are in their files: those before `to` by the same distance. */
+  let places: { to: number; readonly file: number; readonly base: number }[] = [];
+  const place = (to: number, file: number, base: number): void => {
+    const last = places.at(-1);
+    if (last?.file === file && last.base === base) last.to = to;
+    else places.push({ to, file, base });
+  };
+  const endOf = (row: number): Position => {
+    const { file, base } = places.find(({ to }) => row < to)!;
+    return { file, offset: base + ends[(row + 1) * fields - 1]! };
+  };
 
   /** Copies records one by one, without what is between them. */
   const copyRecords = (batch: Batch, from: number, taken: number): void => {
@@ -104,6 +135,7 @@ function createGrowingBlock() {
       }
       bytes.set(batch.bytes.subarray(start, end), at);
       at += end - start;
+      place(count + row + 1, batch.file, batch.base - shift);
     }
   };
 
@@ -112,17 +144,26 @@ function createGrowingBlock() {
     get length() {
       return length;
     },
-    clear: () => {
+    clear: (expectedBytes = 0) => {
       length = 0;
       count = 0;
       blank = [];
-      end = undefined;
+      places = [];
+      // Not doubled step by step: what a step leaves behind would stay with the process for long.
+      if (expectedBytes <= bytes.length) return;
+      giveBack(bytes);
+      bytes = takeBuffer(Math.ceil(expectedBytes * SPARE_SHARE));
     },
     append: (batch: Batch, from: number, taken: number) => {
       fields = batch.fields;
       const size = recordBytes(batch, from, from + taken);
       if (length + size > MAX_BLOCK_BYTES) throw tooLarge(batch.numbers[from]!);
-      bytes = ensureCapacity(bytes, length + size);
+      if (length + size > bytes.length) {
+        const larger = takeBuffer(Math.max(length + size, bytes.length * 2));
+        larger.set(bytes.subarray(0, length));
+        giveBack(bytes);
+        bytes = larger;
+      }
       starts = ensureCapacity(starts, count + taken);
       numbers = ensureCapacity(numbers, count + taken);
       ends = ensureCapacity(ends, (count + taken) * fields);
@@ -134,13 +175,13 @@ function createGrowingBlock() {
         const shift = length - first;
         copyShifted(starts, count, batch.starts.subarray(from, from + taken), shift);
         copyShifted(ends, count * fields, batch.ends.subarray(from * fields, (from + taken) * fields), shift);
+        place(count + taken, batch.file, batch.base - shift);
       }
       for (const row of batch.blank ?? []) {
         if (row >= from && row < from + taken) blank.push(count + row - from);
       }
       length += size;
       count += taken;
-      end = { file: batch.file, offset: batch.base + batch.ends[(from + taken) * fields - 1]! };
     },
     view: (): SourceBlock => ({
       bytes: bytes.subarray(0, length),
@@ -150,11 +191,15 @@ function createGrowingBlock() {
       ends: ends.subarray(0, count * fields),
       numbers: numbers.subarray(0, count),
       blank,
-      end,
+      end: count === 0 ? undefined : endOf(count - 1),
+      endOf,
     }),
   };
 }
 
+const FIRST_BYTES = 256 * 1024;
+/** Room for a block that is a bit larger than the ones before. */
+const SPARE_SHARE = 1.125;
 /** Offsets in a block are signed 32-bit numbers. */
 const MAX_BLOCK_BYTES = 2 ** 31 - 1;
 

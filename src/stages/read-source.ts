@@ -131,6 +131,12 @@ export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow)
   }
 }
 
+/** About how many bytes the records of a chunk have in the source; 0 if that is not known. */
+export function bytesInSource({ start, end, firstRecord, lastRecord, records }: ChunkRow): number {
+  const hasGaps = lastRecord - firstRecord + 1 !== records;
+  return hasGaps || start.file !== end.file ? 0 : end.offset - start.offset;
+}
+
 /** @throws SourceError when the block does not hold the records of the chunk. */
 export function checkSameRecords(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
   const same =

@@ -1,15 +1,19 @@
 /**
  * A pool of large buffers. A taken buffer may be given back after its last use. Otherwise the garbage collector frees
- * it.
+ * it. Invariant: the buffers in the pool have at most `MAX_SPARE_BYTES` together, whatever the shape of the data.
  */
 
-/** Most buffers in the pool: as many as are used at the same time. */
-const MAX_SPARE = 8;
+/** Enough for what a chunk of the usual size takes, twice: it is merged while the one before is written. */
+const MAX_SPARE_BYTES = 8 * 1024 * 1024;
 /** Smaller buffers are not pooled. */
 const MIN_BYTES = 64 * 1024;
-/** Lengths are rounded up to a multiple, so that a buffer of one chunk also fits the next chunk, but no small one. */
-const STEP_BYTES = 256 * 1024;
+/** Lengths are rounded up to a multiple, so that a buffer of one chunk also fits the next chunk. */
+const STEP_BYTES = 64 * 1024;
+/** A buffer that is larger than what is asked for by more than this is not taken for it. */
+const MAX_EXCESS_BYTES = 512 * 1024;
+/** The oldest first. */
 const spare: Buffer[] = [];
+let spareBytes = 0;
 /** The memory of the taken buffers. */
 const taken = new WeakSet<ArrayBufferLike>();
 
@@ -17,8 +21,10 @@ const taken = new WeakSet<ArrayBufferLike>();
 export function takeBuffer(length: number): Buffer {
   if (length < MIN_BYTES) return Buffer.allocUnsafe(length);
   const size = Math.ceil(length / STEP_BYTES) * STEP_BYTES;
-  const fitting = spare.findIndex((buffer) => buffer.length >= length && buffer.length <= size + STEP_BYTES);
-  const buffer = fitting === -1 ? Buffer.allocUnsafeSlow(size) : spare.splice(fitting, 1)[0]!;
+  const fitting = spare.findIndex(
+    (buffer) => buffer.length >= length && buffer.length <= size + MAX_EXCESS_BYTES,
+  );
+  const buffer = fitting === -1 ? Buffer.allocUnsafeSlow(size) : removeSpare(fitting);
   taken.add(buffer.buffer);
   return buffer.subarray(0, length);
 }
@@ -35,8 +41,12 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
  * @param array must not be used after this call.
  */
 export function freeNumbers({ buffer }: Int32Array<ArrayBuffer>): void {
+  free(buffer);
+}
+
+function free(memory: ArrayBuffer): void {
   // The memory moves to an object that is garbage at once, and is collected with young objects.
-  structuredClone(buffer, { transfer: [buffer] });
+  structuredClone(memory, { transfer: [memory] });
 }
 
 /**
@@ -45,6 +55,13 @@ export function freeNumbers({ buffer }: Int32Array<ArrayBuffer>): void {
  */
 export function giveBack(buffer: Uint8Array | Int32Array): void {
   if (!taken.delete(buffer.buffer)) return;
-  if (spare.length === MAX_SPARE) spare.shift();
   spare.push(Buffer.from(buffer.buffer));
+  spareBytes += buffer.buffer.byteLength;
+  while (spareBytes > MAX_SPARE_BYTES) free(removeSpare(0).buffer as ArrayBuffer);
+}
+
+function removeSpare(index: number): Buffer {
+  const [buffer] = spare.splice(index, 1);
+  spareBytes -= buffer!.length;
+  return buffer!;
 }

@@ -40,11 +40,18 @@ describe('the buffer pool', () => {
     expect(takeBuffer(400_000).buffer === strange.buffer).toBe(false);
   });
 
-  it('keeps only a few', () => {
-    const taken = Array.from({ length: 20 }, () => takeBuffer(500_000));
-    for (const buffer of taken) giveBack(buffer);
-    const kept = Array.from({ length: 20 }, () => takeBuffer(500_000).buffer);
-    expect(kept.filter((memory) => taken.some(({ buffer }) => buffer === memory))).toHaveLength(8);
+  it.each([
+    ['small', 500_000, 40],
+    ['large', 3_000_000, 10],
+    ['larger than all that is kept', 20_000_000, 2],
+  ])('keeps 8 MiB at most, of buffers that are %s, and frees the others at once', (_, length, count) => {
+    const taken = Array.from({ length: count }, () => takeBuffer(length).buffer);
+    const size = taken[0]!.byteLength;
+    for (const memory of taken) giveBack(Buffer.from(memory));
+    const isFreed = (memory: ArrayBufferLike) => memory.byteLength === 0;
+    expect(taken.filter((memory) => !isFreed(memory))).toHaveLength(Math.floor((8 * 1024 * 1024) / size));
+    // The oldest go first.
+    expect(isFreed(taken[0]!)).toBe(true);
   });
 
   it('gives room for numbers too, and takes it back', () => {

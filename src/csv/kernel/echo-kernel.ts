@@ -1,7 +1,7 @@
 /** Compares echoed columns in WebAssembly: for each record, the sent values with the values of its result. */
 import { bytesOf } from '../../kernel/kernel-memory.js';
 import { fieldValue, type Table } from '../table.js';
-import type { TableMemory } from './table-memory.js';
+import { type MatchOrder, neededResults, slicesOf, type TableMemory } from './table-memory.js';
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {
@@ -25,12 +25,6 @@ export interface EchoPart extends Table {
   readonly pairs: readonly FieldPair[];
 }
 
-/** For each record: the index of its part, and of its result in the part. */
-export interface MatchOrder {
-  readonly part: Int32Array;
-  readonly result: Int32Array;
-}
-
 /** Numbers of a part, and of a pair, as assembly/echo.ts reads them. */
 const PART_INTS = 8;
 const PAIR_INTS = 4;
@@ -51,12 +45,20 @@ export class EchoKernel {
     onDiffering: (record: number, pair: number) => void,
   ): void {
     if (parts.every(({ pairs }) => pairs.length === 0)) return;
-    const tables = this.#tables;
-    if (!tables.canHold([records, ...parts])) {
-      compareByField(records, parts, order, onDiffering);
-      return;
+    for (const { table, from } of slicesOf(records)) {
+      const part = order.part.subarray(from, from + table.count);
+      const result = order.result.subarray(from, from + table.count);
+      const needed = neededResults(parts, { part, result }, table.count);
+      const compare = this.#tables.canHold([...needed.parts, table]) ? this.#compareSlice : compareByField;
+      const own = { part, result: needed.result };
+      compare(table, needed.parts, own, (row, pair) => onDiffering(from + row, pair));
     }
-    const [own, ...addresses] = tables.hold([records, ...parts]);
+  }
+
+  readonly #compareSlice: typeof compareByField = (records, parts, order, onDiffering) => {
+    const tables = this.#tables;
+    const addresses = tables.hold([...parts, records]);
+    const own = addresses.at(-1)!;
     const descriptions = new Int32Array(parts.length * PART_INTS);
     for (const [i, { fields, pairs }] of parts.entries()) {
       const numbers = pairs.flatMap(({ sentField, resultField, isFolded }) => [
@@ -80,9 +82,9 @@ export class EchoKernel {
         row,
         pair,
         count,
-        own!.bytes,
-        own!.starts,
-        own!.ends,
+        own.bytes,
+        own.starts,
+        own.ends,
         fields,
         partsAt,
         partAt,
@@ -93,7 +95,7 @@ export class EchoKernel {
       onDiffering(row, pair);
       pair += 1;
     }
-  }
+  };
 }
 
 /** Does the same field by field, for tables of any size. */

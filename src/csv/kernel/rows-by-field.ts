@@ -25,8 +25,6 @@ export interface RowsLayout {
   readonly delimiter: number;
   /** Whether each record's number stands behind its answers. */
   readonly numbered: boolean;
-  /** Whether the same parts are often used for several calls in a row, so that they are loaded once. */
-  readonly partsFirst?: boolean;
 }
 
 /** For each record: the index of its part, of its result in the part, and its number. */

@@ -14,7 +14,7 @@ import {
   rowsByField,
   type WriteOther,
 } from './rows-by-field.js';
-import { type TableAddresses, TableMemory } from './table-memory.js';
+import { neededResults, type TableAddresses, TableMemory } from './table-memory.js';
 
 export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from './rows-by-field.js';
 
@@ -62,10 +62,11 @@ export class RowsKernel {
    * @throws ConfigError `MEMORY_LIMIT` when a row does not fit, because a large column is chosen many times.
    */
   write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): Buffer {
-    if (!this.#tables.canHold([records, ...parts])) {
+    const needed = neededResults(parts, order, records.count);
+    if (!this.#tables.canHold([records, ...needed.parts])) {
       return concatenated([...rowsByField(this.#layout, records, parts, order, writeOther)]);
     }
-    this.#write(records, parts, order, writeOther);
+    this.#write(records, needed.parts, { ...order, result: needed.result }, writeOther);
     this.#pieces.push(this.#take());
     return concatenated(this.#pieces.splice(0));
   }
@@ -74,8 +75,9 @@ export class RowsKernel {
     const { chosen, delimiter, numbered } = this.#layout;
     const tables = this.#tables;
     this.#pieces = [];
-    // Sources with different lineage may share a table.
-    const all = this.#layout.partsFirst ? [...parts, records] : [records, ...parts];
+    // The records come last: parts are often used for several calls in a row. Sources with different lineage may share
+    // a table.
+    const all = [...parts, records];
     const held = [...new Map(all.map((table) => [table.bytes, table])).values()];
     const addresses = tables.hold(held);
     const addressOf = new Map(held.map(({ bytes }, i) => [bytes, addresses[i]!]));

@@ -1,6 +1,7 @@
 /**
  * Tables in the memory of one kernel, loaded once for comparing echoes and for writing rows. Invariant: the held tables
- * come first, in the order of the last `hold`; all other data is loaded after them.
+ * come first, in the order of the last `hold`; all other data is loaded after them. Only a slice of large records is
+ * held at a time, because a memory never shrinks.
  */
 import {
   aligned,
@@ -10,10 +11,13 @@ import {
   SPARE_BYTES,
   sharedMemory,
 } from '../../kernel/kernel-memory.js';
-import type { Table } from '../table.js';
+import { bytesBetween, endOfFitting, type Table } from '../table.js';
 
 /** Tables of this size fit into 2 GiB of memory, together with their largest row, which is not larger. */
 const MAX_TABLE_BYTES = 768 * 1024 * 1024;
+
+/** Most bytes of records that are worked on at once, unless a single record has more. */
+export const SLICE_BYTES = 2 * 1024 * 1024;
 
 /** Addresses of a table's arrays. */
 export interface TableAddresses {
@@ -86,6 +90,75 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
     return address;
   }
 }
+
+/** Rows of a table. */
+export interface Slice {
+  readonly table: Table;
+  /** Index of its first row in the whole table. */
+  readonly from: number;
+}
+
+/** A table in slices of at most `SLICE_BYTES`. A small table is its own slice. */
+export function* slicesOf(table: Table): Generator<Slice, void, undefined> {
+  if (table.bytes.length <= SLICE_BYTES) {
+    yield { table, from: 0 };
+    return;
+  }
+  for (let from = 0; from < table.count; ) {
+    const to = Math.max(from + 1, endOfFitting(table, from, table.count, SLICE_BYTES));
+    yield { table: rowRange(table, from, to), from };
+    from = to;
+  }
+}
+
+/** For each record: the index of its part, and of its result in the part. */
+export interface MatchOrder {
+  readonly part: Int32Array;
+  readonly result: Int32Array;
+}
+
+/**
+ * The results that some records need: all parts if they are small, else of each part the rows from the first to the last
+ * that is needed. Results mostly come in the order of the records, so these are few. Parts that are written already are
+ * not cut: several of their rows may share their bytes.
+ */
+export function neededResults<Part extends Table & { readonly isWritten?: boolean }>(
+  parts: readonly Part[],
+  { part, result }: MatchOrder,
+  count: number,
+): { readonly parts: readonly Part[]; readonly result: Int32Array } {
+  const isCut = parts.map((table) => table.count > 0 && table.isWritten !== true);
+  const bytes = parts.reduce((sum, table, at) => sum + (isCut[at] ? table.bytes.length : 0), 0);
+  if (bytes <= SLICE_BYTES) return { parts, result };
+  const firsts = parts.map((table, at) => (isCut[at] ? table.count : 0));
+  const ends = parts.map(() => 0);
+  for (let i = 0; i < count; i++) {
+    const at = part[i]!;
+    if (result[i]! < firsts[at]!) firsts[at] = result[i]!;
+    if (result[i]! >= ends[at]!) ends[at] = result[i]! + 1;
+  }
+  return {
+    parts: parts.map((table, at) =>
+      isCut[at] ? { ...table, ...rowRange(table, firsts[at]!, ends[at]!) } : table,
+    ),
+    result: result.subarray(0, count).map((row, i) => row - firsts[part[i]!]!),
+  };
+}
+
+/** The rows `from` to `to` (exclusive) as a table of their own, which shares the bytes. */
+export function rowRange(table: Table, from: number, to: number): Table {
+  const { fields, starts, ends } = table;
+  if (to <= from) return { bytes: NO_BYTES, count: 0, fields, starts: NO_OFFSETS, ends: NO_OFFSETS };
+  const first = starts[from]!;
+  const own = { starts: new Int32Array(to - from), ends: new Int32Array((to - from) * fields) };
+  copyShifted(own.starts, 0, starts.subarray(from, to), -first);
+  copyShifted(own.ends, 0, ends.subarray(from * fields, to * fields), -first);
+  const bytes = table.bytes.subarray(first, first + bytesBetween(table, from, to));
+  return { bytes, count: to - from, fields, ...own };
+}
+
+const NO_BYTES = new Uint8Array(0);
+const NO_OFFSETS = new Int32Array(0);
 
 /** Bytes of a table in the memory, including the numbers kept for each of its rows. */
 function sizeOf({ bytes, count, fields }: Table): number {

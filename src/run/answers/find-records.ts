@@ -3,7 +3,7 @@
 import type { Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { BadRecord } from '../../csv/bad-record.js';
-import { scanBuffer } from '../../csv/scan-records.js';
+import { scanTable } from '../../csv/scan-records.js';
 import { fieldEnd, fieldValue, type Table } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
@@ -99,20 +99,9 @@ function tableOf(bytes: Buffer, delimiter: number, fields: number): Table {
       throw new Error(bad.message);
     },
   };
-  const starts: number[] = [];
-  const ends: number[] = [];
-  for (const batch of scanBuffer(bytes, options)) {
-    starts.push(...batch.starts.subarray(0, batch.count));
-    ends.push(...batch.ends.subarray(0, batch.count * fields));
-  }
-  if (starts.length === 0) throw new Error('there is no record');
-  return {
-    bytes,
-    count: starts.length,
-    fields,
-    starts: Int32Array.from(starts),
-    ends: Int32Array.from(ends),
-  };
+  const table = scanTable(bytes, options);
+  if (table.count === 0) throw new Error('there is no record');
+  return table;
 }
 
 function unknownKeys(keys: readonly string[]): ConfigError {

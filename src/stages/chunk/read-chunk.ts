@@ -4,15 +4,15 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { readHeader } from '../../csv/read-header.js';
-import { scanBuffer } from '../../csv/scan-records.js';
+import { scanTable } from '../../csv/scan-records.js';
 import type { Table } from '../../csv/table.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
-import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
+import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
 import type { UploadContent } from '../../types.js';
-import { checkSameRecords, type RecordsOfChunkNeeds, recordsOfChunk } from '../read-source.js';
+import { bytesInSource, checkSameRecords, type RecordsOfChunkNeeds, recordsOfChunk } from '../read-source.js';
 import { restoreChunk } from './save-chunk.js';
 
 export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'keepsChunks'>;
@@ -26,7 +26,7 @@ export async function readChunkBlock(run: ReadChunkNeeds, chunk: ChunkRow): Prom
   if (run.keepsChunks) return readChunkFile(run, chunk);
   const reader = createBlockReader(recordsOfChunk(run, chunk));
   try {
-    const block = await reader.take(chunk.records);
+    const block = await reader.take(chunk.records, { expectedBytes: bytesInSource(chunk) });
     checkSameRecords(run, chunk, block);
     return block;
   } finally {
@@ -54,7 +54,7 @@ export function sentFields({
 }
 
 /**
- * Returns the buffers of a block that was read from a chunk's file to the pool. Other blocks are left alone.
+ * Returns the buffers of a block from `readChunkBlock` to the pool.
  * @param block must not be used after this call, except its `numbers`.
  */
 export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
@@ -77,9 +77,6 @@ async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Reco
   const { columns, bytes: start } = readHeader(file, ',');
   const rows = file.subarray(start);
   const fields = columns.length;
-  const starts = takeNumbers(chunk.records);
-  const ends = takeNumbers(chunk.records * fields);
-  let count = 0;
   const options = {
     delimiter: ',',
     fields,
@@ -88,13 +85,8 @@ async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Reco
     base: start,
     firstRecord: 1,
   };
-  for (const batch of scanBuffer(rows, options)) {
-    starts.set(batch.starts.subarray(0, batch.count), count);
-    ends.set(batch.ends.subarray(0, batch.count * fields), count * fields);
-    count += batch.count;
-  }
+  const table = scanTable(rows, options, chunk.records);
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
-  const table = { bytes: rows, count, fields, starts, ends };
   const numbers = picked === undefined ? await numbersIn(run, chunk, table) : Int32Array.from(picked);
   const block = { ...table, numbers };
   checkSameRecords(run, chunk, block);

@@ -19,7 +19,6 @@ import {
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
-import { giveBack } from '../../streams/buffer-pool.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import { errorOfChunk } from '../download/repair-parts.js';
 import { checkSameRecords, recordsFrom } from '../read-source.js';
@@ -28,6 +27,7 @@ import {
   type ChunkJoinerOptions,
   checkIndistinct,
   createChunkJoiner,
+  releaseTable,
 } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
@@ -82,9 +82,7 @@ export async function openChunkAnswers(
     },
     release: ({ sources }) => {
       for (const one of sources) {
-        if (!own.delete(one) || one.origin === 'fixed') continue;
-        giveBack(one.table.bytes);
-        giveBack(one.table.ends);
+        if (own.delete(one)) releaseTable(one);
       }
     },
     close: () => rounds.close(),

@@ -8,7 +8,7 @@ import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { MatchKernel } from '../../csv/kernel/match-kernel.js';
 import { readWhole } from '../../files/run-files.js';
-import { type Answers, answersFromJoin } from '../../results/answers.js';
+import { type AnswerSource, type Answers, answersFromJoin } from '../../results/answers.js';
 import { weakEchoText } from '../../results/declared-echo.js';
 import { type CompareEchoes, compareEchoes } from '../../results/echo-kinds.js';
 import type { SentColumns } from '../../results/join-method.js';
@@ -17,9 +17,10 @@ import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
 import { type ColumnChange, checkAddedColumns } from '../../results/output-layout.js';
 import { readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
+import { giveBack } from '../../streams/buffer-pool.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
-import { sentFields } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
 import { type Refetch, withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
@@ -87,6 +88,37 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
   return {
     join: (chunk, records) => withRepair(run, chunk, refetch, (parts) => joinParts(chunk, parts, records)),
   };
+}
+
+/**
+ * Joins a chunk for what the join shows, and frees its memory.
+ * @param look gets the answers, which are valid during the call.
+ * @returns undefined when a damaged part must be fetched again and the folio is lost.
+ * @throws UntrustedError as `ChunkJoiner.join` does.
+ */
+export async function lookAtJoined<T>(
+  run: JoinChunksNeeds,
+  joiner: ChunkJoiner,
+  chunk: ChunkRow,
+  look: (answers: Answers) => T,
+): Promise<T | undefined> {
+  const blocks: RecordBlock[] = [];
+  const answers = await joiner.join(chunk, async () => {
+    const block = await readChunkBlock(run, chunk);
+    blocks.push(block);
+    return block;
+  });
+  const seen = answers && look(answers);
+  for (const block of blocks) releaseBlock(block);
+  for (const source of answers?.sources ?? []) releaseTable(source);
+  return seen;
+}
+
+/** Returns the buffers of a joined part to the pool. */
+export function releaseTable(source: AnswerSource): void {
+  if (source.origin === 'fixed') return;
+  const { bytes, starts, ends } = source.table;
+  for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 
 async function saveMethod(run: JoinChunksNeeds, method: JoinMethod): Promise<void> {

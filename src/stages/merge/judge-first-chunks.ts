@@ -6,9 +6,8 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { createChunkJoiner } from './join-chunk.js';
+import { createChunkJoiner, lookAtJoined } from './join-chunk.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
 export type JudgeFirstChunksNeeds = JoinChunksNeeds &
@@ -45,7 +44,7 @@ async function judgeNext(
     for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'], maxChunks)) {
       if (isDecided(run)) break;
       if (join.judged.has(chunk.number)) continue;
-      await joiner.join(chunk, () => readChunkBlock(run, chunk));
+      await lookAtJoined(run, joiner, chunk, () => undefined);
       join.judged.add(chunk.number);
     }
     return undefined;

@@ -15,6 +15,7 @@ import { type JudgeFirstChunksNeeds, judgeFirstChunks } from './judge-first-chun
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { type MergedStretch, openStretchMerger, type StretchMerger } from './merge-stretch.js';
 import { createResultColumns } from './result-columns.js';
+import { lastMerged } from './whole-chunks.js';
 
 export type MergeResultsNeeds = MergeChunksNeeds &
   JudgeFirstChunksNeeds &
@@ -36,7 +37,7 @@ export function mergeResults(
   { fromFirst = false }: { readonly fromFirst?: boolean } = {},
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedStretch> {
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
-    const last = fromFirst ? undefined : await run.checkpoint.lastStretch(run.id);
+    const last = fromFirst ? undefined : await lastMerged(run);
     const merged = last?.lastRecord ?? 0;
     run.given.rows = merged === 0 ? noneGiven() : undefined;
     const columns = createResultColumns(run, merged, refetch);

@@ -1,7 +1,7 @@
 /**
  * Merges the source stretch by stretch: reads the records of each from the source and writes them as rows, with their
- * answers. In a run that sends every record, a stretch is a chunk. In a run that reuses answers it is bounded by its
- * size, because a chunk may hold few records of a long part of the source.
+ * answers. In a run that sends every record, a stretch is a chunk, or a part of a large one. In a run that reuses answers
+ * it is bounded by its size alone, because a chunk may hold few records of a long part of the source.
  */
 
 import { hideToken } from '../../api/service-text.js';
@@ -112,7 +112,6 @@ async function openWithColumns(
     layout,
     columns,
     sentColumns: sentNames,
-    partsFirst: run.chosen !== null,
     // The row keeps what the service has said; what is counted is shown and posted.
     ...(!service.embedded && { showReason: hideToken(service.token) }),
   };

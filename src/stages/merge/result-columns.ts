@@ -8,9 +8,8 @@ import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run
 import { statusOf } from '../../results/answers.js';
 import { checkTypes } from '../../results/column-types.js';
 import { addedColumns, createOutputLayout } from '../../results/output-layout.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { createChunkJoiner, sentColumns } from './join-chunk.js';
+import { createChunkJoiner, lookAtJoined, sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface ResultColumns {
@@ -114,16 +113,14 @@ export async function learnColumns(
   chunk: ChunkRow,
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
-  const answers = await createChunkJoiner(run, { refetch }).join(chunk, () => readChunkBlock(run, chunk));
-  const source = answers?.sources.find(
-    (one) => statusOf(one) === 'SUCCESSFUL' && one.origin !== 'fixed' && one.table.count > 0,
-  );
-  if (source === undefined || source.origin === 'fixed') return undefined;
-  return addedColumns(
-    source.table,
-    sentColumns(run.config.upload),
-    run.join.method!.judged!.kinds.SUCCESSFUL,
-  );
+  return lookAtJoined(run, createChunkJoiner(run, { refetch }), chunk, ({ sources }) => {
+    const source = sources.find(
+      (one) => statusOf(one) === 'SUCCESSFUL' && one.origin !== 'fixed' && one.table.count > 0,
+    );
+    if (source === undefined || source.origin === 'fixed') return undefined;
+    const { kinds } = run.join.method!.judged!;
+    return addedColumns(source.table, sentColumns(run.config.upload), kinds.SUCCESSFUL);
+  });
 }
 
 /** The columns that come from rounds or searches. */

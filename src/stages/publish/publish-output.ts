@@ -11,6 +11,7 @@ import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { MergedStretch } from '../merge/merge-stretch.js';
+import { lastMerged } from '../merge/whole-chunks.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
@@ -19,11 +20,11 @@ import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
 
 export type AppendMergedNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'at' | 'work' | 'clock' | 'logger'
+  'id' | 'source' | 'config' | 'at' | 'work' | 'clock' | 'logger' | 'chosen'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'lastStretch' | 'recordColumnsAdded' | 'recordMerged' | 'recordUnmerged' | 'run'
+    'lastStretch' | 'nextChunk' | 'recordColumnsAdded' | 'recordMerged' | 'recordUnmerged' | 'run'
   >;
 };
 
@@ -134,7 +135,10 @@ function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
   return openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
 }
 
-/** The end of the last merged stretch that is whole in the file. Later ones become unmerged. */
+/**
+ * The end of the last merged stretch that is whole in the file and after which merging goes on. Later ones become
+ * unmerged.
+ */
 async function mergedLength(run: AppendMergedNeeds, size: number): Promise<number> {
   let last = await run.checkpoint.lastStretch(run.id);
   if (last === undefined) return 0;
@@ -144,7 +148,7 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
     last = await run.checkpoint.lastStretch(run.id, lost);
   }
   if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
-  return last?.workEnd ?? 0;
+  return (await lastMerged(run))?.workEnd ?? 0;
 }
 
 /**

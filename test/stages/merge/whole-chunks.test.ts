@@ -1,0 +1,130 @@
+/** A chunk of more than 3 MB: its rows are given in several stretches, though it is joined as a whole. */
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { mergeResults } from '../../../src/stages/merge/merge-results.js';
+import { appendMerged, publishOutput } from '../../../src/stages/publish/publish-output.js';
+import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import {
+  collect,
+  createStageRun,
+  downloadAll,
+  nothing,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
+
+const folder = useFolder();
+const RECORDS = 60;
+const BAD = 5;
+const filler = 'x'.repeat(100_000);
+const numbers = Array.from({ length: RECORDS }, (_, i) => i + 1);
+const good = numbers.filter((n) => n !== BAD);
+const source = `name,address\n${numbers.map((n) => (n === BAD ? 'bad\n' : `n${n},${n} ${filler}\n`)).join('')}`;
+const isFailed = (n: number) => n % 20 === 0;
+const rowOf = (n: number) =>
+  `n${n},${n} ${filler},${isFailed(n) ? 'FAILED,SERVICE_FAILED,no,' : `SUCCESSFUL,,,c${n}`}\n`;
+const header = 'name,address,prediction_status,prediction_error_code,prediction_error,prediction_code\n';
+
+function service(changed?: (address: string) => string): FakeApi {
+  return createFakeApi({
+    answer: ({ id }) =>
+      isFailed(Number(id))
+        ? { status: 'FAILED', added: { reason: 'no' } }
+        : { status: 'SUCCESSFUL', added: { code: `c${id}` } },
+    // Each part has results from everywhere in the chunk.
+    results: (results) =>
+      results.map((_, at) => {
+        const { sent, ...answer } = results[(at * 7) % results.length]!;
+        const { address = '' } = sent;
+        return { ...answer, sent: { ...sent, address: changed?.(address) ?? address } };
+      }),
+    partRecords: 25,
+  });
+}
+
+async function downloaded(api = service(), more: Record<string, unknown> = {}): Promise<StageRun> {
+  const config = {
+    source: { path: `${await folder()}/source.csv`, maxRejected: 1 },
+    upload: { columns: { name: 'name', address: 'address' }, keyColumn: 'id' },
+    chunks: { maxRecords: RECORDS },
+    failures: { tolerate: 1 },
+    ...more,
+  };
+  const run = await createStageRun(await folder(), { source, config, api });
+  await downloadAll(run);
+  return run;
+}
+
+/** The same run in a new process, which is killed at the nth passing of a point. */
+function again(run: StageRun, point = 'never', nth = 1): StageRun {
+  const controller = new AbortController();
+  let passed = 0;
+  return {
+    ...run,
+    controller,
+    signal: controller.signal,
+    work: { written: undefined },
+    at: (reached) => {
+      if (reached === point && ++passed === nth) throw new Error('killed');
+    },
+  };
+}
+
+const published = async (run: StageRun) => {
+  await publishOutput(run)(mergeResults(run)(nothing()));
+  const { path } = run.config.output;
+  const manifest = JSON.parse(await readFile(`${path}.manifest.json`, 'utf8'));
+  return { output: await readFile(path, 'utf8'), manifest };
+};
+
+describe('a large chunk', () => {
+  it('is given in stretches that follow one another, each with its own records, rows and end', async () => {
+    const run = await downloaded();
+    const merged = await collect(mergeResults(run)(nothing()));
+    expect(merged.length).toBeGreaterThan(3);
+    expect(merged.map(({ bytes }) => bytes.toString()).join('')).toBe(good.map(rowOf).join(''));
+    let last = 0;
+    let end = 0;
+    for (const stretch of merged) {
+      const own = good.filter((n) => n >= stretch.firstRecord && n <= stretch.lastRecord);
+      expect(own[0]).toBe(good.find((n) => n > last));
+      expect(stretch.records).toBe(own.length);
+      expect(stretch.counts).toMatchObject({
+        successful: own.filter((n) => !isFailed(n)).length,
+        failed: own.filter(isFailed).length,
+      });
+      expect(stretch.numbers && [...stretch.numbers]).toEqual(own.includes(4) ? own : undefined);
+      last = stretch.lastRecord;
+      end = source.indexOf(`n${last},`) + `n${last},${last} ${filler}`.length;
+      expect(stretch.end).toEqual({ file: 0, offset: end });
+    }
+    expect(last).toBe(RECORDS);
+  });
+
+  it('is merged from its first record on after a kill in its middle', async () => {
+    const run = await downloaded();
+    const killed = again(run, 'after-merged-before-next', 2);
+    await expect(appendMerged(killed)(mergeResults(killed)(nothing()))).rejects.toThrow('killed');
+    expect((await run.checkpoint.lastStretch(run.id))!.lastRecord).toBeLessThan(RECORDS);
+    const { output, manifest } = await published(again(run));
+    expect(output).toBe(header + good.map(rowOf).join(''));
+    const failed = good.filter(isFailed).length;
+    const counts = { successful: good.length - failed, failed };
+    expect(manifest.counts).toMatchObject(counts);
+    expect(manifest.chunks).toEqual([expect.objectContaining(counts)]);
+    const first = await run.checkpoint.nextStretch(run.id, 0);
+    expect(first!.lastRecord).toBeLessThan(RECORDS);
+  });
+
+  it('with an echo that differs in one of its records is not trusted', async () => {
+    const api = service((address) => (address.startsWith('57 ') ? address.replace('x', 'y') : address));
+    await expect(
+      downloaded(api, { result: { echo: ['name', 'address'] } }).then((one) =>
+        collect(mergeResults(one)(nothing())),
+      ),
+    ).rejects.toMatchObject({
+      code: 'RESULTS_DO_NOT_MATCH',
+      message: expect.stringContaining('record 57'),
+    });
+  });
+});
