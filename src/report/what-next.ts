@@ -14,6 +14,7 @@ export interface WhatNext {
   readonly ways: readonly NextWay[];
 }
 
+/** One way to go on. */
 export interface NextWay {
   /** What to type; empty if nothing helps. */
   readonly command: string;
@@ -21,6 +22,7 @@ export interface NextWay {
   readonly effect: string;
 }
 
+/** What of the config decides which ways there are. */
 export interface NextTerms {
   /** `failures.tolerate` of the current config: a share from 0 to 1. */
   readonly tolerate: Config['failures']['tolerate'];
@@ -53,6 +55,7 @@ type Ended = Pick<
   | 'sample'
 >;
 
+/** Tells why something is to be done with a run, and what. */
 export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
   if (summary.withheld !== null) return afterWithheld(summary, summary.withheld.tolerate, terms);
   if (summary.state === 'done') return summary.exitCode === 3 ? afterPartial(summary, terms) : nothing;
