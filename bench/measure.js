@@ -11,16 +11,17 @@ const preload = new URL('measure-exit.js', import.meta.url).href;
 /**
  * Runs a Node program. What it prints as JSON is added to the figures: there are some that only it can know.
  * @param args script first.
+ * @param env more variables of its environment.
  * @throws when it ends with another code than 0.
  */
-export async function measureNode(args) {
+export async function measureNode(args, env = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'foliopipe-usage-'));
   const usage = join(folder, 'usage.json');
   try {
     const began = performance.now();
     const child = spawn(process.execPath, ['--import', preload, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, FOLIOPIPE_BENCH_USAGE: usage },
+      env: { ...process.env, ...env, FOLIOPIPE_BENCH_USAGE: usage },
     });
     const { code, out, err } = await ended(child);
     const wallSeconds = (performance.now() - began) / 1000;

@@ -10,16 +10,17 @@ export const shapes = {
   title: 'Cost by shape',
   async run(lab) {
     const records = lab.recordsOr(500_000);
-    const chosen = lab.rowsOf(SHAPES, ['plain']);
+    const chosen = withCompared(lab.rowsOf(SHAPES, ['plain']));
     const sides = {};
     for (const [name, shape] of Object.entries(chosen)) {
       const measure = await (shape.prepare?.(lab, records) ?? measureRun(lab, records, name, shape));
       sides[name] = async () => perRecord(await measure(), records * (shape.sent ?? 1));
     }
     const samples = await alternate(lab.pairs, sides);
-    const rows = Object.entries(chosen).map(([name, { what, atMost, beside = 'plain' }]) => {
+    const rows = Object.entries(chosen).map(([name, { what, atMost, beside = 'plain', isTimed }]) => {
       const figure = 'microseconds';
       const ours = samples[name];
+      if (isTimed) return within({ what, values: of(ours, 'wallSeconds'), unit: 's', atMost });
       if (name === beside) return within({ what, values: of(ours, figure), unit: 'µs' });
       return shareOf({ what, beside: chosen[beside].what, ours, peer: samples[beside], figure, atMost });
     });
@@ -48,6 +49,12 @@ async function measureRun(lab, records, name, { content, config, service = [] })
   };
 }
 
-function perRecord({ cpuSeconds }, records) {
-  return { microseconds: (cpuSeconds * 1e6) / records };
+/** The entries, and those that they are compared with. */
+function withCompared(entries) {
+  const compared = Object.values(entries).map(({ beside = 'plain' }) => [beside, SHAPES[beside]]);
+  return { ...Object.fromEntries(compared), ...entries };
+}
+
+function perRecord({ cpuSeconds, wallSeconds }, records) {
+  return { microseconds: (cpuSeconds * 1e6) / records, wallSeconds };
 }

@@ -6,6 +6,7 @@ import { program } from '../lab.js';
 import { measureNode } from '../measure.js';
 import { median } from '../rows.js';
 import { cli, listeningAddress, stopped } from '../service.js';
+import { slowSync } from '../waiting/slow-sync.js';
 
 const RATES = [10, 100, 1000];
 const RATE_SECONDS = 10;
@@ -60,11 +61,14 @@ export const waiting = {
     const rows = [];
     for (const rate of RATES) rows.push(...(await rateRows(lab, rate)));
     for (const job of JOBS) rows.push(await jobRow(lab, job));
+    const syncs = await slowSync(lab);
+    rows.push(...syncs.rows);
     return {
       told: [
         'A service in another process that only waits (bench/waiting/service.js), the default settings where the row names no others.',
         'Requests: those that the limiter let start in 10 s beside those allowed; and the most in any second, where they are sent and where they arrive.',
         'Jobs: from the first request to the last reply as the service saw them, beside the larger of waves of `folios` times a folio’s time and three requests a folio at the rate.',
+        syncs.told,
       ],
       rows,
     };
