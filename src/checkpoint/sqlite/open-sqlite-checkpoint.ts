@@ -16,6 +16,7 @@ import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
 import { historyReads, tallyReads } from './history.js';
+import { openLogSync } from './log-sync.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
@@ -46,13 +47,23 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
     makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     await refuseLost(path);
-    const db = createStateDatabase(await openWritingConnection(path));
+    const db = await openForWriting(path);
     return await openJournaled(db, stateDir).catch(async (error: unknown) => {
       await db.close();
       throw error;
     });
   } catch (error) {
     throw translateStateError(error, path);
+  }
+}
+
+async function openForWriting(path: string): Promise<StateDatabase> {
+  const connection = await openWritingConnection(path);
+  try {
+    return createStateDatabase(connection, openLogSync(path));
+  } catch (error) {
+    connection.close();
+    throw error;
   }
 }
 

@@ -2,9 +2,13 @@
  * One connection to checkpoint.db. Each call is one transaction, and its errors are translated (translate-state-error).
  * Before each change it is checked that the file is still in its place (watch-place).
  * A resolved call survives a kill of the process; a power failure may undo an `unsyncedChange`.
+ *
+ * A change is committed before its call returns, and so visible to reads and other processes before it is on the disk.
+ * Who acts on what it has read there begins with a `change` of its own, which is on the disk only with all earlier ones.
  */
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import type { LogSync } from './log-sync.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 
@@ -34,43 +38,50 @@ export interface StateDatabase {
   close(): Promise<void>;
 }
 
-/** Wraps an open connection. `close` closes the connection. */
-export function createStateDatabase(connection: Database): StateDatabase {
-  async function translated<R>(work: () => R): Promise<R> {
+/**
+ * Wraps an open connection. `close` closes the connection, and the log.
+ * @param log syncs what is committed. Left out: the connection decides when its changes are on the disk.
+ */
+export function createStateDatabase(connection: Database, log?: LogSync): StateDatabase {
+  async function translated<R>(work: () => R | Promise<R>): Promise<R> {
     try {
-      return work();
+      return await work();
     } catch (error) {
       throw translateStateError(error, connection.name);
     }
   }
+  if (log !== undefined) connection.pragma('synchronous = NORMAL');
   const place = connection.readonly ? undefined : watchPlace(connection);
-  let level: 'FULL' | 'NORMAL' | undefined;
   /**
-   * @param synchronous when SQLite syncs the log. FULL: at each commit. NORMAL: only before the log is written back to
-   *   the database (sqlite.org/pragma.html#pragma_synchronous).
+   * @param isSynced whether it waits until the change is on the disk.
    * @param isOutcome whether it is committed even without the files.
    */
-  function committing(synchronous: NonNullable<typeof level>, isOutcome = false) {
+  function committing({ isSynced, isOutcome = false }: { isSynced: boolean; isOutcome?: boolean }) {
     return <A extends unknown[], R>(work: (...args: A) => R) => {
       // Takes the write lock at once, because a transaction that begins with a read fails if another process writes
       // then.
       const { immediate } = connection.transaction(work);
+      const commit = (...args: A): R => {
+        if (!isOutcome) place?.expectInPlace();
+        log?.expectWorking();
+        const result = immediate(...args);
+        if (isOutcome) place?.keepIfGone();
+        return result;
+      };
+      if (!isSynced || log === undefined) return (...args: A) => translated(() => commit(...args));
       return (...args: A) =>
-        translated<R>(() => {
-          if (!isOutcome) place?.expectInPlace();
-          if (level !== synchronous) connection.exec(`PRAGMA synchronous = ${synchronous}`);
-          level = synchronous;
-          const result = immediate(...args);
-          if (isOutcome) place?.keepIfGone();
+        translated(async () => {
+          const result = commit(...args);
+          await log.sync();
           return result;
         });
     };
   }
   return {
     prepare: connection.prepare.bind(connection),
-    change: committing('FULL'),
-    unsyncedChange: committing('NORMAL'),
-    outcomeChange: committing('FULL', true),
+    change: committing({ isSynced: true }),
+    unsyncedChange: committing({ isSynced: false }),
+    outcomeChange: committing({ isSynced: true, isOutcome: true }),
     read:
       (work) =>
       (...args) =>
@@ -80,8 +91,10 @@ export function createStateDatabase(connection: Database): StateDatabase {
       return (...args: A) => translated<R>(() => deferred(...args));
     },
     close: () =>
-      translated(() => {
-        emptyLog(connection);
+      translated(async () => {
+        const isWhole = (await log?.close()) ?? true;
+        // After a failed sync, what the log holds on the disk is not certain: the next start reads and checks it.
+        if (isWhole) emptyLog(connection);
         connection.close();
       }),
   };

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { openLogSync } from '../../../src/checkpoint/sqlite/log-sync.js';
 import { openWritingConnection } from '../../../src/checkpoint/sqlite/open-connection.js';
 import { checkpointChanges } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { createStateDatabase, type StateDatabase } from '../../../src/checkpoint/sqlite/state-database.js';
@@ -15,21 +16,64 @@ async function withDatabase(use: (db: StateDatabase, connection: Database) => Pr
   });
 }
 
+interface Sync {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** @param use ends each sync of the log by hand, in the order in which they begin. */
+async function withSyncs(use: (db: StateDatabase, syncs: readonly Sync[]) => Promise<void>): Promise<void> {
+  await withFolder(async (folder) => {
+    const connection = await openWritingConnection(join(folder, 'checkpoint.db'));
+    const syncs: Sync[] = [];
+    const log = openLogSync(
+      connection.name,
+      () => new Promise((resolve, reject) => syncs.push({ resolve, reject })),
+    );
+    const db = createStateDatabase(connection, log);
+    await use(db, syncs).finally(() => db.close());
+  });
+}
+
 describe('a change', () => {
-  it('waits for the disk unless it is an unsynced change, in any order', () =>
-    withDatabase(async (db, connection) => {
-      // NORMAL is 1, FULL is 2.
-      const level = () => connection.pragma('synchronous', { simple: true });
-      const fail = () => {
-        throw new Error('no');
-      };
-      expect(await db.change(level)()).toBe(2);
-      expect(await db.unsyncedChange(level)()).toBe(1);
-      expect(await db.change(level)()).toBe(2);
-      await expect(db.change(fail)()).rejects.toThrow('no');
-      expect(await db.unsyncedChange(level)()).toBe(1);
-      await expect(db.unsyncedChange(fail)()).rejects.toThrow('no');
-      expect(await db.change(level)()).toBe(2);
+  it('is committed at once, and resolves when the log is on the disk; an unsynced change does not wait', () =>
+    withSyncs(async (db, syncs) => {
+      const names = db.prepare<[], string>('SELECT pipeline FROM pipeline_columns').pluck();
+      const insert = db.prepare("INSERT INTO pipeline_columns VALUES (?, 's', '[]')");
+      const add = (name: string) => void insert.run(name);
+      const ended: string[] = [];
+      const first = db
+        .change(add)('one')
+        .then(() => ended.push('one'));
+      const second = db
+        .outcomeChange(add)('two')
+        .then(() => ended.push('two'));
+      await db.unsyncedChange(add)('three');
+      expect(names.all()).toEqual(['one', 'three', 'two']);
+      expect(ended).toEqual([]);
+      syncs[0]!.resolve();
+      await first;
+      expect(ended).toEqual(['one']);
+      syncs[1]!.resolve();
+      await second;
+      expect(syncs).toHaveLength(2);
+    }));
+
+  it('fails if the log cannot be synced, and so does each later one', () =>
+    withSyncs(async (db, syncs) => {
+      const read = db.prepare<[], number>('SELECT count(*) FROM runs').pluck();
+      const work = () => read.get();
+      const [running, waiting] = [db.change(work)(), db.change(work)()];
+      const failed = { code: 'CHECKPOINT_IO', message: expect.stringContaining('checkpoint.db') };
+      syncs[0]!.reject(
+        Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', syscall: 'fdatasync' }),
+      );
+      await expect(running).rejects.toMatchObject(failed);
+      await expect(waiting).rejects.toMatchObject(failed);
+      await expect(db.change(work)()).rejects.toMatchObject(failed);
+      await expect(db.unsyncedChange(work)()).rejects.toMatchObject(failed);
+      expect(await db.read(work)()).toBe(0);
+      expect(syncs).toHaveLength(1);
     }));
 
   it('is unsynced only where its loss costs free work', () =>
