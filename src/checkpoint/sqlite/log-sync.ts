@@ -10,16 +10,16 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 export interface LogSync {
-  /** @throws the error of an earlier sync. Called before each change. */
-  expectWorking(): void;
+  /** Why a sync has failed. */
+  readonly failure: { readonly error: unknown } | undefined;
   /**
    * Resolves when all that was committed before the call is on the disk. Concurrent calls share one sync.
    * @throws the system's error. What a failed sync should have written may be lost, and a later sync would not tell.
    *   So all later calls fail too.
    */
   sync(): Promise<void>;
-  /** Waits for a running sync. @returns whether no sync has failed. */
-  close(): Promise<boolean>;
+  /** Waits for a running sync. */
+  close(): Promise<void>;
 }
 
 /**
@@ -37,13 +37,10 @@ export function openLogSync(
   const file = openSync(`${path}-wal`, 'r+');
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  let failure: { readonly error: unknown } | undefined;
+  let failure: LogSync['failure'];
 
-  const expectWorking = () => {
-    if (failure !== undefined) throw failure.error;
-  };
   const begin = async () => {
-    expectWorking();
+    if (failure !== undefined) throw failure.error;
     try {
       await syncFile(file);
     } catch (error) {
@@ -54,7 +51,9 @@ export function openLogSync(
     }
   };
   return {
-    expectWorking,
+    get failure() {
+      return failure;
+    },
     sync: () => {
       if (running === undefined) {
         running = begin();
@@ -71,7 +70,6 @@ export function openLogSync(
     close: async () => {
       await (next ?? running)?.catch(() => undefined);
       closeSync(file);
-      return failure === undefined;
     },
   };
 }

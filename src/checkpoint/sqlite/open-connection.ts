@@ -15,14 +15,19 @@ import { damagedCheckpoint } from './translate-state-error.js';
 const BUSY_TIMEOUT_MS = 10_000;
 const WAL_RETRY_MS = 50;
 
-/** Opens for writing, with WAL and synchronous FULL. Creates a missing file; checks and migrates an existing one. */
-export async function openWritingConnection(path: string): Promise<Database> {
+/**
+ * Opens for writing, with WAL and synchronous FULL. Creates a missing file; checks and migrates an existing one.
+ * @param isChecked whether every page was checked before, and the file is as it was then.
+ */
+export async function openWritingConnection(path: string, isChecked = false): Promise<Database> {
   const connection = openPrivateDatabase(path, BUSY_TIMEOUT_MS);
   try {
     await switchToWal(connection);
     connection.pragma('synchronous = FULL');
     refuseNewer(connection, migrations.length);
-    if (connection.pragma('quick_check(1)', { simple: true }) !== 'ok') throw damagedCheckpoint(path);
+    if (!isChecked && connection.pragma('quick_check(1)', { simple: true }) !== 'ok') {
+      throw damagedCheckpoint(path);
+    }
     await bringUpToDate(connection);
     return connection;
   } catch (error) {

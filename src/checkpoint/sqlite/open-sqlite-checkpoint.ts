@@ -16,6 +16,7 @@ import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges, refusalChanges } from './cutting.js';
 import { historyReads, tallyReads } from './history.js';
+import { lastCheck, rememberCheck } from './known-whole.js';
 import { openLogSync } from './log-sync.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { openWritingConnection } from './open-connection.js';
@@ -58,9 +59,17 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
 }
 
 async function openForWriting(path: string): Promise<StateDatabase> {
-  const connection = await openWritingConnection(path);
+  const now = Date.now();
+  const checkedAt = lastCheck(path, now);
+  const connection = await openWritingConnection(path, checkedAt !== undefined);
   try {
-    return createStateDatabase(connection, openLogSync(path));
+    const log = openLogSync(path);
+    const db = createStateDatabase(connection, log);
+    const close = async () => {
+      await db.close();
+      if (log.failure === undefined) rememberCheck(path, checkedAt ?? now);
+    };
+    return { ...db, close };
   } catch (error) {
     connection.close();
     throw error;

@@ -61,18 +61,13 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
       // Takes the write lock at once, because a transaction that begins with a read fails if another process writes
       // then.
       const { immediate } = connection.transaction(work);
-      const commit = (...args: A): R => {
-        if (!isOutcome) place?.expectInPlace();
-        log?.expectWorking();
-        const result = immediate(...args);
-        if (isOutcome) place?.keepIfGone();
-        return result;
-      };
-      if (!isSynced || log === undefined) return (...args: A) => translated(() => commit(...args));
       return (...args: A) =>
         translated(async () => {
-          const result = commit(...args);
-          await log.sync();
+          if (!isOutcome) place?.expectInPlace();
+          if (log?.failure !== undefined) throw log.failure.error;
+          const result = immediate(...args);
+          const isKept = isOutcome && place?.keepIfGone() === true;
+          if (isSynced && !isKept) await log?.sync();
           return result;
         });
     };
@@ -92,9 +87,9 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
     },
     close: () =>
       translated(async () => {
-        const isWhole = (await log?.close()) ?? true;
+        await log?.close();
         // After a failed sync, what the log holds on the disk is not certain: the next start reads and checks it.
-        if (isWhole) emptyLog(connection);
+        if (log?.failure === undefined) emptyLog(connection);
         connection.close();
       }),
   };

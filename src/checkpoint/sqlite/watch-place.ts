@@ -37,9 +37,10 @@ export interface WatchedPlace {
   /**
    * Called after a change that had to be committed even without the files. If one is gone, writes the copy again, with
    * this change.
+   * @returns whether a file is gone, and the change is on the disk in the copy.
    * @throws ConfigError `CHECKPOINT_GONE` if the copy cannot be written.
    */
-  keepIfGone(): void;
+  keepIfGone(): boolean;
 }
 
 export function watchPlace(connection: Database): WatchedPlace {
@@ -70,7 +71,9 @@ export function watchPlace(connection: Database): WatchedPlace {
       throw goneError(connection.name, gone!, saved);
     },
     keepIfGone: () => {
-      if (isGone() && !save()) throw goneError(connection.name, gone!, saved);
+      if (!isGone()) return false;
+      if (!save()) throw goneError(connection.name, gone!, saved);
+      return true;
     },
   };
 }

@@ -62,7 +62,8 @@ async function findUnfinished(stateDir: string, pipeline: string): Promise<Run |
 
 /** Removes everything except the lock's files, which always stay. */
 async function clear(stateDir: string): Promise<void> {
-  for (const name of ['checkpoint.db', 'checkpoint.db-wal', 'checkpoint.db-shm', 'runs', 'service']) {
+  const ends = ['', '-wal', '-shm', '.checked'];
+  for (const name of [...ends.map((end) => `checkpoint.db${end}`), 'runs', 'service']) {
     await rm(join(stateDir, name), { recursive: true, force: true });
   }
 }
