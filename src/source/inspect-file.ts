@@ -50,7 +50,7 @@ export interface InspectedFile extends FileStamp {
  */
 export async function inspectFile(path: string, format: SourceFormat): Promise<InspectedFile> {
   const { bytes, stamp } = await fileStamp(path);
-  const gzip = await isGzip(path);
+  const gzip = isGzip(path);
   const sample = await readSample(path, gzip);
   if (sample.length === 0) {
     throw new SourceError('SOURCE_EMPTY', `${path}: the file is empty${gzip ? ' once it is unzipped' : ''}`, {

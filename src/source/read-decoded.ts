@@ -3,7 +3,7 @@
  * where they begin and end fields.
  */
 
-import { open } from 'node:fs/promises';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
@@ -162,14 +162,14 @@ export async function* readUnzipped(
 }
 
 /** Whether a file is gzip, by its first two bytes (RFC 1952, 2.3.1), not by its name. */
-export async function isGzip(path: string): Promise<boolean> {
+export function isGzip(path: string): boolean {
   try {
-    const file = await open(path);
+    const file = openSync(path, 'r');
     try {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
-      return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+      const begin = Buffer.alloc(2);
+      return readSync(file, begin, 0, 2, 0) === 2 && begin[0] === 0x1f && begin[1] === 0x8b;
     } finally {
-      await file.close();
+      closeSync(file);
     }
   } catch (cause) {
     throw unreadable(path, cause);

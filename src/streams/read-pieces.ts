@@ -1,18 +1,27 @@
 /**
  * Reads a file in pieces. Fills two buffers in turn, so that pieces need no allocation, and reads the next piece while
- * the consumer works on the last one.
+ * the consumer works on the last one. A small file is read at once: another thread costs more than the reading.
  */
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { withPath } from './system-error.js';
 
 /** Large enough that a read by another thread costs little, compared with the work on the bytes. */
 export const PIECE_BYTES = 512 * 1024;
 
+/** A source may have thousands of files of a few KB. */
+const SMALL_BYTES = 128 * 1024;
+
 /**
  * Reads a file from an offset on. Each piece is valid until the next one is requested.
  * @throws the system's error with the path, such as `ENOENT`, when the file cannot be read.
  */
 export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffer, void, undefined> {
+  const small = readSmall(path, start);
+  if (small !== undefined) {
+    if (small.length > 0) yield small;
+    return;
+  }
   const file = await open(path);
   let offset = start;
   let ahead: Promise<Buffer> | undefined;
@@ -40,5 +49,36 @@ export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffe
   } finally {
     await ahead?.catch(() => undefined);
     await file.close();
+  }
+}
+
+/** @returns undefined if the file is larger, has grown meanwhile, or is no file. */
+function readSmall(path: string, start: number): Buffer | undefined {
+  const size = sizeOf(path);
+  if (size === undefined || size - start > SMALL_BYTES) return undefined;
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.allocUnsafe(Math.max(size - start, 0) + 1);
+    let filled = 0;
+    for (;;) {
+      const read = readSync(file, bytes, filled, bytes.length - filled, start + filled);
+      if (read === 0) return bytes.subarray(0, filled);
+      filled += read;
+      if (filled === bytes.length) return undefined;
+    }
+  } catch (error) {
+    throw withPath(error, path);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** @returns undefined for what is no file, or cannot be looked at: opening it tells why. */
+function sizeOf(path: string): number | undefined {
+  try {
+    const found = statSync(path);
+    return found.isFile() ? found.size : undefined;
+  } catch {
+    return undefined;
   }
 }

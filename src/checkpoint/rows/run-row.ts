@@ -32,13 +32,25 @@ export function toRunIfAny(row: StoredRun | undefined): Run | undefined {
   return row && toRun(row);
 }
 
-export function toRun(row: StoredRun): Run {
+/**
+ * Parses the source of a run, and keeps the last one: a process reads its run for each chunk, and the source has a list
+ * of its files.
+ */
+export function createSourceParser(): (json: string) => Source {
+  let last = { json: 'null', source: null as unknown as Source };
+  return (json) => {
+    if (json !== last.json) last = { json, source: JSON.parse(json) as Source };
+    return last.source;
+  };
+}
+
+export function toRun(row: StoredRun, sourceOf: (json: string) => Source = JSON.parse): Run {
   return {
     id: row.id,
     pipeline: row.pipeline,
     service: row.service,
     label: row.label,
-    source: JSON.parse(row.source) as Source,
+    source: sourceOf(row.source),
     frozen: JSON.parse(row.frozen) as Run['frozen'],
     canary: row.canary,
     choice: parseOrNull<Choice>(row.choice),

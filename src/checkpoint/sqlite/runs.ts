@@ -4,7 +4,7 @@
 import type { Source } from '../../types.js';
 import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../checkpoint.js';
 import type { RecordedLoad } from '../recorded-load.js';
-import { parseOrNull, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
+import { createSourceParser, parseOrNull, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -92,18 +92,22 @@ export function runReads(
       EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL) AS isSample
     FROM publications WHERE pipeline = ? ORDER BY number DESC`);
   const load = db.prepare<[string], string>('SELECT load FROM loads WHERE run = ?').pluck();
+  const sourceOf = createSourceParser();
 
   return {
-    run: db.read((id: string) => toRunIfAny(byId.get(id))),
+    run: db.read((id: string) => {
+      const row = byId.get(id);
+      return row && toRun(row, sourceOf);
+    }),
     runs: db.read((pipeline?: string) =>
-      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map(toRun),
+      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map((row) => toRun(row)),
     ),
     unfinishedRun: db.read((pipeline: string, limit?: number) =>
       toRunIfAny(unfinished.get(pipeline, limit ?? null)),
     ),
     latestRun: db.read((pipeline: string, limit?: number) => toRunIfAny(latest.get(pipeline, limit ?? null))),
     doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
-      done.all(pipeline, service, sourceSha256).map(toRun),
+      done.all(pipeline, service, sourceSha256).map((row) => toRun(row)),
     ),
     publications: db.read((pipeline: string) =>
       published.all(pipeline).map((file) => ({ ...file, isSample: file.isSample === 1 })),
