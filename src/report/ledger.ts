@@ -238,22 +238,17 @@ export function addEntry(
 ): LedgerTotals {
   const uploads = kind === 'upload' ? 1 : 0;
   const searches = kind === 'search' ? records : 0;
-  const all = { ...totals, uploads: totals.uploads + uploads, searches: totals.searches + searches };
-  if (rehearsal) {
-    return {
-      ...all,
-      rehearsalUploads: totals.rehearsalUploads + uploads,
-      rehearsalSearches: totals.rehearsalSearches + searches,
-      rehearsalRecords: totals.rehearsalRecords + records,
-    };
-  }
-  const sent = totals.records + records;
+  const paid = totals.records + (rehearsal ? 0 : records);
   return {
-    ...all,
-    records: sent,
-    possiblyTwice: totals.possiblyTwice + (possiblyTwice ? records : 0),
+    uploads: totals.uploads + uploads,
+    searches: totals.searches + searches,
+    records: paid,
+    possiblyTwice: totals.possiblyTwice + (possiblyTwice && !rehearsal ? records : 0),
     // Computed from the sum of records, because a sum of rounded prices would be less exact.
-    amount: priceOf(sent, pricePerRecord),
+    amount: priceOf(paid, pricePerRecord),
+    rehearsalUploads: totals.rehearsalUploads + (rehearsal ? uploads : 0),
+    rehearsalSearches: totals.rehearsalSearches + (rehearsal ? searches : 0),
+    rehearsalRecords: totals.rehearsalRecords + (rehearsal ? records : 0),
   };
 }
 

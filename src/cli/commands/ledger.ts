@@ -52,6 +52,9 @@ function checkUsage({ month, csv, json }: Options): void {
   }
 }
 
+/** A write for each of many entries would take longer than reading them. */
+const WRITE_CHARACTERS = 64 * 1024;
+
 async function printLedger(config: Config, options: Options): Promise<void> {
   const { timeZone, pricePerRecord, currency } = config.budget;
   const { month } = options;
@@ -59,17 +62,20 @@ async function printLedger(config: Config, options: Options): Promise<void> {
   const format = chooseFormat(config, options);
   const state = await openState(config);
   try {
-    stdout.write(format.head);
+    let text = format.head;
     let totals = emptyTotals(pricePerRecord);
     const ledgerOptions = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
     for await (const entry of readLedger(state, pipeline, ledgerOptions)) {
-      if (stdout.lost !== undefined) break;
-      stdout.write(format.entry(entry));
-      await stdout.drained();
+      text += format.entry(entry);
       totals = addEntry(totals, entry, pricePerRecord);
+      if (text.length < WRITE_CHARACTERS) continue;
+      stdout.write(text);
+      text = '';
+      await stdout.drained();
+      if (stdout.lost !== undefined) break;
     }
     const reuse = ledgerReuse(await state.runs(pipeline), { ...ledgerOptions, currency });
-    await print(format.end(totals, reuse));
+    await print(text + format.end(totals, reuse));
   } finally {
     await state.close();
   }
@@ -94,6 +100,12 @@ export interface LedgerFormat {
 function tableLedger(timeZone: string, currency: string): LedgerFormat {
   // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  let last = { minute: Number.NaN, text: '' };
+  const timeOf = (at: number) => {
+    const minute = Math.floor(at / MINUTE);
+    if (minute !== last.minute) last = { minute, text: clock.format(at) };
+    return last.text;
+  };
   let heading = '';
   return {
     head: row(['time', 'chunk', 'try', 'records', 'price', 'folio', '']),
@@ -104,7 +116,7 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records)];
       const cost = price === null ? '?' : price.toFixed(2);
       const answer = entry.kind === 'search' ? 'search' : (folio ?? '?');
-      const line = row([clock.format(at), ...numbers, cost, answer, remarkOf(entry)]);
+      const line = row([timeOf(at), ...numbers, cost, answer, remarkOf(entry)]);
       return heading === before ? line : heading + line;
     },
     end: (totals, { saved }) => {
@@ -155,6 +167,9 @@ function remarkOf({
   if (isCounted) return `counted ${formatCount(serviceRecords)}`;
   return sample ? 'sample' : '';
 }
+
+/** Time zones differ by whole minutes. */
+const MINUTE = 60_000;
 
 const widths: readonly number[] = [16, 5, 3, 7, 8, 15, 0];
 /** Indexes of the columns that are aligned to the right. */
