@@ -114,12 +114,14 @@ export function runReads(db: StateSession): Pick<CheckpointReader, RunRead> {
   return {
     run: async (id) => toRunIfAny((await db.read(byId, { id }))[0]),
     runs: async (pipeline) =>
-      (pipeline === undefined ? await db.read(all, {}) : await db.read(ofPipeline, { pipeline })).map(toRun),
+      (pipeline === undefined ? await db.read(all, {}) : await db.read(ofPipeline, { pipeline })).map((row) =>
+        toRun(row),
+      ),
     unfinishedRun: async (pipeline, limit) =>
       toRunIfAny((await db.read(unfinished, { pipeline, limit: limit ?? null }))[0]),
     latestRun: async (pipeline, limit) =>
       toRunIfAny((await db.read(latest, { pipeline, limit: limit ?? null }))[0]),
     doneRuns: async (pipeline, service, sha256) =>
-      (await db.read(done, { pipeline, service, sha256 })).map(toRun),
+      (await db.read(done, { pipeline, service, sha256 })).map((row) => toRun(row)),
   };
 }
