@@ -32,6 +32,18 @@ export function toRunIfAny(row: StoredRun | undefined): Run | undefined {
   return row && toRun(row);
 }
 
+/**
+ * Parses the source of a run, and keeps the last one: a process reads its run for each chunk, and the source has a list
+ * of its files.
+ */
+export function createSourceParser(): (json: string) => Source {
+  let last = { json: 'null', source: null as unknown as Source };
+  return (json) => {
+    if (json !== last.json) last = { json, source: JSON.parse(json) as Source };
+    return last.source;
+  };
+}
+
 /** @param sourceOf parses the column `source`. */
 export function toRun(row: StoredRun, sourceOf: (json: string) => Source = JSON.parse): Run {
   return {

@@ -4,7 +4,7 @@
 import type { Source } from '../../types.js';
 import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../checkpoint.js';
 import type { RecordedLoad } from '../recorded-load.js';
-import { parseOrNull, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
+import { createSourceParser, parseOrNull, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from './state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -113,18 +113,6 @@ export function runReads(
       published.all(pipeline).map((file) => ({ ...file, isSample: file.isSample === 1 })),
     ),
     lastLoad: db.read((run: string) => parseOrNull<RecordedLoad>(load.get(run) ?? null) ?? undefined),
-  };
-}
-
-/**
- * Parses the source of a run, and keeps the last one: a process reads its run for each chunk, and the source has a list
- * of its files.
- */
-function createSourceParser(): (json: string) => Source {
-  let last = { json: 'null', source: null as unknown as Source };
-  return (json) => {
-    if (json !== last.json) last = { json, source: JSON.parse(json) as Source };
-    return last.source;
   };
 }
 
