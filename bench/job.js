@@ -12,11 +12,12 @@ export const NO_SERVICE = 'http://127.0.0.1:1';
 /**
  * Writes the config of the job into `work`.
  * @param changes keys of sections that are not as usual, by section.
+ * @param keys keys outside of all sections that are not as usual.
  * @returns its path.
  */
-export function writeJob(job, changes = {}) {
+export function writeJob(job, changes = {}, keys = {}) {
   const path = `${job.work}/config.json`;
-  const config = jobConfig(job);
+  const config = { ...jobConfig(job), ...keys };
   for (const [name, keys] of Object.entries(changes)) config[name] = { ...config[name], ...keys };
   writeFileSync(path, JSON.stringify(config));
   return path;

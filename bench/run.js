@@ -22,6 +22,7 @@ import { resume } from './cases/resume.js';
 import { reuse } from './cases/reuse.js';
 import { shapes } from './cases/shapes.js';
 import { start } from './cases/start.js';
+import { state } from './cases/state.js';
 import { waiting } from './cases/waiting.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
@@ -46,6 +47,7 @@ const CASES = {
   anchors,
   shapes,
   waiting,
+  state,
 };
 
 const { values } = parseArgs({

@@ -46,7 +46,7 @@ export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
 export async function* checkSetup(given: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
   const config = withPlannedPath(given, Date.now());
   yield { item: 'config', outcome: 'ok', text: `pipeline ${config.pipeline}`, error: null };
-  yield await checkItem('state', () => checkStateFolder(config.stateDir));
+  yield await checkItem('state', () => checkState(config));
   yield await checkItem('output', () => checkOutputPlace(config, options));
   yield await checkItem('disk', () => freeSpace(config));
   const { signal = new AbortController().signal } = options;
@@ -86,6 +86,16 @@ async function checkItem(
     if (!(error instanceof FoliopipeError)) throw error;
     return { item, outcome: 'failed', text: error.message, error };
   }
+}
+
+/** A database is only connected to: the first run makes the tables. */
+async function checkState({ state, files, stateDir }: Config): Promise<string> {
+  if (state === null) return checkStateFolder(stateDir);
+  const reader = await openStateReader({ state, stateDir });
+  await reader?.close();
+  await checkFolder(stateDir, 'scratchDir');
+  if (files !== null) await checkFolder(files, 'files');
+  return `${state} answers${reader === undefined ? '; the first run makes its tables' : ''}`;
 }
 
 async function checkStateFolder(path: string): Promise<string> {

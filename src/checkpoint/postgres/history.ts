@@ -2,15 +2,12 @@
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Answered, CheckpointReader } from '../checkpoint.js';
 import {
-  type MergedRow,
-  type SearchesRow,
-  type StateRow,
   type StoredNight,
   type StoredTimes,
+  type TallyRows,
   toNight,
   toTally,
   toTimes,
-  type UploadsRow,
 } from '../rows/report-rows.js';
 import type { StateSession } from './state-session.js';
 
@@ -35,33 +32,40 @@ const times: Prepared<StoredTimes> = statement(`
   FROM chunks WHERE run = @run AND number > @after AND state <> 'split' ORDER BY number LIMIT @limit`);
 
 const sum = (column: string, name: string) => `coalesce(sum(${column}), 0)::int8 AS "${name}"`;
-const byState: Prepared<StateRow> = statement(`
-  SELECT state, count(*) AS chunks, sum(records)::int8 AS records FROM chunks WHERE run = @run GROUP BY state`);
-const merged: Prepared<MergedRow> = statement(`
+const BY_STATE = `
+  SELECT state, count(*) AS chunks, sum(records)::int8 AS records FROM chunks WHERE run = @run GROUP BY state`;
+const MERGED = `
   SELECT ${sum('records', 'records')}, coalesce(max(last_record), 0) AS last,
     ${sum('successful', 'successful')}, ${sum('failed', 'failed')}, ${sum('unprocessed', 'unprocessed')},
     ${sum('indistinct', 'indistinct')}, ${sum('reused_successful', 'reusedSuccessful')},
     ${sum('reused_failed', 'reusedFailed')}, ${sum('duplicate_successful', 'duplicateSuccessful')},
     ${sum('duplicate_failed', 'duplicateFailed')}, ${sum('duplicate_unprocessed', 'duplicateUnprocessed')},
     ${sum('skipped', 'skipped')}
-  FROM stretches WHERE run = @run`);
-const chunksUpTo: Prepared<{ chunks: number }> = statement(`
-  SELECT count(*) AS chunks FROM chunks
-  WHERE run = @run AND round = 0 AND state <> 'split' AND last_record <= @last`);
+  FROM stretches WHERE run = @run`;
 // Resubmitted means: sent after an ambiguous attempt of the same chunk, and not dropped.
-const uploads: Prepared<UploadsRow> = statement(`
-  WITH doubt AS (
-    SELECT chunk, count(*) AS attempts, min(attempt) AS first, sum(records) AS records
-    FROM uploads WHERE run = @run AND state = 'ambiguous' GROUP BY chunk)
+const UPLOADS = `
   SELECT
     (SELECT count(*) FROM uploads WHERE run = @run AND state = 'accepted') AS accepted,
     (SELECT coalesce(sum(attempts), 0)::int8 FROM doubt) AS ambiguous,
     (SELECT coalesce(sum(records), 0)::int8 FROM doubt) AS "ambiguousRecords",
     (SELECT count(*) FROM doubt JOIN uploads u ON u.run = @run AND u.chunk = doubt.chunk
-      WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`);
-const searches: Prepared<SearchesRow> = statement(
-  'SELECT state, count(*) AS count FROM searches WHERE run = @run GROUP BY state',
-);
+      WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`;
+const SEARCHES = 'SELECT state, count(*) AS count FROM searches WHERE run = @run GROUP BY state';
+
+// One statement, because it is asked for often: one question, and one snapshot.
+const tally: Prepared<TallyRows> = statement(`
+  WITH
+    doubt AS (
+      SELECT chunk, count(*) AS attempts, min(attempt) AS first, sum(records) AS records
+      FROM uploads WHERE run = @run AND state = 'ambiguous' GROUP BY chunk),
+    merged AS (${MERGED})
+  SELECT
+    (SELECT coalesce(json_agg(by_state), '[]') FROM (${BY_STATE}) AS by_state) AS "byState",
+    (SELECT row_to_json(merged) FROM merged) AS merged,
+    (SELECT count(*) FROM chunks, merged
+      WHERE run = @run AND round = 0 AND state <> 'split' AND last_record <= merged.last) AS "chunksMerged",
+    (SELECT row_to_json(sent) FROM (${UPLOADS}) AS sent) AS uploads,
+    (SELECT coalesce(json_agg(asked), '[]') FROM (${SEARCHES}) AS asked) AS searches`);
 
 // A record of a round has failed before: it counts there, and here with its last answer.
 const answered: Prepared<Answered> = statement(`
@@ -82,18 +86,6 @@ export function historyReads(db: StateSession): Pick<CheckpointReader, HistoryRe
     },
     answered: async (run) => (await db.read(answered, { run }))[0]!,
     chunkTimes: async (run, after, limit) => (await db.read(times, { run, after, limit })).map(toTimes),
-    tally: (run) =>
-      db.readTogether(async (query) => {
-        const [rows] = await query(merged, { run });
-        const [upTo] = await query(chunksUpTo, { run, last: rows!.last });
-        const [attempts] = await query(uploads, { run });
-        return toTally({
-          byState: await query(byState, { run }),
-          merged: rows!,
-          chunksMerged: upTo!.chunks,
-          uploads: attempts!,
-          searches: await query(searches, { run }),
-        });
-      }),
+    tally: async (run) => toTally((await db.read(tally, { run }))[0]!),
   };
 }

@@ -17,10 +17,11 @@ export interface Fence {
 type Values = Readonly<Record<string, Value>>;
 
 export interface StateSession {
-  /** A statement that only reads. */
+  /**
+   * A statement that only reads. While this process holds a lease and changes nothing, the same question is asked once:
+   * only it changes the run.
+   */
   read<Row>(asked: Prepared<Row>, values: Values): Promise<readonly Row[]>;
-  /** Several statements that only read, and see one snapshot. */
-  readTogether<T>(body: (query: Query) => Promise<T>): Promise<T>;
   /**
    * A change of a single statement.
    * @returns its first row.
@@ -61,6 +62,9 @@ export function fenced<Row = Record<string, unknown>>(parts: string): Fenced<Row
   };
 }
 
+/** Pages of a long list are asked for once. */
+const MOST_ANSWERS = 20;
+
 export function createStateSession(session: PostgresSession, fence: Fence): StateSession {
   const lease = () => ({ leasePipeline: fence.held!.pipeline, leaseFence: fence.held!.number });
   const expectHeld = async () => {
@@ -68,12 +72,23 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
     const [held] = await session.query(isHeld, lease(), true);
     if (held === undefined) throw leaseLost(fence.held.pipeline);
   };
+  /** Forgotten by each change as it is asked for: what is asked after it is answered after it. */
+  const answers = new Map<string, Promise<readonly unknown[]>>();
   return {
     expectHeld,
-    read: (asked, values) => session.query(asked, values, true),
-    readTogether: (body) =>
-      session.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', body, true),
+    read: <Row>(asked: Prepared<Row>, values: Values) => {
+      if (fence.held === undefined) return session.query(asked, values, true);
+      const question = `${asked.name} ${JSON.stringify(values)}`;
+      const known = answers.get(question);
+      if (known !== undefined) return known as Promise<readonly Row[]>;
+      const rows = session.query(asked, values, true);
+      if (answers.size >= MOST_ANSWERS) answers.clear();
+      answers.set(question, rows);
+      rows.catch(() => answers.clear());
+      return rows;
+    },
     change: async (asked, values, method, missing) => {
+      answers.clear();
       const rows =
         fence.held === undefined
           ? await session.query(asked.free, values, false)
@@ -83,16 +98,24 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
       await expectHeld();
       throw new CheckpointStateError(method, missing);
     },
-    changes: (body) =>
-      session.transaction('BEGIN', async (query) => {
+    changes: (body) => {
+      answers.clear();
+      return session.transaction('BEGIN', async (query) => {
         if (fence.held !== undefined) {
           const [held] = await query(holdLease, lease());
           if (held === undefined) throw leaseLost(fence.held.pipeline);
         }
         return body(query);
-      }),
-    outcome: (body) => session.transaction('BEGIN', body, true),
-    outcomeOf: (asked, values = {}) => session.query(asked, values, true),
+      });
+    },
+    outcome: (body) => {
+      answers.clear();
+      return session.transaction('BEGIN', body, true);
+    },
+    outcomeOf: (asked, values = {}) => {
+      answers.clear();
+      return session.query(asked, values, true);
+    },
   };
 }
 

@@ -116,7 +116,7 @@ it('renews a lease, and tells when it is lost', async () => {
   const session = await openStateConnection(database);
   const [first, second] = [0, 1].map(() => createLeases(async () => session, { held: undefined }, times));
   const held = await first!.take('nightly', holder);
-  const until = async () => (await database.query('SELECT until FROM foliopipe.leases'))[0]!['until'] as Date;
+  const until = async () => (await database.query('SELECT until::text FROM foliopipe.leases'))[0];
   const before = await until();
   await expect.poll(until, { timeout: 5_000 }).not.toEqual(before);
   await expireLease();

@@ -185,3 +185,30 @@ it('stops a process that was paused for longer than its lease', async () => {
   expect((await readFile(site.output)).equals(unbroken)).toBe(true);
   expect(await uploadsOf(site.pipeline)).toBe(chunks);
 }, 60_000);
+
+it('says what is wrong with the database, without its password', async () => {
+  const { machine, database } = await createSite('wrong');
+  const { folder: cwd, args, env } = await machine('first');
+  const wrong = (change: (url: URL) => void) => {
+    const url = new URL(database.url);
+    change(url);
+    return callMain(['run', ...args], { cwd, env: { ...env, STATE_URL: url.href } });
+  };
+  const refused = await wrong((url) => {
+    url.password = 'not-the-one';
+  });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_DATABASE_REFUSED') });
+  expect(refused.stderr).not.toContain('not-the-one');
+  const missing = await wrong((url) => {
+    url.pathname = '/nowhere';
+  });
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_DATABASE_MISSING') });
+  const lost = await wrong((url) => {
+    url.port = '1';
+  });
+  expect(lost).toMatchObject({ code: 5, stderr: expect.stringContaining('STATE_DATABASE_LOST') });
+  const status = await callMain(['status', ...args], { cwd, env });
+  expect(status).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_MISSING') });
+  const check = await callMain(['check', ...args], { cwd, env });
+  expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining('the first run makes its tables') });
+});
