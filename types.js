@@ -16,7 +16,7 @@ const INFERRED = {
   Config: 'src/config/schema.d.ts',
   ConfigInput: 'src/config/schema.d.ts',
   ParsedConfig: 'src/config/schema.d.ts',
-  LoadConfig: 'src/config/load-section.d.ts',
+  LoadConfig: 'src/config/sections/load-section.d.ts',
   FaultPlan: 'src/service/faults/rule.d.ts',
 };
 

@@ -28,15 +28,15 @@ export type {
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
-export { budgetAt } from './config/calendar.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
-export { withOutputPath } from './config/output-path.js';
-export { isS3 } from './config/s3-address.js';
 export type { Config, ConfigInput } from './config/schema.js';
+export { budgetAt } from './config/sections/calendar.js';
+export { withOutputPath } from './config/sections/output-path.js';
+export { isS3 } from './config/sections/s3-address.js';
+export { embeddedServiceFolder, Secret } from './config/sections/service-section.js';
 export type { ServiceNeeds } from './config/service-needs.js';
-export { embeddedServiceFolder, Secret } from './config/service-section.js';
 export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';
 export { createLocalDeltaStore } from './delta/local-delta-store.js';
 export * from './errors.js';
@@ -150,25 +150,35 @@ export {
 } from './run/answers/show-answers.js';
 export { type BackedUp, type BackupOptions, backupState } from './run/backup/backup-state.js';
 export type { NewerOutput } from './run/backup/newer-outputs.js';
+export {
+  type Recovered,
+  type RecoveredRun,
+  type RecoverOptions,
+  recover,
+  type UploadSum,
+} from './run/backup/recover.js';
+export type { RecoveredAnswers } from './run/backup/recover-answers.js';
 export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
 export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/restored-mark.js';
-export { supersede } from './run/begin-run.js';
-export { checkLearned } from './run/check-learned.js';
-export { publicationOf } from './run/check-load-file.js';
-export { type CheckedItem, type CheckOptions, checkSetup } from './run/check-setup.js';
-export { canReopen, checkDoneSource, prunedError } from './run/done-run.js';
-export { type FrozenValues, frozenValues } from './run/frozen-values.js';
-export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/given-up-run.js';
+export { checkLearned } from './run/check/check-learned.js';
+export { publicationOf } from './run/check/check-load-file.js';
+export { type CheckedItem, type CheckOptions, checkSetup } from './run/check/check-setup.js';
+export { type LookOptions, lookAtSource, type SourceLook } from './run/check/look-at-source.js';
 export {
   checkLoadable,
   checkLoadOfRest,
   loadAfterPublishing,
   loadPublication,
   openLoadTarget,
-} from './run/load-run.js';
-export { type LookOptions, lookAtSource, type SourceLook } from './run/look-at-source.js';
-export { checkKnown, namedRun, withNamedRun } from './run/named-run.js';
-export { type OpenRun, openRun, runError, withRun } from './run/open-run.js';
+} from './run/load/load-run.js';
+export { printRunLoad } from './run/load/print-run-load.js';
+export { loadStatus, type MissingLoad, missingLoad } from './run/load/recorded-load.js';
+export { supersede } from './run/open/begin-run.js';
+export { canReopen, checkDoneSource, prunedError } from './run/open/done-run.js';
+export { type FrozenValues, frozenValues } from './run/open/frozen-values.js';
+export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/open/given-up-run.js';
+export { checkKnown, namedRun, withNamedRun } from './run/open/named-run.js';
+export { type OpenRun, openRun, runError, withRun } from './run/open/open-run.js';
 export {
   openAnswers,
   type StateContext,
@@ -176,27 +186,17 @@ export {
   withAnswers,
   withCheckpoint,
   withState,
-} from './run/open-state.js';
+} from './run/open/open-state.js';
 export {
   checkRetryBudget,
   type RetryPlan,
   type RetryWay,
   retryPlanOf,
   retryPlanText,
-} from './run/plan-retry.js';
-export { type Plan, type PlanOptions, planRun } from './run/plan-run.js';
-export { printRunLoad } from './run/print-run-load.js';
+} from './run/plan/plan-retry.js';
+export { type Plan, type PlanOptions, planRun } from './run/plan/plan-run.js';
 export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';
 export { createProgressReader, type ProgressSources } from './run/read-progress.js';
-export { loadStatus, type MissingLoad, missingLoad } from './run/recorded-load.js';
-export {
-  type Recovered,
-  type RecoveredRun,
-  type RecoverOptions,
-  recover,
-  type UploadSum,
-} from './run/recover.js';
-export type { RecoveredAnswers } from './run/recover-answers.js';
 export { type ReportOptions, reportPage, reportRun, writeReport } from './run/report-run.js';
 export {
   type RunOptions,

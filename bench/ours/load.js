@@ -1,6 +1,6 @@
 /** Loads an output into a database: node load.js URL FILE TABLE MODE PUBLICATION */
 import { copyFileSync, createReadStream, readFileSync } from 'node:fs';
-import { DatabaseAddress } from '../../dist/src/config/load-section.js';
+import { DatabaseAddress } from '../../dist/src/config/sections/load-section.js';
 import { createLoadTarget } from '../../dist/src/load/configured-load.js';
 import { timed } from '../timed.js';
 

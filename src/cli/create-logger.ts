@@ -7,11 +7,11 @@ import { createRedact } from '../hide-secrets.js';
 import { countOf } from '../quantities.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
+import { createTerminal, type Terminal } from './display/terminal.js';
 import { openLogFile } from './log-file.js';
-import { nextSteps } from './next-steps.js';
 import { stderr } from './output.js';
 import { redactLine } from './redact.js';
-import { createTerminal, type Terminal } from './terminal.js';
+import { nextSteps } from './texts/next-steps.js';
 
 export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
 

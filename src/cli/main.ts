@@ -2,10 +2,10 @@
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
-import { asStarted, rememberCommand } from './next-steps.js';
 import { stderr } from './output.js';
 import { createProgram, firstSteps } from './program.js';
 import { rememberSecrets } from './redact.js';
+import { asStarted, rememberCommand } from './texts/next-steps.js';
 
 /** @param argv as node gives it: the first two are skipped. */
 export async function main(typed: readonly string[]): Promise<number> {
@@ -46,7 +46,7 @@ function showFirstSteps(): never {
   throw new CommanderError(2, 'commander.help', 'no command was given');
 }
 
-const loadReport = () => import('./report-failure.js');
+const loadReport = () => import('./texts/report-failure.js');
 
 /**
  * Lets the process end with its exit code after its terminal was closed. Before version 24, Node restores each terminal

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import type { Finish } from './common-options.js';
-import { asStarted } from './next-steps.js';
 import { stdout } from './output.js';
+import { asStarted } from './texts/next-steps.js';
 
 // By the package's own name, which works from the sources and from the build.
 const require = createRequire(import.meta.url);

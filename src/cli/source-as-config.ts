@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { ConfigError } from '../../pipelines/index.js';
 import { escapeUnprintable } from '../text.js';
-import { quoteForShell } from './resume-command.js';
+import { quoteForShell } from './texts/resume-command.js';
 
 /**
  * @param file as it was typed.

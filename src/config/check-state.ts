@@ -1,7 +1,7 @@
 /** Checks the keys of a state in a database against each other, and against what one machine alone could go on with. */
 import type { Sections } from './parse-sections.js';
-import { isParquet } from './source-section.js';
-import { IN_DATABASE } from './state-section.js';
+import { isParquet } from './sections/source-section.js';
+import { IN_DATABASE } from './sections/state-section.js';
 
 /**
  * Reports what does not go together with a state in a database: what another machine could not go on with, because it is

@@ -1,10 +1,10 @@
 /** Checks values against each other. Each check runs only if the sections that it needs are valid. */
 import { resolve, sep } from 'node:path';
 import { outputFormat } from '../output-format.js';
-import { isFolder, withoutPublication } from './output-folder.js';
 import type { Sections } from './parse-sections.js';
-import { isS3 } from './s3-address.js';
-import { isParquet } from './source-section.js';
+import { isFolder, withoutPublication } from './sections/output-folder.js';
+import { isS3 } from './sections/s3-address.js';
+import { isParquet } from './sections/source-section.js';
 
 type OnProblem = (key: string, text: string) => void;
 

@@ -2,7 +2,7 @@
 import { withVariables } from './interpolate.js';
 import { schemaAt, valueKeys } from './known-keys.js';
 import { type LoadOptions, loadConfig, readLayers, settingValue } from './load-config.js';
-import { DatabaseAddress, isDuckdbFile, isPostgres } from './load-section.js';
+import { DatabaseAddress, isDuckdbFile, isPostgres } from './sections/load-section.js';
 import { isUnder, type Key, type Setting, type Tree, toTree } from './settings.js';
 
 /** A key of a config, as `explainConfig` gives it. */

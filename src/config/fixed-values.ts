@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors.js';
 import type { Config } from './schema.js';
-import { serviceAddress } from './service-section.js';
+import { serviceAddress } from './sections/service-section.js';
 
 /**
  * The fixed values of a run, for the checkpoint: dotted key to JSON text.

@@ -2,8 +2,8 @@
 import { parseDocument } from 'yaml';
 import { schemaAt } from './known-keys.js';
 import type { Problems } from './problems.js';
+import { STREAM } from './sections/values.js';
 import { isMap, type Key, type Setting, toSettings } from './settings.js';
-import { STREAM } from './values.js';
 
 /** A value that a flag gives to a key. */
 export interface Override {

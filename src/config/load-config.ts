@@ -7,18 +7,18 @@ import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
 import { keysOf, schemaAt } from './known-keys.js';
-import { DUCKDB, resolveLoad } from './load-section.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
-import { resolveReport } from './report-section.js';
 import type { Config, ConfigInput } from './schema.js';
+import { DUCKDB, resolveLoad } from './sections/load-section.js';
+import { resolveReport } from './sections/report-section.js';
+import { resolveService, type ServiceConfig } from './sections/service-section.js';
+import { resolveSource } from './sections/source-section.js';
+import { resolveState } from './sections/state-section.js';
+import { isAddress, STREAM } from './sections/values.js';
 import { type ServiceNeeds, withStandIns } from './service-needs.js';
-import { resolveService, type ServiceConfig } from './service-section.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
-import { resolveSource } from './source-section.js';
-import { resolveState } from './state-section.js';
 import { emptied, isEmptyMap, isFreeMap, joinLayers, withoutNulled } from './taken-back.js';
-import { isAddress, STREAM } from './values.js';
 
 export interface LoadOptions {
   /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */

@@ -1,8 +1,8 @@
 /** The schema of the whole config: every key with its type and default (config/nightly.example.yaml explains them). */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { type LoadConfig, loadSchema } from './load-section.js';
-import { type ReportConfig, reportSchema } from './report-section.js';
+import { type LoadConfig, loadSchema } from './sections/load-section.js';
+import { type ReportConfig, reportSchema } from './sections/report-section.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -17,11 +17,11 @@ import {
   reuseSchema,
   timeoutsSchema,
   uploadSchema,
-} from './sections.js';
-import { type ServiceConfig, serviceSchema } from './service-section.js';
-import { type ResolvedSource, sourceSchema } from './source-section.js';
-import { filesSchema, type StatePlace, scratchSchema, stateSchema } from './state-section.js';
-import { filePath, shortName } from './values.js';
+} from './sections/sections.js';
+import { type ServiceConfig, serviceSchema } from './sections/service-section.js';
+import { type ResolvedSource, sourceSchema } from './sections/source-section.js';
+import { filesSchema, type StatePlace, scratchSchema, stateSchema } from './sections/state-section.js';
+import { filePath, shortName } from './sections/values.js';
 
 export const configSchema = z.strictObject({
   pipeline: shortName,

@@ -2,9 +2,10 @@
  * The output store of a config: names at `s3://` are objects in a store, all others are paths on this machine, of folders
  * if they end in `/`.
  */
-import { isFolder } from '../config/output-folder.js';
-import { isS3 } from '../config/s3-address.js';
+
 import type { Config } from '../config/schema.js';
+import { isFolder } from '../config/sections/output-folder.js';
+import { isS3 } from '../config/sections/s3-address.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { createFolderOutputStore } from './folder-output-store.js';
 import { createLocalOutputStore } from './local-output-store.js';

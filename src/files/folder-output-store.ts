@@ -7,7 +7,13 @@ import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, writeFileSync } from 'node:fs';
 import { chmod, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dataPath, indexPath, isPublicationFolder, latestPath, partName } from '../config/output-folder.js';
+import {
+  dataPath,
+  indexPath,
+  isPublicationFolder,
+  latestPath,
+  partName,
+} from '../config/sections/output-folder.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';

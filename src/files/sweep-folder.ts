@@ -7,7 +7,7 @@ import {
   indexPath,
   isPublicationFolder,
   MARKERS,
-} from '../config/output-folder.js';
+} from '../config/sections/output-folder.js';
 import { syncFolder } from '../streams/atomic-file.js';
 import { codeOf, isMissing } from '../streams/system-error.js';
 import { readIndex } from './folder-index.js';

@@ -1,5 +1,5 @@
 /** The port to a database into which publications are loaded. `src/load/` has one folder for each kind of database. */
-import type { DatabaseAddress } from '../config/load-section.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { AtFailpoint } from '../failpoints.js';
 import type { Bytes, Milliseconds } from '../types.js';
 

@@ -1,7 +1,7 @@
 /** Connects to Postgres, does something in one transaction, and closes the connection. */
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
-import type { DatabaseAddress } from '../config/load-section.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
 
 /** A statement with its values. */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, CustomTypesConfig } from 'pg';
-import type { DatabaseAddress } from '../config/load-section.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
 import { importPostgres } from './connect.js';
 import { readPostgresError } from './read-error.js';

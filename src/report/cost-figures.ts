@@ -1,8 +1,8 @@
 /** What a run has paid for so far: in all, once more, and in vain. All its processes count. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
-import { budgetAt } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
+import { budgetAt } from '../config/sections/calendar.js';
 import { priceOf, recordsToSend } from './origins.js';
 
 /** Records, and what they cost; null without `budget.pricePerRecord`. */

@@ -7,8 +7,8 @@
  */
 import type { CheckpointReader, Run, Search, SingleSearch, Upload } from '../checkpoint/checkpoint.js';
 import { eachSearch, eachSingleSearch } from '../checkpoint/walk-run.js';
-import { dayOf, monthOf } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
+import { dayOf, monthOf } from '../config/sections/calendar.js';
 import { priceOf, publishedOrigins, type Saved, savedBy } from './origins.js';
 
 /** Which part of the ledger is read. */

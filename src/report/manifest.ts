@@ -15,8 +15,8 @@ import {
   MARKERS,
   partName,
   publicationPlace,
-} from '../config/output-folder.js';
-import { isS3 } from '../config/s3-address.js';
+} from '../config/sections/output-folder.js';
+import { isS3 } from '../config/sections/s3-address.js';
 import { contentOf, encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';

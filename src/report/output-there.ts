@@ -1,7 +1,7 @@
 /** What is at the path of a run's output now: its publication, a partial one, another one, or nothing. Reads no file. */
 import type { CheckpointReader, Publication, Run, Withheld } from '../checkpoint/checkpoint.js';
-import { dataPath, publicationPlace } from '../config/output-folder.js';
-import { fixedOutputPath } from '../config/output-path.js';
+import { dataPath, publicationPlace } from '../config/sections/output-folder.js';
+import { fixedOutputPath } from '../config/sections/output-path.js';
 import { FoliopipeError } from '../errors.js';
 import type { FailureReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';

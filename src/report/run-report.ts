@@ -10,8 +10,8 @@ import type {
   Run,
   SpentOnDay,
 } from '../checkpoint/checkpoint.js';
-import { dayOf } from '../config/calendar.js';
 import type { Config } from '../config/schema.js';
+import { dayOf } from '../config/sections/calendar.js';
 import { createRedact, type HoldsSecrets, secretsOf } from '../hide-secrets.js';
 import { priceOf } from './origins.js';
 import {

@@ -6,7 +6,7 @@ import { createRate, recordsAnswered, takeSnapshot } from '../progress/snapshot.
 import { recordsToSend } from '../report/origins.js';
 import type { Clock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
-import type { Closeable } from './open-state.js';
+import type { Closeable } from './open/open-state.js';
 
 type Reasons = ProgressSnapshot['failed']['reasons'];
 

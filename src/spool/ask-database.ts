@@ -1,5 +1,5 @@
 /** The source as the answer of a database: its columns, and its rows as CSV. */
-import type { DatabaseAddress } from '../config/load-section.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { Spool } from './spool-folder.js';
 
 export interface DatabaseQuery {

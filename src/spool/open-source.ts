@@ -1,9 +1,9 @@
 /** Gives the files to read for a source: its own, or copies in the spool of what can be read only once or is no CSV. */
 import { join } from 'node:path';
-import type { DatabaseAddress } from '../config/load-section.js';
 import type { Config } from '../config/schema.js';
-import { isParquet, type SourceQuery } from '../config/source-section.js';
-import { STREAM } from '../config/values.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
+import { isParquet, type SourceQuery } from '../config/sections/source-section.js';
+import { STREAM } from '../config/sections/values.js';
 import { ConfigError, SourceError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { formatBytes, formatDuration } from '../quantities.js';

@@ -79,7 +79,7 @@ describe('the start', () => {
   });
 
   it('loads commander and nothing heavier for the report of a failure', () => {
-    const packages = packagesBehind(join(src, 'cli/report-failure.ts')).filter(
+    const packages = packagesBehind(join(src, 'cli/texts/report-failure.ts')).filter(
       (name) => !name.startsWith('node:'),
     );
     expect([...new Set(packages)]).toEqual(['commander']);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { hideSecrets, redactLine, rememberSecrets } from '../../src/cli/redact.js';
-import { describeFailure } from '../../src/cli/report-failure.js';
+import { describeFailure } from '../../src/cli/texts/report-failure.js';
 import { flagSettings } from '../../src/config/flag-settings.js';
 import { Problems } from '../../src/config/problems.js';
 import { ConfigError } from '../../src/errors.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadConfig, parseConfig } from '../../src/config/load-config.js';
 import type { ConfigInput } from '../../src/config/schema.js';
-import { Secret } from '../../src/config/service-section.js';
+import { Secret } from '../../src/config/sections/service-section.js';
 import { configErrorOf, minimal, minimalWith, variable } from '../helpers/config/minimal-config.js';
 
 async function problemsOf(value: unknown): Promise<Readonly<Record<string, unknown>>> {

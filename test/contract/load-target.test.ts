@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { DatabaseAddress } from '../../src/config/load-section.js';
+import { DatabaseAddress } from '../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../src/load/configured-load.js';
 import { createDuckdbTarget } from '../../src/load/duckdb/duckdb-target.js';
 import { keepDuckdb } from '../helpers/duckdb/kept-duckdb.js';

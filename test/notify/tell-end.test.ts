@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { WebhookAddress } from '../../src/config/report-section.js';
+import { WebhookAddress } from '../../src/config/sections/report-section.js';
 import { describeEnd, type EndFacts, type RunEnd } from '../../src/notify/run-end.js';
 import { type TellOptions, tellEnd } from '../../src/notify/tell-end.js';
 import type { RunSummary } from '../../src/report/run-summary.js';

@@ -3,7 +3,7 @@
  * one connection for its checkpoint and one for the lease of its pipeline. There is no journal: a database server has
  * its own.
  */
-import type { DatabaseAddress } from '../../config/load-section.js';
+import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import { openSession, type PostgresSession } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import type { LockHolder, PipelineLock } from '../pipeline-lock.js';

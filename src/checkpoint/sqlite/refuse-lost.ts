@@ -10,8 +10,8 @@ import { ConfigError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-folder.js';
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
-import { allSingleSearches } from './single-searches.js';
 import type { StateDatabase } from './state-database.js';
+import { allSingleSearches } from './tables/single-searches.js';
 import { newestSaved, savedFacts } from './watch-place.js';
 
 /**

@@ -12,9 +12,9 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
+import { nextSteps } from '../texts/next-steps.js';
 import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
 
 interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {

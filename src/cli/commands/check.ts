@@ -9,9 +9,9 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
+import { nextSteps } from '../texts/next-steps.js';
 import { environmentProxies } from '../with-api.js';
 
 export function addCheck(command: Command, finish: Finish): void {

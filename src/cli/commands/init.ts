@@ -14,10 +14,10 @@ import { configText, EDIT, type FirstConfig, pipelineName } from '../init/config
 import { type FoundSource, findFormat } from '../init/find-format.js';
 import type { Guesses } from '../init/guess-columns.js';
 import { type FormatFlags, foundLines, foundText, guessLines, type LookFormat } from '../init/look.js';
-import { asStarted } from '../next-steps.js';
 import { stderr, writeJson } from '../output.js';
-import { quoteForShell } from '../resume-command.js';
 import { untilStopped } from '../stop-signals.js';
+import { asStarted } from '../texts/next-steps.js';
+import { quoteForShell } from '../texts/resume-command.js';
 
 interface Options extends InitFlags {
   readonly config?: readonly string[];

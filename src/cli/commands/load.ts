@@ -15,9 +15,9 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { loadText } from '../load-text.js';
 import { print } from '../output.js';
 import { runSession } from '../session.js';
+import { loadText } from '../texts/load-text.js';
 
 interface Options extends CommonOptions {
   readonly print?: PrintDialect;

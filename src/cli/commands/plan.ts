@@ -21,13 +21,13 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { asStarted, nextSteps } from '../next-steps.js';
+import { openProgress } from '../display/progress.js';
+import { createCommandTerminal } from '../display/terminal.js';
 import { print, printJson, standardInput, stdout } from '../output.js';
-import { previewLines } from '../preview-text.js';
-import { openProgress } from '../progress.js';
-import { reuseText } from '../reuse-text.js';
 import { untilStopped } from '../stop-signals.js';
-import { createCommandTerminal } from '../terminal.js';
+import { asStarted, nextSteps } from '../texts/next-steps.js';
+import { previewLines } from '../texts/preview-text.js';
+import { reuseText } from '../texts/reuse-text.js';
 
 interface Options extends CommonOptions, BeginOptions {}
 

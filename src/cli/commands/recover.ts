@@ -11,8 +11,8 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
+import { nextSteps } from '../texts/next-steps.js';
 
 interface Options extends CommonOptions {
   readonly dryRun?: boolean;

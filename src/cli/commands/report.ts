@@ -11,8 +11,8 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
+import { nextSteps } from '../texts/next-steps.js';
 
 export function addReport(command: Command, finish: Finish): void {
   command

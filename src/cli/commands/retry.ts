@@ -10,9 +10,9 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { runJob } from '../session.js';
+import { nextSteps } from '../texts/next-steps.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {

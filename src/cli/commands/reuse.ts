@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { ConfigError, forgetReuse, importReuse, pruneReuse, showReuse } from '../../../pipelines/index.js';
 import { parseDuration } from '../../quantities.js';
-import { forgottenText, importedText, prunedText, shownText } from '../answers-text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -11,9 +10,10 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
+import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
+import { nextSteps } from '../texts/next-steps.js';
 
 export function addReuse(command: Command, finish: Finish): void {
   addShow(command, finish);

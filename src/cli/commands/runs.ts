@@ -8,10 +8,10 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson, stderr } from '../output.js';
-import { exitCodeOf, type ListedRun, runsTable } from '../runs-table.js';
 import { openState } from '../session.js';
+import { nextSteps } from '../texts/next-steps.js';
+import { exitCodeOf, type ListedRun, runsTable } from '../texts/runs-table.js';
 import { addPrune } from './prune.js';
 import { addShow } from './show.js';
 

@@ -11,9 +11,9 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { nextSteps } from '../next-steps.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
+import { nextSteps } from '../texts/next-steps.js';
 
 export function addState(command: Command, finish: Finish): void {
   addBackup(command, finish);

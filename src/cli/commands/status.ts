@@ -35,16 +35,16 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { laterRunText, partialLines } from '../how-it-stands.js';
-import { missingLoadText } from '../load-text.js';
-import { nextSteps } from '../next-steps.js';
+import { laterRunText, partialLines } from '../display/how-it-stands.js';
+import { progressText } from '../display/progress.js';
+import { newestRun, waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
-import { progressText } from '../progress.js';
-import { runReuseLines } from '../reuse-text.js';
 import { openState } from '../session.js';
 import { listenForStop } from '../stop-signals.js';
-import { summaryText } from '../summary-text.js';
-import { newestRun, waitForFirstRun, watchRun } from '../watch-run.js';
+import { missingLoadText } from '../texts/load-text.js';
+import { nextSteps } from '../texts/next-steps.js';
+import { runReuseLines } from '../texts/reuse-text.js';
+import { summaryText } from '../texts/summary-text.js';
 
 interface Options extends CommonOptions {
   readonly run?: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ConfigError, parseConfig, type SourceLook } from '../../../pipelines/index.js';
 import { escapeUnprintable } from '../../text.js';
 import { stderr } from '../output.js';
-import { quoteForShell } from '../resume-command.js';
+import { quoteForShell } from '../texts/resume-command.js';
 import type { Ask } from './ask.js';
 import type { FirstConfig } from './config-text.js';
 import { type Guess, type Guesses, guessColumns, SENT, type Sent } from './guess-columns.js';

@@ -5,7 +5,7 @@ import { reworded } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import { stderr } from '../output.js';
-import { quoteForShell } from '../resume-command.js';
+import { quoteForShell } from '../texts/resume-command.js';
 import type { Ask } from './ask.js';
 import { sourcesIn } from './choose.js';
 import { columnsText, type FormatFlags, type LookFormat, look } from './look.js';

@@ -6,7 +6,7 @@ import { lookAtSource, type SourceLook } from '../../../pipelines/index.js';
 import { countOf, formatBytes } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import { stderr } from '../output.js';
-import { previewLines } from '../preview-text.js';
+import { previewLines } from '../texts/preview-text.js';
 import { GUESSED_FROM, type Guesses } from './guess-columns.js';
 
 /** The flags that say how a file is read. */

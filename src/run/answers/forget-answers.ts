@@ -4,8 +4,8 @@ import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
 import type { Milliseconds, Segment } from '../../types.js';
-import { isUsable } from '../choose-records.js';
-import { beginningWith } from '../named-run.js';
+import { isUsable } from '../open/choose-records.js';
+import { beginningWith } from '../open/named-run.js';
 import { type DroppedAnswers, dropAnswers } from './drop-answers.js';
 import { findRecords } from './find-records.js';
 

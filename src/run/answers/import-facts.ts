@@ -1,9 +1,9 @@
 /** What the files beside an output say of it: when it was paid for, by which service, and whether that was a local one. */
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { besidePath, placeOfPart } from '../../config/output-folder.js';
 import type { Config } from '../../config/schema.js';
-import { serviceAddress } from '../../config/service-section.js';
+import { besidePath, placeOfPart } from '../../config/sections/output-folder.js';
+import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError } from '../../errors.js';
 import { manifestPath } from '../../report/manifest.js';
 import { isMissing } from '../../streams/system-error.js';

@@ -3,7 +3,7 @@ import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import type { Segment } from '../../types.js';
-import { isUsable } from '../choose-records.js';
+import { isUsable } from '../open/choose-records.js';
 import { dropAnswers } from './drop-answers.js';
 import { IMPORT, isExpired } from './show-answers.js';
 

@@ -3,7 +3,7 @@ import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import type { Bytes, Segment } from '../../types.js';
-import { isUsable } from '../choose-records.js';
+import { isUsable } from '../open/choose-records.js';
 
 /**
  * Why the answers of a segment are not taken. `service`, `columns`: of another service or of other sent columns; `epoch`:

@@ -17,8 +17,7 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
-import { createReleasers, waitForLock } from '../open-state.js';
-import { type Recovered, rebuildAll } from '../recover.js';
+import { createReleasers, waitForLock } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { copyFile, DATABASE, isJournal, SEARCHES, SECRET } from './backup-files.js';
@@ -32,6 +31,7 @@ import {
 import { knowsPayments } from './knows-payments.js';
 import { chooseJournal, type JournalChoice } from './merge-journals.js';
 import { type NewerOutput, newerOutputs } from './newer-outputs.js';
+import { type Recovered, rebuildAll } from './recover.js';
 import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 
 /** How a backup is restored. */

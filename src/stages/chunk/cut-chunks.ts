@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { stringify } from 'csv-stringify/sync';
-import { MAX_CHUNK_BYTES } from '../../config/sections.js';
+import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
 import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
 import { type Batch, bytesBetween, endOfFitting, recordBytes } from '../../csv/table.js';
 import { fieldOf, type LayoutSource } from '../../results/output-layout.js';

@@ -6,7 +6,7 @@
 
 import type { SearchRecord } from '../../api/prediction-api.js';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { budgetAt } from '../../config/calendar.js';
+import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { searchValues } from '../../results/search-answers.js';

@@ -5,7 +5,7 @@
  */
 import type { Checkpoint, Stretch } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
-import { MAX_CHUNK_BYTES } from '../../config/sections.js';
+import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
 import { endOfFitting } from '../../csv/table.js';
 import { type Answers, skippedAnswers, sliceOfAnswers, unprocessedAnswers } from '../../results/answers.js';
 import type { RunContext } from '../../run-context.js';

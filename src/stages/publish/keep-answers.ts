@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
-import { serviceAddress } from '../../config/service-section.js';
+import { serviceAddress } from '../../config/sections/service-section.js';
 import { SourceError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';

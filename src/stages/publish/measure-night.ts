@@ -1,6 +1,6 @@
 /** Collects the facts about a whole output that later nights are compared with (docs/report.md). */
 import type { Checkpoint, NightFacts, Predictions } from '../../checkpoint/checkpoint.js';
-import { dayOf } from '../../config/calendar.js';
+import { dayOf } from '../../config/sections/calendar.js';
 import { outputRows } from '../../delta/delta-rows.js';
 import { UntrustedError } from '../../errors.js';
 import { priceOf } from '../../report/origins.js';

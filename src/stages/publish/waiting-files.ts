@@ -1,6 +1,6 @@
 /** The local files beside an output that wait to be put in place: the work file, and what is published with it. */
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
-import { fixedOutputPath, type OutputRun } from '../../config/output-path.js';
+import { fixedOutputPath, type OutputRun } from '../../config/sections/output-path.js';
 import { removeEncoded } from '../../files/encoded-file.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
 import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';

@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
-import { budgetAt } from '../../config/calendar.js';
+import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, ConfigError, FoliopipeError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { adoptCommand } from '../../report/adoptable.js';

@@ -4,7 +4,7 @@ import {
   openPostgresState,
   type PostgresState,
 } from '../../../src/checkpoint/postgres/open-postgres-state.js';
-import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import type { PostgresSession } from '../../../src/postgres/session.js';
 import type { Database } from './postgres.js';
 

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { load } from '../../../pipelines/index.js';
-import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../../src/load/configured-load.js';
 import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';

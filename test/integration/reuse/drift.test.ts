@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { nextTerms } from '../../../pipelines/index.js';
-import { summaryText } from '../../../src/cli/summary-text.js';
+import { summaryText } from '../../../src/cli/texts/summary-text.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { DAY, line, type Nights, withNights, withNote } from '../../helpers/jobs/nights.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
-import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { askDuckdb } from '../../../src/spool/ask-duckdb.js';
 import { quoteText } from '../../../src/sql-text.js';
 import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';

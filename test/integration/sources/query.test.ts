@@ -11,7 +11,7 @@ import {
   recover,
   restoreState,
 } from '../../../pipelines/index.js';
-import { DatabaseAddress } from '../../../src/config/load-section.js';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { askPostgres } from '../../../src/spool/ask-postgres.js';
 import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
 import { filesHolding } from '../../helpers/jobs/cli-job.js';

@@ -1,0 +1,137 @@
+/**
+ * New chunks: cut from the source, then cut for rounds of failed records, or made by splitting a refused chunk. The
+ * checkpoint gives each chunk its number.
+ */
+import type { Checkpoint } from '../../checkpoint.js';
+import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { packNumbers } from '../../packed-numbers.js';
+import { areHalves, containsPicked, haveItsRecords, type Parent } from '../../rows/new-chunk.js';
+import type { ChunkRow, NewChunk } from '../../state.js';
+import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { chunkRead } from './chunks.js';
+import { UNMERGE } from './merges.js';
+
+/** Makes `recordCut`, `recordAllCut` and `recordRoundSettled`. */
+export function cutChanges(
+  db: StateDatabase,
+): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundSettled'> {
+  const insertChunk = chunkInsertion(db);
+  // Changes a row only if the chunk may be added. `chunks` is null until the source is cut completely.
+  const admit = db.prepare(`
+    UPDATE runs SET chunks = chunks + (@round > 0)
+    WHERE id = @run AND state = 'open'
+      AND CASE WHEN @round = 0 THEN chunks IS NULL ELSE chunks IS NOT NULL AND @round = round + 1 END
+      AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = @round AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)`);
+  const fixChunks = db.prepare(`
+    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
+      WHERE run = @run AND round = 0 AND state <> 'split'))
+    WHERE id = @run AND state = 'open'`);
+  const settleRound = db.prepare(`
+    UPDATE runs SET round = @round
+    WHERE id = @run AND state = 'open' AND round = @round - 1 AND NOT EXISTS (
+      SELECT 1 FROM chunks INDEXED BY chunks_in_order
+      WHERE run = @run AND round = @round AND state <> 'split'
+        AND state NOT IN ('downloaded', 'unprocessed', 'refused'))`);
+  const unmerge = db.prepare(UNMERGE);
+
+  return {
+    recordCut: db.unsyncedChange((run: string, chunk: NewChunk, at?: number) => {
+      const round = chunk.picked?.round ?? 0;
+      const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
+      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
+      expectOneRow(admitted, 'recordCut', missing);
+      return insertChunk('recordCut', run, chunk, at);
+    }),
+    recordAllCut: db.change((run: string) => {
+      expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
+    }),
+    recordRoundSettled: db.change((run: string, round: number) => {
+      const missing = `no open run ${run} whose next round is ${round}, with all its chunks answered or given up`;
+      expectOneRow(settleRound.run({ run, round }), 'recordRoundSettled', missing);
+      unmerge.run({ run, fromRecord: 1 });
+    }),
+  };
+}
+
+/** Makes `recordSplit` and `recordRefused`. */
+export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit' | 'recordRefused'> {
+  const insertChunk = chunkInsertion(db);
+  const chunkOf = chunkRead(db);
+  const split = db.prepare<[object], Parent>(`
+    UPDATE chunks SET state = 'split'
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
+      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open')
+    RETURNING round, first_record AS first, last_record AS last, records`);
+  const picked = db
+    .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
+    .pluck();
+  const countOneMore = db.prepare('UPDATE runs SET chunks = chunks + 1 WHERE id = @run');
+  const refuse = db.prepare(`
+    UPDATE chunks SET state = 'refused', refusal = @refusal, successful = 0, failed = 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records = 1`);
+
+  return {
+    recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
+      const parent = split.get({ run, chunk });
+      const packed = picked.get(run, chunk);
+      if (
+        parent === undefined ||
+        !areHalves(parent, halves) ||
+        !(packed === undefined || haveItsRecords(packed, halves))
+      ) {
+        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
+        throw new CheckpointStateError('recordSplit', missing);
+      }
+      const [first, second] = halves;
+      const rows = [insertChunk('recordSplit', run, first), insertChunk('recordSplit', run, second)] as const;
+      countOneMore.run({ run });
+      return rows;
+    }),
+    recordRefused: db.change((run: string, chunk: number, refusal: string) => {
+      const missing = `no chunk ${chunk} of run ${run} of a single record that is cut or ambiguous`;
+      expectOneRow(refuse.run({ run, chunk, refusal }), 'recordRefused', missing);
+      return chunkOf(run, chunk)!;
+    }),
+  };
+}
+
+/** Adds the row of a chunk, and its picked records, with the run's next number. */
+type InsertChunk = (method: string, run: string, chunk: NewChunk, at?: number) => ChunkRow;
+
+/** Prepares the statements. The function must be called within a transaction. */
+function chunkInsertion(db: StateDatabase): InsertChunk {
+  const nextNumber = db
+    .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM chunks WHERE run = ?')
+    .pluck();
+  const insert = db.prepare(`
+    INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
+      end_file, end_offset, bytes, sha256, cut_at)
+    VALUES (@run, @number, @round, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
+      @endFile, @endOffset, @bytes, @sha256, @at)`);
+  const insertPicked = db.prepare(
+    'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
+  );
+  const chunkOf = chunkRead(db);
+
+  return (method, run, added, at) => {
+    const { start, end, picked, ...chunk } = added;
+    if (!containsPicked(added)) {
+      throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
+    }
+    const number = nextNumber.get(run)!;
+    insert.run({
+      ...chunk,
+      run,
+      number,
+      round: picked?.round ?? 0,
+      startFile: start.file,
+      startOffset: start.offset,
+      endFile: end.file,
+      endOffset: end.offset,
+      at: at ?? null,
+    });
+    if (picked !== null) insertPicked.run({ run, number, numbers: packNumbers(picked.numbers) });
+    return chunkOf(run, number)!;
+  };
+}

@@ -1,0 +1,114 @@
+/** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
+
+import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
+import type { Checkpoint, CheckpointReader, Stretch } from '../../checkpoint.js';
+import { type StoredStretch, toStretchIfAny } from '../../rows/stretch-row.js';
+import { expectOneRow, type StateDatabase } from '../state-database.js';
+
+/** Makes `recordMerged` and `recordUnmerged`. */
+export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
+  // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
+  const merge = db.prepare(`
+    INSERT INTO stretches (run, first_record, last_record, records, end_file, end_offset, work_end, sha256,
+      successful, failed, unprocessed, indistinct, reused_successful, reused_failed,
+      duplicate_successful, duplicate_failed, duplicate_unprocessed, skipped, reasons, merged_at)
+    SELECT @run, @firstRecord, @lastRecord, @records, @endFile, @endOffset, @workEnd, @sha256,
+      @successful, @failed, @unprocessed, @indistinct, @reusedSuccessful, @reusedFailed,
+      @duplicateSuccessful, @duplicateFailed, @duplicateUnprocessed, @skipped, @reasons, @at
+    FROM (SELECT coalesce(max(last_record), 0) AS last FROM (
+      SELECT last_record FROM stretches WHERE run = @run ORDER BY first_record DESC LIMIT 1))
+    WHERE EXISTS (SELECT 1 FROM runs WHERE id = @run)
+      AND last < @firstRecord AND @firstRecord <= @lastRecord
+      AND @records = @successful + @failed + @unprocessed
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = 0 AND state <> 'split'
+          AND first_record > last AND first_record < @firstRecord)
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @lastRecord
+          AND first_record >= coalesce((
+            SELECT first_record FROM chunks INDEXED BY chunks_in_order
+            WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @firstRecord
+            ORDER BY first_record DESC LIMIT 1), 0)
+          AND last_record >= @firstRecord
+          AND NOT (state = 'downloaded' OR state IN ('unprocessed', 'refused')))`);
+  const unmerge = db.prepare(UNMERGE);
+
+  return {
+    recordMerged: db.unsyncedChange((run: string, stretch: Stretch, at?: number) => {
+      const { firstRecord, lastRecord, records, end, counts, workEnd, sha256, reasons } = stretch;
+      const { successful, failed, unprocessed, indistinct, reused, duplicates, skipped } = counts;
+      const merged = merge.run({
+        run,
+        firstRecord,
+        lastRecord,
+        records,
+        endFile: end.file,
+        endOffset: end.offset,
+        workEnd,
+        sha256,
+        successful,
+        failed,
+        unprocessed,
+        indistinct,
+        reusedSuccessful: reused.successful,
+        reusedFailed: reused.failed,
+        duplicateSuccessful: duplicates.successful,
+        duplicateFailed: duplicates.failed,
+        duplicateUnprocessed: duplicates.unprocessed,
+        skipped,
+        reasons: reasons === undefined ? null : JSON.stringify(reasons),
+        at: at ?? null,
+      });
+      const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
+      const missing = `${span} are not the next to merge, have no answer yet, or have other counts`;
+      expectOneRow(merged, 'recordMerged', missing);
+    }),
+    recordUnmerged: db.change((run: string, fromRecord: number) => {
+      unmerge.run({ run, fromRecord });
+    }),
+  };
+}
+
+const TAKE_OUT = 'DELETE FROM stretches WHERE run = @run';
+
+/** Deletes the stretches of `@run` that end at `@fromRecord` or after it. */
+export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
+  AND first_record >= coalesce((SELECT first_record FROM stretches
+    WHERE run = @run AND first_record <= @fromRecord ORDER BY first_record DESC LIMIT 1), 0)`;
+
+/**
+ * The same for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the answer
+ * may be the first success, and earlier rows need its columns too.
+ */
+export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
+    OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;
+
+/** Makes `lastStretch`, `nextStretch` and `failureReasons`. */
+export function stretchReads(
+  db: StateDatabase,
+): Pick<CheckpointReader, 'lastStretch' | 'nextStretch' | 'failureReasons'> {
+  const last = db.prepare<[string, number], StoredStretch>(`
+    SELECT * FROM stretches WHERE run = ? AND first_record < ? ORDER BY first_record DESC LIMIT 1`);
+  const next = db.prepare<[string, number], StoredStretch>(`
+    SELECT * FROM stretches WHERE run = ? AND first_record > ? ORDER BY first_record LIMIT 1`);
+
+  const reasons = db
+    .prepare<[string], string>('SELECT reasons FROM stretches WHERE run = ? AND reasons IS NOT NULL')
+    .pluck();
+
+  return {
+    failureReasons: db.read((run: string) => {
+      const counter = createReasonCounter();
+      for (const text of reasons.iterate(run)) {
+        for (const reason of JSON.parse(text) as readonly FailureReason[]) counter.add(reason);
+      }
+      return counter.top();
+    }),
+    lastStretch: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
+      toStretchIfAny(last.get(run, beforeRecord)),
+    ),
+    nextStretch: db.read((run: string, afterRecord: number) => toStretchIfAny(next.get(run, afterRecord))),
+  };
+}

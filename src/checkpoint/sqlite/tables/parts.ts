@@ -1,0 +1,139 @@
+/** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
+import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../../types.js';
+import type { Checkpoint } from '../../checkpoint.js';
+import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { chunkRead } from './chunks.js';
+import { UNMERGE } from './merges.js';
+
+type ResultMethod =
+  | 'recordFinished'
+  | 'recordPart'
+  | 'recordDownloaded'
+  | 'recordRefetched'
+  | 'recordUnprocessed';
+
+/** Makes the five changes from a submitted chunk to its end. */
+export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
+  const chunkOf = chunkRead(db);
+  const storedParts = storedPartsRead(db);
+  const finish = db.prepare(`
+    UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed, finished_at = @at
+    WHERE run = @run AND number = @chunk AND state = 'submitted'`);
+  const replace = db.prepare<[object], { round: number; first: number }>(`
+    UPDATE chunks SET state = 'downloaded', successful = @successful, failed = @failed
+    WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded')
+    RETURNING round, first_record AS first`);
+  const unmerge = db.prepare(UNMERGE);
+  const forgetParts = db.prepare('DELETE FROM parts WHERE run = @run AND chunk = @chunk');
+  const insertPart = db.prepare(`
+    INSERT INTO parts (run, chunk, file_status, part, bytes, sha256, records)
+    VALUES (@run, @chunk, @fileStatus, @part, @bytes, @sha256, @records) ON CONFLICT DO NOTHING`);
+  const storePart = db.prepare(`
+    UPDATE parts SET bytes = @bytes, sha256 = @sha256, records = @records
+    WHERE run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part AND EXISTS
+      (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND state = 'finished')`);
+  const complete = db.prepare(`
+    UPDATE chunks SET state = 'downloaded', downloaded_at = @at
+    WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded') AND NOT EXISTS
+      (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`);
+  const giveUp = db.prepare(`
+    UPDATE chunks SET state = 'unprocessed', cause = @cause
+    WHERE run = @run AND number = @chunk AND (round > 0 OR NOT EXISTS (SELECT 1 FROM stretches AS merged
+        WHERE merged.run = @run AND merged.first_record <= chunks.last_record
+          AND merged.last_record >= chunks.first_record))
+      AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`);
+
+  /** Replaces all listed parts. A part without size and hash is not stored yet. */
+  const listParts = (
+    method: ResultMethod,
+    run: string,
+    chunk: number,
+    parts: readonly (PartReference | StoredPart)[],
+  ) => {
+    forgetParts.run({ run, chunk });
+    for (const part of parts) {
+      const { fileStatus, part: number } = part;
+      const doubled = `${fileStatus} part ${number} of chunk ${chunk} of run ${run} is listed twice`;
+      expectOneRow(insertPart.run({ ...NOT_STORED, run, chunk, ...part }), method, doubled);
+    }
+  };
+
+  return {
+    recordFinished: db.unsyncedChange(
+      (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[], at?: number) => {
+        const { successful, failed } = counts;
+        const missing = `no chunk ${chunk} of run ${run} that is submitted`;
+        expectOneRow(
+          finish.run({ run, chunk, successful, failed, at: at ?? null }),
+          'recordFinished',
+          missing,
+        );
+        const stored = storedParts(run, chunk);
+        const listed = parts.map(({ fileStatus, part }) => {
+          const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
+          return stored.find(isThis) ?? { fileStatus, part };
+        });
+        listParts('recordFinished', run, chunk, listed);
+        return chunkOf(run, chunk)!;
+      },
+    ),
+    recordPart: db.unsyncedChange((run: string, chunk: number, stored: StoredPart) => {
+      const { fileStatus, part, bytes, sha256, records } = stored;
+      const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
+      expectOneRow(
+        storePart.run({ run, chunk, fileStatus, part, bytes, sha256, records }),
+        'recordPart',
+        missing,
+      );
+    }),
+    recordRefetched: db.change(
+      (run: string, chunk: number, counts: FolioCounts, parts: readonly StoredPart[]) => {
+        const { successful, failed } = counts;
+        const replaced = replace.get({ run, chunk, successful, failed });
+        if (replaced === undefined) {
+          const missing = `no chunk ${chunk} of run ${run} that is finished or downloaded`;
+          throw new CheckpointStateError('recordRefetched', missing);
+        }
+        listParts('recordRefetched', run, chunk, parts);
+        if (replaced.round === 0) unmerge.run({ run, fromRecord: replaced.first });
+        return chunkOf(run, chunk)!;
+      },
+    ),
+    recordDownloaded: db.change((run: string, chunk: number, at?: number) => {
+      const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
+      expectOneRow(complete.run({ run, chunk, at: at ?? null }), 'recordDownloaded', missing);
+      return chunkOf(run, chunk)!;
+    }),
+    recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {
+      const missing = `no chunk ${chunk} of run ${run} that can be given up`;
+      expectOneRow(giveUp.run({ run, chunk, cause }), 'recordUnprocessed', missing);
+      return chunkOf(run, chunk)!;
+    }),
+  };
+}
+
+/** A listed part that is not stored yet. */
+const NOT_STORED = { bytes: null, sha256: null, records: null };
+
+// SUCCESSFUL sorts after FAILED.
+const SUCCESSFUL_FIRST = 'ORDER BY file_status DESC, part';
+
+/** Prepares the read of a chunk's stored parts. Must be called within a transaction or `db.read`. */
+function storedPartsRead(db: StateDatabase): (run: string, chunk: number) => StoredPart[] {
+  const stored = db.prepare<[string, number], StoredPart>(`
+    SELECT file_status AS fileStatus, part, bytes, sha256, records FROM parts
+    WHERE run = ? AND chunk = ? AND sha256 IS NOT NULL ${SUCCESSFUL_FIRST}`);
+  return (run, chunk) => stored.all(run, chunk);
+}
+
+/** Makes `parts` and `listedParts`. */
+export function partReads(db: StateDatabase): Pick<Checkpoint, 'parts' | 'listedParts'> {
+  const listed = db.prepare<[string, number], PartReference>(`
+    SELECT file_status AS fileStatus, part FROM parts WHERE run = ? AND chunk = ? ${SUCCESSFUL_FIRST}`);
+
+  return {
+    parts: db.read(storedPartsRead(db)),
+    listedParts: db.read((run: string, chunk: number) => listed.all(run, chunk)),
+  };
+}

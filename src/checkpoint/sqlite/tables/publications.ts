@@ -1,0 +1,133 @@
+/**
+ * The publication of a run: it is being put in place, is in place, is loaded, is confirmed instead, is withheld, or is undone to be written again (rule
+ * "A file appears whole", docs/architecture.md#a-file-appears-whole).
+ */
+import type { Segment } from '../../../types.js';
+import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../../checkpoint.js';
+import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import type { RecordedLoad } from '../../recorded-load.js';
+import { isSameFile } from '../../rows/run-row.js';
+import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { UNMERGE } from './merges.js';
+import { segmentInsertion } from './segments.js';
+
+type PublicationMethod =
+  | 'recordPublishing'
+  | 'recordDone'
+  | 'recordLoad'
+  | 'outputUpload'
+  | 'recordOutputUpload'
+  | 'recordWithheld'
+  | 'recordConfirmed'
+  | 'recordUnpublished'
+  | 'recordReopened';
+
+/** Makes the changes of the publication, and what is kept of its upload to an output store. */
+export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
+  const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
+    SELECT pipeline, state, publication FROM runs
+    WHERE id = ? AND state IN ('open', 'publishing', 'done', 'withheld') AND pruned_at IS NULL`);
+  const nextNumber = db
+    .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM publications WHERE pipeline = ?')
+    .pluck();
+  const addFile = db.prepare(`
+    INSERT INTO publications (pipeline, number, run, path, bytes, sha256)
+    VALUES (@pipeline, @number, @run, @path, @bytes, @sha256)`);
+  const publish = db.prepare(`
+    UPDATE runs SET state = 'publishing', publication = @publication, withheld = NULL, confirmed = NULL,
+      frozen = json_patch(frozen, @frozen)
+    WHERE id = @run`);
+  const stampFile = db.prepare(`
+    UPDATE publications SET stamp = @stamp,
+      night = (SELECT publication ->> 'night' FROM runs WHERE id = @run)
+    WHERE (pipeline, number) =
+      (SELECT pipeline, publication ->> 'number' FROM runs WHERE id = @run AND state = 'publishing')`);
+  const isPartial = db
+    .prepare<[{ run: string }], number>(
+      "SELECT publication ->> 'partial' FROM runs WHERE id = @run AND state = 'publishing'",
+    )
+    .pluck();
+  const finish = db.prepare(`
+    UPDATE runs SET state = 'done', partial = NULL, finished_at = @at WHERE id = @run AND state = 'publishing'`);
+  const withhold = db.prepare(`
+    UPDATE runs SET state = 'withheld', withheld = @withheld, finished_at = @at
+    WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
+  const confirm = db.prepare(`
+    UPDATE runs SET state = 'done', confirmed = @confirmed, withheld = NULL, partial = NULL, finished_at = @at
+    WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL`);
+  const open = `UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
+    WHERE id = @run AND pruned_at IS NULL`;
+  const keepPartial = db.prepare(
+    "UPDATE runs SET partial = publication WHERE id = @run AND state = 'publishing'",
+  );
+  const unpublish = db.prepare(`${open} AND state = 'publishing'`);
+  const reopen = db.prepare(`${open} AND state IN ('done', 'withheld')`);
+  const replaceLoad = db.prepare(`
+    INSERT INTO loads (run, load) SELECT id, @load FROM runs WHERE id = @run
+    ON CONFLICT (run) DO UPDATE SET load = excluded.load`);
+  const begunUpload = db
+    .prepare<[string], string>('SELECT upload FROM output_uploads WHERE name = ?')
+    .pluck();
+  const replaceUpload = db.prepare(`
+    INSERT INTO output_uploads (name, upload) VALUES (@name, @upload)
+    ON CONFLICT (name) DO UPDATE SET upload = excluded.upload`);
+  const forgetUpload = db.prepare('DELETE FROM output_uploads WHERE name = ?');
+  const unmerge = db.prepare(UNMERGE);
+  const addSegment = segmentInsertion(db);
+
+  return {
+    recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
+      const row = publishable.get(run);
+      if (row === undefined) {
+        const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
+        throw new CheckpointStateError('recordPublishing', missing);
+      }
+      const { pipeline } = row;
+      const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
+      const isSame = before !== undefined && isSameFile(before, file);
+      const number = isSame ? before.number : nextNumber.get(pipeline)!;
+      const { bytes, sha256, output } = file;
+      if (!isSame) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
+      const publication = { ...file, number };
+      publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
+      return publication;
+    }),
+    recordDone: db.change((run: string, at: number, stamp: string | null = null, segment?: Segment) => {
+      stampFile.run({ run, stamp });
+      if (segment !== undefined) addSegment(segment);
+      const partial = isPartial.get({ run });
+      if (partial) keepPartial.run({ run });
+      const ended = partial ? unpublish.run({ run }) : finish.run({ run, at });
+      expectOneRow(ended, 'recordDone', `no run ${run} that is publishing`);
+    }),
+    recordLoad: db.change((run: string, load: RecordedLoad) => {
+      expectOneRow(replaceLoad.run({ run, load: JSON.stringify(load) }), 'recordLoad', `no run ${run}`);
+    }),
+    outputUpload: db.read((name: string) => begunUpload.get(name)),
+    recordOutputUpload: db.change((name: string, upload: string | null) => {
+      if (upload === null) forgetUpload.run(name);
+      else replaceUpload.run({ name, upload });
+    }),
+    recordWithheld: db.change((run: string, withheld: Withheld, at: number, segment?: Segment) => {
+      const held = withhold.run({ run, at, withheld: JSON.stringify(withheld) });
+      expectOneRow(held, 'recordWithheld', `no run ${run} that is open or withheld and keeps its results`);
+      if (segment !== undefined) addSegment(segment);
+    }),
+    recordConfirmed: db.change((run: string, confirmed: Confirmed, at: number, segment?: Segment) => {
+      const ended = confirm.run({ run, at, confirmed: JSON.stringify(confirmed) });
+      expectOneRow(ended, 'recordConfirmed', `no run ${run} that is open or withheld and keeps its results`);
+      if (segment !== undefined) addSegment(segment);
+    }),
+    recordUnpublished: db.change((run: string) => {
+      const partial = isPartial.get({ run });
+      const reopened = unpublish.run({ run });
+      expectOneRow(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
+      if (!partial) unmerge.run({ run, fromRecord: 1 });
+    }),
+    recordReopened: db.change((run: string) => {
+      const reopened = reopen.run({ run });
+      const missing = `no run ${run} that is done or withheld and keeps its results`;
+      expectOneRow(reopened, 'recordReopened', missing);
+    }),
+  };
+}

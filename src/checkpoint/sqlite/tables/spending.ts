@@ -1,0 +1,77 @@
+/** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
+
+import type { CheckpointReader, SpentOnDay } from '../../checkpoint.js';
+import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '../../rows/caps.js';
+import type { Budget, Spending } from '../../state.js';
+import type { StateDatabase } from '../state-database.js';
+
+export interface BudgetChanges {
+  /**
+   * Reserves records in the budget of the payer's pipeline.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; this rolls the transaction back.
+   */
+  reserve(payer: Payer, records: number, budget: Budget): void;
+  /** Refunds records on the day on which they were reserved. */
+  refund(payer: Payer, records: number, day: string): void;
+}
+
+/** Prepares the statements. Both functions must be called within a transaction. */
+export function budgetChanges(db: StateDatabase): BudgetChanges {
+  const pipelineOf = db.prepare<[string], string>('SELECT pipeline FROM runs WHERE id = ?').pluck();
+  const spent = spendingRead(db);
+  const add = db.prepare(`
+    INSERT INTO spending (pipeline, day, run, records) VALUES (@pipeline, @day, @run, @records)
+    ON CONFLICT DO UPDATE SET records = records + excluded.records`);
+
+  const rowOf = (payer: Payer) =>
+    'run' in payer
+      ? { pipeline: pipelineOf.get(payer.run)!, run: payer.run }
+      : { pipeline: payer.pipeline, run: NO_RUN };
+
+  return {
+    reserve: (payer, records, budget) => {
+      const { pipeline, run } = rowOf(payer);
+      const { day } = budget;
+      if (hasCaps(budget)) refuseAboveCaps(budget, run, spent(pipeline, run, day), records);
+      add.run({ pipeline, day, run, records });
+    },
+    refund: (payer, records, day) => {
+      add.run({ ...rowOf(payer), day, records: -records });
+    },
+  };
+}
+
+/** Prepares the sums of a run, and of its pipeline on a day and in the month. Must be called within a transaction. */
+export function spendingRead(
+  db: StateDatabase,
+): (pipeline: string, run: string | null, day: string) => Spending {
+  const ofRun = db
+    .prepare<[string], number>('SELECT coalesce(sum(records), 0) FROM spending WHERE run = ?')
+    .pluck();
+  const between = db
+    .prepare<[string, string, string], number>(
+      'SELECT coalesce(sum(records), 0) FROM spending WHERE pipeline = ? AND day BETWEEN ? AND ?',
+    )
+    .pluck();
+  return (pipeline, run, day) => {
+    const month = day.slice(0, 7);
+    return {
+      run: run === null ? 0 : ofRun.get(run)!,
+      day: between.get(pipeline, day, day)!,
+      month: between.get(pipeline, month, month + AFTER_ALL_DAYS)!,
+    };
+  };
+}
+
+/** Makes `spendingByDay`. */
+export function spendingReads(db: StateDatabase): Pick<CheckpointReader, 'spendingByDay'> {
+  const byDay = db.prepare<[{ pipeline: string; day: string }], SpentOnDay>(`
+    SELECT day, sum(records) AS records FROM (
+      SELECT day, records FROM spending
+      WHERE pipeline = @pipeline AND day >= @day
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = spending.run AND runs.rehearsal = 1)
+      UNION ALL
+      SELECT day, -1 FROM single_searches WHERE pipeline = @pipeline AND day >= @day AND local = 1)
+    GROUP BY day HAVING sum(records) > 0 ORDER BY day`);
+  return { spendingByDay: db.read((pipeline: string, day: string) => byDay.all({ pipeline, day })) };
+}

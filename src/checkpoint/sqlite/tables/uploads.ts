@@ -1,0 +1,181 @@
+/**
+ * Upload attempts. An attempt's row and its chunk's state change in one transaction (rule "Intent first",
+ * docs/architecture.md#intent-first).
+ */
+import type { Doubt } from '../../../types.js';
+import type {
+  AcceptedReply,
+  AttemptFileName,
+  Budget,
+  Checkpoint,
+  CheckpointReader,
+  Upload,
+} from '../../checkpoint.js';
+import { type StoredUpload, toUpload, toUploadIfAny } from '../../rows/paid-rows.js';
+import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { chunkRead } from './chunks.js';
+import { budgetChanges } from './spending.js';
+
+type UploadMethod =
+  | 'recordIntent'
+  | 'recordAccepted'
+  | 'recordDropped'
+  | 'recordAmbiguous'
+  | 'recordInterrupted'
+  | 'recordMixed';
+
+/** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
+export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
+  const budgets = budgetChanges(db);
+  const chunkOf = chunkRead(db);
+  const beginAttempt = db.prepare(`
+    UPDATE chunks SET state = 'uploading', attempt = attempt + 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
+  const begun = db.prepare<[{ run: string; chunk: number }], Pick<Upload, 'attempt' | 'records'>>(
+    'SELECT attempt, records FROM chunks WHERE run = @run AND number = @chunk',
+  );
+  const insertUpload = db.prepare(`
+    INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
+    VALUES (@run, @chunk, @attempt, @fileName, @records, @startedAt, @day)`);
+  const intentOf = db.prepare<[{ run: string; chunk: number }], { records: number; day: string }>(
+    "SELECT records, day FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'intent'",
+  );
+  const endAttempt = db.prepare(`
+    UPDATE uploads SET state = @state, doubt = @doubt, folio = @folio, local = @local,
+      service_records = @serviceRecords, ended_at = @at
+    WHERE run = @run AND chunk = @chunk AND state = 'intent'`);
+  const submit = db.prepare(`
+    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+  // One of the replies came from a local service.
+  const markMixed = db.prepare('UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run');
+  const drop = db.prepare(`
+    UPDATE chunks SET state = CASE
+      WHEN EXISTS (SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')
+      THEN 'ambiguous' ELSE 'cut' END
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const markAmbiguous = db.prepare(`
+    UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+  const markChunksAmbiguous = db.prepare(`
+    UPDATE chunks INDEXED BY chunks_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'uploading'`);
+  const markUploadsAmbiguous = db.prepare(`
+    UPDATE uploads INDEXED BY uploads_by_state SET state = 'ambiguous', doubt = 'no-reply'
+    WHERE run = @run AND state = 'intent'`);
+  const markSearchesAmbiguous = db.prepare(`
+    UPDATE searches INDEXED BY searches_by_state SET state = 'ambiguous'
+    WHERE run = @run AND state = 'intent'`);
+
+  const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
+  const nothingAccepted = { folio: null, local: null, serviceRecords: null };
+  const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) =>
+    expectOneRow(endAttempt.run(end), method, notUploading(end.run, end.chunk));
+
+  return {
+    recordIntent: db.change(
+      (
+        run: string,
+        chunk: number,
+        { before, after }: AttemptFileName,
+        at: number,
+        budget: Budget,
+      ): Upload => {
+        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+        expectOneRow(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
+        const { attempt, records } = begun.get({ run, chunk })!;
+        const fileName = `${before}${attempt}${after}`;
+        const upload = { run, chunk, attempt, fileName, records, startedAt: at };
+        insertUpload.run({ ...upload, day: budget.day });
+        budgets.reserve({ run }, records, budget);
+        return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
+      },
+    ),
+    recordAccepted: db.outcomeChange((run: string, chunk: number, reply: AcceptedReply, at: number) => {
+      const { folio, serviceRecords, rehearsal } = reply;
+      const missing = notUploading(run, chunk);
+      expectOneRow(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
+      const local = rehearsal ? 1 : 0;
+      const end = { run, chunk, state: 'accepted', doubt: null, folio, local, serviceRecords, at };
+      endOne('recordAccepted', end);
+      if (rehearsal) markRehearsal.run({ run });
+      return chunkOf(run, chunk)!;
+    }),
+    recordDropped: db.outcomeChange((run: string, chunk: number, at: number) => {
+      const missing = notUploading(run, chunk);
+      expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
+      const intent = intentOf.get({ run, chunk });
+      endOne('recordDropped', { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at });
+      budgets.refund({ run }, intent!.records, intent!.day);
+    }),
+    recordAmbiguous: db.outcomeChange((run: string, chunk: number, at: number, why: Doubt) => {
+      const missing = notUploading(run, chunk);
+      expectOneRow(markAmbiguous.run({ run, chunk }), 'recordAmbiguous', missing);
+      endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });
+    }),
+    recordMixed: db.change((run: string) => {
+      expectOneRow(markMixed.run({ run }), 'recordMixed', `no run ${run}`);
+    }),
+    recordInterrupted: db.change((run: string) => {
+      markUploadsAmbiguous.run({ run });
+      markSearchesAmbiguous.run({ run });
+      return markChunksAmbiguous.run({ run }).changes;
+    }),
+  };
+}
+
+const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
+  service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
+
+type UploadRead = 'attempts' | 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
+
+/** Makes the reads of attempts. */
+export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
+  const ofChunk = db.prepare<[string, number], StoredUpload>(
+    `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
+  );
+  // A page has all attempts of its chunks; the next page begins with the next chunk.
+  const page = db.prepare<[{ run: string; after: number; limit: number }], StoredUpload>(`
+    SELECT ${uploadColumns} FROM uploads
+    WHERE run = @run AND chunk IN
+      (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit)
+    ORDER BY chunk, attempt`);
+  const misread = db.prepare<[{ run: string }], StoredUpload>(`
+    SELECT ${uploadColumns} FROM uploads
+    WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
+  // There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
+  const ofFolio = db.prepare<[{ service: string; folio: string }], StoredUpload>(`
+    SELECT ${uploadColumns} FROM uploads
+    WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
+    ORDER BY run, chunk, attempt LIMIT 1`);
+  // The order of two uploads that ended in the same millisecond is unknown; the ambiguous one counts as later. An
+  // adopted folio proves that replies can be read, but not that the address is right. So for redirects the start time
+  // counts.
+  const doubts = db
+    .prepare<[{ run: string; doubt: Doubt }], number>(`
+    SELECT count(*) FROM uploads
+    WHERE run = @run AND state = 'ambiguous' AND doubt = @doubt AND ended_at >=
+      (SELECT coalesce(max(iif(@doubt = 'redirected', started_at, ended_at)), 0) FROM uploads
+        WHERE run = @run AND state = 'accepted')`)
+    .pluck();
+  const accepted = (local: number) =>
+    `EXISTS (SELECT 1 FROM uploads WHERE run = @run AND state = 'accepted' AND local = ${local})`;
+  const kinds = db.prepare<[{ run: string }], { local: number; other: number; mixed: number | null }>(`
+    SELECT ${accepted(1)} AS local, ${accepted(0)} AS other,
+      (SELECT mixed FROM runs WHERE id = @run) AS mixed`);
+
+  return {
+    uploadOf: db.read((service: string, folio: string) => toUploadIfAny(ofFolio.get({ service, folio }))),
+    misreadUpload: db.read((run: string) => toUploadIfAny(misread.get({ run }))),
+    doubtsInRow: db.read((run: string, doubt: Doubt) => doubts.get({ run, doubt })!),
+    replyKinds: db.read((run: string) => {
+      const row = kinds.get({ run })!;
+      const [local, other] = [row.local === 1, row.other === 1];
+      return { local, other, mixed: row.mixed === 1 || (local && other) };
+    }),
+    attempts: db.read((run: string, chunk: number) => ofChunk.all(run, chunk).map(toUpload)),
+    uploads: db.read((run: string, after: number, limit: number) =>
+      page.all({ run, after, limit }).map(toUpload),
+    ),
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Tells how a command on a run has ended: the metrics and the webhook of the config's section `report`. Adds what only
+ * the process knows.
+ */
+import {
+  type Config,
+  createOutputStore,
+  createRunMeasure,
+  describeEnd,
+  type Logger,
+  openStateReader,
+  type RunMeasure,
+  type RunOptions,
+  type RunSummary,
+  summarizeRun,
+  tellEnd,
+} from '../../../pipelines/index.js';
+import { hideSecrets } from '../redact.js';
+import { describeFailure } from '../texts/report-failure.js';
+
+export interface EndTeller {
+  readonly measure: RunMeasure;
+  /** Remembers the run, of which an error says nothing. */
+  onRun(run: string): void;
+  ended(summary: RunSummary, exitCode: number): Promise<void>;
+  failed(thrown: unknown): Promise<void>;
+}
+
+export interface EndTellerOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
+  readonly logger: Logger;
+  /** As node gives it. */
+  readonly argv: readonly string[];
+}
+
+/** Never throws. Does nothing where the config names nobody to tell. */
+export function createEndTeller(config: Config, { logger, argv, ...options }: EndTellerOptions): EndTeller {
+  const { textfile, webhook } = config.report;
+  const measure = createRunMeasure();
+  const began = Date.now();
+  let run: string | undefined;
+  const tell = async (facts: Pick<Parameters<typeof describeEnd>[1], 'exitCode' | 'error' | 'summary'>) => {
+    if (textfile === null && webhook === null) return;
+    const reader = (await openStateReader(config).catch(() => undefined)) ?? null;
+    try {
+      const summary = facts.summary ?? (reader && run ? await summaryOf(config, reader, run) : null);
+      // A sample is no night.
+      if (summary?.sample != null) return;
+      const thisProcess = measure.figures();
+      const end = hideSecrets(
+        describeEnd(config, { ...facts, summary, thisProcess, run, began, ended: Date.now() }),
+      );
+      await tellEnd(config, end, { ...options, reader, logger });
+    } finally {
+      await reader?.close().catch(() => undefined);
+    }
+  };
+  return {
+    measure,
+    onRun: (id) => {
+      run = id;
+    },
+    ended: (summary, exitCode) => tell({ summary, exitCode }),
+    failed: (thrown) => {
+      const { exitCode, told } = describeFailure(thrown, argv);
+      return tell({ summary: null, exitCode, error: told });
+    },
+  };
+}
+
+/** How a run stands that has ended with an error; null where even that cannot be read. */
+async function summaryOf(
+  config: Config,
+  checkpoint: NonNullable<Awaited<ReturnType<typeof openStateReader>>>,
+  run: string,
+): Promise<RunSummary | null> {
+  const output = createOutputStore(config, { attempts: 1 });
+  return summarizeRun({ checkpoint, output, config }, run, 'continued').catch(() => null);
+}

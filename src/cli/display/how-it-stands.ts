@@ -1,0 +1,90 @@
+/** How a run that is not complete stands: what is paid, here and open at the service, and what goes on with it. */
+import type { ProgressSnapshot, RunSummary } from '../../../pipelines/index.js';
+import { countOf, formatCount, formatDuration } from '../../quantities.js';
+import { field } from '../texts/summary-field.js';
+
+/** Records and chunks of a run that is not complete. */
+export interface Stand {
+  readonly run: string;
+  readonly pipeline: string;
+  /** Records to send. */
+  readonly records: number;
+  /** Records that were accepted; those that were sent again count again. */
+  readonly paid: number;
+  /** Records of them whose answers are here. */
+  readonly fetched: number;
+  readonly open: { readonly folios: number; readonly records: number };
+  /** Records of uploads of which it is not known whether they were accepted. */
+  readonly perhaps: number;
+  /** Nothing was paid: a local service has answered. */
+  readonly rehearsal: boolean;
+}
+
+/** How a run stands; undefined if it has ended, or is not known. */
+export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefined {
+  if (snapshot?.state !== 'open') return undefined;
+  const { run, pipeline, toSend, byState, recordsByState: of, rehearsal } = snapshot;
+  const open = of.submitted + of.finished;
+  const fetched = of.downloaded;
+  return {
+    run,
+    pipeline,
+    records: toSend,
+    paid: fetched + open,
+    fetched,
+    open: { folios: byState.submitted + byState.finished, records: open },
+    perhaps: of.ambiguous + of.uploading,
+    rehearsal,
+  };
+}
+
+/** Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records go on at the service`. */
+export function standText({ run, records, paid, fetched, open, perhaps, rehearsal }: Stand): string {
+  const [name, isPaid] = rehearsal ? ['rehearsal', 'sent'] : ['run', 'paid for'];
+  const doubt = perhaps === 0 ? '' : `; ${countOf(perhaps, 'record')} may have been accepted`;
+  if (paid === 0) return `${name} ${run}: nothing is ${isPaid} yet${doubt}`;
+  const what = `${formatCount(paid)} of ${countOf(records, 'record')} are ${isPaid}, ${formatCount(fetched)} of them are fetched`;
+  const { folios } = open;
+  const there = `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${folios === 1 ? 'goes' : 'go'} on at the service`;
+  return `${name} ${run}: ${what}${folios === 0 ? '' : `; ${there}`}${doubt}`;
+}
+
+/** What the next `foliopipe run` does with a run that is not complete, such as `sends 30 records (to be paid)`. */
+export function laterRunText({
+  state,
+  toSend,
+  sentAgain,
+  byState,
+  recordsByState: of,
+}: ProgressSnapshot): string {
+  if (state === 'publishing') return 'puts the output in place; nothing more is sent';
+  const open = of.submitted + of.finished;
+  const perhaps = of.ambiguous + of.uploading;
+  const left = toSend + sentAgain - open - perhaps - of.downloaded - of.unprocessed - of.refused;
+  const folios = byState.submitted + byState.finished;
+  const steps = [
+    ...(open > 0 ? [`waits for ${countOf(folios, 'open folio')} with ${countOf(open, 'record')}`] : []),
+    ...(perhaps > 0 ? [`decides on ${countOf(perhaps, 'record')} that may have been accepted`] : []),
+    ...(left > 0 ? [`sends ${countOf(left, 'record')}`] : []),
+  ];
+  return steps.length === 0
+    ? 'publishes the whole output'
+    : `${steps.join(', ')}, and publishes the whole output`;
+}
+
+/** The output of a deadline that is in place while the run is not complete, and what it lacks. */
+export function partialLines({ partial }: Pick<RunSummary, 'partial'>): string[] {
+  if (partial === null) return [];
+  const { publication, path, data = path, exitCode, at, counts, inPlace, heldBy } = partial;
+  const { read, rejected, unprocessed } = counts;
+  const age = at === null ? '' : ` of ${formatDuration(Math.max(Date.now() - at, 0))} ago`;
+  const lack = `${formatCount(unprocessed)} of its ${countOf(read - rejected, 'record')} are UNPROCESSED`;
+  const there = () => {
+    if (heldBy !== null)
+      return `is no longer at ${path}, which holds publication ${heldBy.publication} of run ${heldBy.run}`;
+    if (inPlace === null) return `was put at ${data}, whose store gives no answer now`;
+    if (!inPlace) return `was put at ${data}, and is missing or was changed`;
+    return `is at ${data} until the run is complete`;
+  };
+  return field('partial', `publication ${publication}${age} (exit ${exitCode}) ${there()}: ${lack}`);
+}

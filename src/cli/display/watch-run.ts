@@ -1,0 +1,98 @@
+/** Watches a run on which another process works, as `foliopipe status --watch` does, until nobody works on it. */
+import {
+  type CheckpointReader,
+  type Config,
+  createProgressReader,
+  findWorker,
+  type LockHolder,
+  openStateReader,
+  type ProgressSnapshot,
+  type Run,
+  systemClock,
+} from '../../../pipelines/index.js';
+import { escapeUnprintable } from '../../text.js';
+import type { CommonOptions } from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { stderr, writeJson } from '../output.js';
+import { openProgress, stateOf } from './progress.js';
+import { createCommandTerminal } from './terminal.js';
+
+/**
+ * Shows the run on the terminal, or logs it; with `--json`, prints an object for each change.
+ * @param signal ends the watch.
+ */
+export async function watchRun(
+  state: CheckpointReader,
+  config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
+  { id }: Pick<Run, 'id'>,
+  options: CommonOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const terminal = createCommandTerminal(options);
+  const logger = createLogger(options, [], terminal);
+  const progress = openProgress({ json: false, logger, terminal });
+  const read = createProgressReader(id, { checkpoint: state, clock: systemClock });
+  let told = '';
+  try {
+    for (;;) {
+      const holder = await findWorker(config);
+      const snapshot = await read();
+      if (snapshot === undefined) return;
+      progress.onProgress({ type: 'progress', ...snapshot });
+      const now = stateOf({ type: 'progress', ...snapshot });
+      if (options.json && now !== told) writeJson('progress', snapshot);
+      told = now;
+      if (hasEnded(snapshot, await state.run(id), holder)) return;
+      await systemClock.sleep(readEvery, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    progress.close();
+  }
+}
+
+const readEvery = 500;
+
+/** The last run of a pipeline; where there are only samples, the newest of them. */
+export async function newestRun(
+  state: Pick<CheckpointReader, 'latestRun' | 'runs'>,
+  pipeline: string,
+): Promise<Run | undefined> {
+  return (await state.latestRun(pipeline)) ?? (await state.runs(pipeline))[0];
+}
+
+/**
+ * Waits until the pipeline has a run, which it says once. A run is there when its source is checked.
+ * @param signal ends the wait.
+ * @returns the opened state, to be closed; undefined if the signal came first.
+ */
+export async function waitForFirstRun(
+  config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
+  signal: AbortSignal,
+): ReturnType<typeof openStateReader> {
+  const { pipeline, state: database, stateDir } = config;
+  for (let isTold = false; !signal.aborted; isTold = true) {
+    const state = await openStateReader(config);
+    const run = state && (await newestRun(state, pipeline));
+    if (run !== undefined) return state;
+    await state?.close();
+    if (!isTold) {
+      const text = `pipeline ${pipeline} has no run yet in ${database ?? stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
+      stderr.write(`${escapeUnprintable(text)}\n`);
+    }
+    await systemClock.sleep(readEvery, signal).catch(() => undefined);
+  }
+  return undefined;
+}
+
+/** A process that works on the pipeline may work on the next run already. */
+function hasEnded(
+  { state }: Pick<ProgressSnapshot, 'state'>,
+  run: Run | undefined,
+  holder: LockHolder | undefined,
+): boolean {
+  if (holder === undefined) return true;
+  if (state === 'open' || state === 'publishing') return false;
+  return holder.since > (run?.finishedAt ?? 0);
+}

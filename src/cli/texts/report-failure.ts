@@ -1,0 +1,150 @@
+/** Reports an error and the next step as text, as a log record or as the last JSON line. */
+import { CommanderError } from 'commander';
+import { diskError } from '../../disk-error.js';
+import {
+  ConfigError,
+  DeadlineError,
+  FoliopipeError,
+  InterruptedError,
+  RefusedError,
+  TroubleError,
+  UntrustedError,
+} from '../../errors.js';
+import { hintOf } from '../../hints.js';
+import { safeJson } from '../../text.js';
+import { openLogFile } from '../log-file.js';
+import { stderr, writeJson } from '../output.js';
+import { hideSecrets } from '../redact.js';
+import {
+  asStarted,
+  nextSteps,
+  type RememberedStand,
+  rememberedRun,
+  rememberedStand,
+  wouldBeginAnother,
+} from './next-steps.js';
+import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
+
+/**
+ * @param argv as node gives it; it may be impossible to parse, which is then the error.
+ * @returns the exit code.
+ */
+export function reportFailure(thrown: unknown, argv: readonly string[]): number {
+  const failure = describeFailure(thrown, argv);
+  const { error, known, exitCode, told } = failure;
+  const { code, message, hint, resume, facts } = told;
+  const stand = rememberedStand();
+  const run = rememberedRun() ?? null;
+  if (argv.includes('--json')) {
+    writeJson('summary', { exitCode, run, stand: stand?.fields ?? null, error: told });
+  }
+  const text = known === undefined ? bugText(error, message) : failureText(told, stand);
+  const record = jsonRecord(
+    { type: 'failure', code, exitCode, run, stand: stand?.fields ?? null, hint, resume, facts },
+    text,
+  );
+  stderr.write(flagValue(argv, '--log-format') === 'json' ? record : text);
+  writeToLogFile(flagValue(argv, '--log-file'), record);
+  return exitCode;
+}
+
+/** An error that ends a command, with its exit code and what is told of it. */
+export function describeFailure(thrown: unknown, argv: readonly string[]) {
+  const error = thrown instanceof CommanderError ? usageError(thrown, argv) : (diskError(thrown) ?? thrown);
+  const known = error instanceof FoliopipeError ? error : undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  const { code = 'UNEXPECTED', facts = {} } = known ?? {};
+  const next = known && hintOf(known);
+  const hint = next === undefined ? null : withCommand(code, nextSteps(asRehearsed(next, argv)), argv);
+  const resume = needsResumeCommand(error, argv) ? asStarted(resumeCommand(argv)) : null;
+  const told = hideSecrets({ code, message, hint, resume, facts });
+  return { error, known, exitCode: known?.exitCode ?? 1, told };
+}
+
+/** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */
+function withCommand(code: string, hint: string, argv: readonly string[]): string {
+  return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${asStarted(confirmCommand(argv))}` : hint;
+}
+
+function usageError({ code, message }: CommanderError, argv: readonly string[]): ConfigError {
+  const what = code === 'commander.help' ? 'no command was given' : message.replace(/^error: /, '');
+  if (what.startsWith("unknown option '--token'") && argv[2] !== 'serve') {
+    return new ConfigError('USAGE', what.replace('\n', ' '), { hint: TOKEN_HINT });
+  }
+  // A suggestion stands in a line of its own.
+  return new ConfigError('USAGE', what.replace('\n', ' '), { hint: usageHint(code, argv) });
+}
+
+const TOKEN_HINT =
+  'set the variable FOLIOPIPE_TOKEN, or name a file with service.tokenFile: all users of this machine can see what is typed';
+
+/** Commands that have commands of their own. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  runs: ['show', 'prune'],
+  state: ['backup', 'restore'],
+  reuse: ['show', 'prune', 'forget', 'import'],
+  config: ['show'],
+};
+
+function usageHint(code: string, [, , word = '', second = '']: readonly string[]): string {
+  const command = GROUPS[word]?.includes(second) ? `${word} ${second}` : word;
+  const isKnown =
+    /^[a-z]+$/.test(word) && (code !== 'commander.unknownCommand' || Object.hasOwn(GROUPS, word));
+  if (!isKnown) return 'see the commands with: foliopipe --help';
+  const several = code === 'commander.excessArguments' ? 'name several configs with a -c each; ' : '';
+  return `${several}see arguments and flags with: foliopipe ${command} --help`;
+}
+
+/**
+ * Whether the user needs the resume command besides the hint: after a signal, in a rehearsal, and when the same command
+ * would begin another run.
+ */
+function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
+  if (error instanceof InterruptedError) return true;
+  const isResumable = error instanceof TroubleError || error instanceof DeadlineError;
+  if (isRehearsal(argv)) return isResumable || needsPerson.some((kind) => error instanceof kind);
+  return error instanceof FoliopipeError && wouldBeginAnother();
+}
+
+/** After these errors a person must correct something. Then the same command continues. */
+const needsPerson = [RefusedError, UntrustedError];
+
+function failureText(
+  { code, message, hint, resume }: ReturnType<typeof describeFailure>['told'],
+  stand: RememberedStand | undefined,
+): string {
+  const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;
+  // The resume command says the same, and can be copied.
+  const isSaid = code === 'INTERRUPTED' && resume !== null;
+  const next = hint === null || isSaid ? '' : `\n  next: ${hint}`;
+  const command = resume === null ? '' : `\n  go on with: ${resume}`;
+  return `foliopipe: ${message} [${code}]${next}${left}${command}\n`;
+}
+
+function bugText(error: unknown, message: string): string {
+  const stack = error instanceof Error ? (error.stack ?? message) : message;
+  return `foliopipe: unexpected error, a bug: please report it\n${hideSecrets(stack)}\n`;
+}
+
+/** The value of a flag, of a command line that may be impossible to parse. */
+function flagValue(argv: readonly string[], flag: string): string | undefined {
+  const joined = argv.find((word) => word.startsWith(`${flag}=`));
+  if (joined !== undefined) return joined.slice(flag.length + 1);
+  const index = argv.indexOf(flag);
+  return index < 0 ? undefined : argv[index + 1];
+}
+
+/** The command's own logger may not exist yet. A log that cannot be written hides no failure. */
+function writeToLogFile(path: string | undefined, record: string): void {
+  if (path === undefined) return;
+  try {
+    openLogFile(path, () => undefined).write(record);
+  } catch {
+    // The failure is on stderr; that the log cannot be opened is usually the failure itself.
+  }
+}
+
+/** A record in the logger's form, with level error. The logger itself may not exist yet. */
+function jsonRecord(fields: object, text: string): string {
+  return `${safeJson({ level: 50, time: Date.now(), ...fields, msg: text.trimEnd() })}\n`;
+}

@@ -1,0 +1,41 @@
+/** How many records of a run are not sent, and what that saves: in summary, status and plan. */
+import type { RunSummary } from '../../../pipelines/index.js';
+import { formatCount } from '../../quantities.js';
+import { field } from './summary-field.js';
+
+export interface ReuseFigures {
+  readonly reused: number;
+  readonly duplicates: number;
+  readonly sent: number;
+  /** Records that are sent although an older answer is known. */
+  readonly outdated: number;
+  readonly saved: RunSummary['saved'];
+}
+
+/**
+ * Such as `2,074 reused + 0 duplicates, 132 sent: 8.30 USD saved`.
+ * @param isReal false if nothing was to be paid: in a plan and in a rehearsal.
+ */
+export function reuseText(
+  { reused, duplicates, sent, outdated, saved }: ReuseFigures,
+  isReal: boolean,
+): string {
+  const older = outdated === 0 ? '' : ` (${formatCount(outdated)} with an outdated answer)`;
+  const { records, amount, currency } = saved;
+  const verb = isReal ? 'saved' : 'would be saved';
+  const money = records === 0 || amount === null ? '' : `: ${amount.toFixed(2)} ${currency} ${verb}`;
+  return `${formatCount(reused)} reused + ${formatCount(duplicates)} duplicates, ${formatCount(sent)} sent${older}${money}`;
+}
+
+/** The line of a run that has looked up answers; else none. */
+export function runReuseLines({
+  origins,
+  saved,
+  outdated,
+  rehearsal,
+}: Pick<RunSummary, 'origins' | 'saved' | 'outdated' | 'rehearsal'>): string[] {
+  if (outdated === null) return [];
+  const { reused, duplicates, sent } = origins;
+  const figures = { reused: reused.records, duplicates: duplicates.records, sent: sent.records };
+  return field('reuse', reuseText({ ...figures, outdated, saved }, !rehearsal));
+}

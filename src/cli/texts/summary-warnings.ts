@@ -1,0 +1,84 @@
+/** What a run's summary warns of: what may be paid twice or in vain, what needs a person, what the output lacks. */
+import {
+  abandonedText,
+  adoptHint,
+  lostFolioText,
+  prunedText,
+  type RunSummary,
+} from '../../../pipelines/index.js';
+import { countOf, formatCount } from '../../quantities.js';
+
+export function warningLines(summary: RunSummary): string[] {
+  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } =
+    summary;
+  const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
+  const { refused } = summary.chunks.byState;
+  const skipped = summary.origins.skipped.records;
+  return [
+    ...(rehearsal
+      ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
+      : []),
+    ...(summary.sample === null
+      ? []
+      : [
+          `  This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run without --limit does all of it.`,
+        ]),
+    ...(uploads.ambiguous > 0
+      ? [
+          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
+        ]
+      : []),
+    ...(searches.answered > 0
+      ? [
+          `  ${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`,
+        ]
+      : []),
+    ...(searches.ambiguous > 0
+      ? [
+          `  ${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
+        ]
+      : []),
+    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
+    ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
+    ...summary.abandoned.map((one) => `  ${abandonedText(run, one)}`),
+    ...outputProblem(summary),
+    ...(skipped > 0
+      ? [
+          `  ${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
+        ]
+      : []),
+    ...(refused > 0
+      ? [
+          `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
+        ]
+      : []),
+    ...(indistinct > 0
+      ? [
+          `  ${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
+        ]
+      : []),
+    ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
+    ...(counts.rejected > 0 && manifest !== null
+      ? [
+          `  ${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
+        ]
+      : []),
+  ];
+}
+
+function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): string {
+  if (resubmitted === 0) return 'not sent again, perhaps paid in vain';
+  if (resubmitted >= ambiguous) return 'sent again, perhaps paid twice';
+  return `${formatCount(resubmitted)} sent again, perhaps paid twice, and the others perhaps paid in vain`;
+}
+
+/** Warns if the published output is no longer at its path. */
+function outputProblem({ run, output, prunedAt }: RunSummary): string[] {
+  if (output === null || output.inPlace) return [];
+  const { path, heldBy, inPlace } = output;
+  if (inPlace === null)
+    return [`  Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
+  if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
+  if (prunedAt !== null) return [`  The output is missing or was changed, and ${prunedText(prunedAt)}.`];
+  return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
+}

@@ -1,0 +1,87 @@
+/**
+ * The path of a run's output: the placeholders of `output.path`, by which each run may write a file of its own, and the
+ * path of a sample (`--limit`). What is written in the config is frozen.
+ */
+import { normalize } from 'node:path';
+import { ConfigError } from '../../errors.js';
+import type { Config } from '../schema.js';
+import { dayOf } from './calendar.js';
+import { isAddress } from './values.js';
+
+/** What of a run decides on the path of its output. */
+export interface OutputRun {
+  readonly id: string;
+  readonly pipeline: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly frozen: Readonly<Record<string, string>>;
+}
+
+/**
+ * The day on which a run begins, as a fixed value of the run: its path stays the same whatever `budget.timeZone` is
+ * later.
+ * @param at epoch milliseconds.
+ */
+export function fixedOutputDate({ budget }: Pick<Config, 'budget'>, at: number): Record<string, string> {
+  return { 'output.date': JSON.stringify(dayOf(at, budget.timeZone)) };
+}
+
+/** The config of a run: `output.path` is the path of this run. */
+export function withOutputPath<T extends Pick<Config, 'output'>>(config: T, run: OutputRun): T {
+  const template = config.output.template ?? config.output.path;
+  const path = pathOf(template, run);
+  return path === template ? config : { ...config, output: { ...config.output, path, template } };
+}
+
+/**
+ * The config of a run that begins now, as far as its path is known: `{run}` stays in it.
+ * @param now epoch milliseconds.
+ */
+export function withPlannedPath(config: Config, now: number): Config {
+  const frozen = fixedOutputDate(config, now);
+  return withOutputPath(config, { id: '{run}', pipeline: config.pipeline, createdAt: now, frozen });
+}
+
+/** The path of a run's output, by its fixed values; null in a run without one. */
+export function fixedOutputPath(run: OutputRun): string | null {
+  const template: string | null = JSON.parse(run.frozen['output.path'] ?? 'null');
+  return template === null ? null : pathOf(template, run);
+}
+
+function pathOf(template: string, { id, pipeline, createdAt, frozen }: OutputRun): string {
+  const day = frozen['output.date'];
+  // A run of an older version has no day of its own.
+  const date = day === undefined ? dayOf(createdAt, 'UTC') : String(JSON.parse(day));
+  const values: Readonly<Record<string, string>> = { '{date}': date, '{run}': id, '{pipeline}': pipeline };
+  const path = template.replace(/\{[^}]*\}/g, (found) => values[found] ?? found);
+  return isAddress(path) ? path : normalize(path);
+}
+
+/** Where the sample of an output is, always as a plain CSV. @param output `output.path`, a file or a folder. */
+function samplePath(output: string): string {
+  return `${output.replace(/(?<=[^/])\/+$/, '')}.sample.csv`;
+}
+
+/**
+ * A sample is for a person to look at. It is a plain CSV beside the output, without a delta, is loaded into no table, and
+ * is never withheld.
+ * @param limit how many records the sample has at most; undefined: the config stays as it is.
+ * @throws ConfigError `LIMIT_INVALID`.
+ */
+export function withLimit(config: Config, limit: number | undefined): Config {
+  if (limit === undefined) return config;
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new ConfigError('LIMIT_INVALID', `limit ${limit}: expected a whole number of records, 1 or more`, {
+      hint: 'such as: foliopipe run --limit 100',
+    });
+  }
+  const { output, failures, report } = config;
+  const path = samplePath(output.path);
+  return {
+    ...config,
+    load: null,
+    report: { ...report, html: null },
+    failures: { ...failures, onExceeded: 'publish' },
+    output: { ...output, path, delta: false, drift: false, maxFileBytes: null, types: {} },
+  };
+}

@@ -1,0 +1,55 @@
+/** Gives a rebuilt checkpoint its rows of stored answers: without them a later run would buy the answers again. */
+import type { RebuiltRun } from '../../checkpoint/recovery/rebuilt-run.js';
+import type { RecoveredDatabase } from '../../checkpoint/recovery/recovered-database.js';
+import type { Segment } from '../../types.js';
+import { openAnswers } from '../open/open-state.js';
+
+/** The stored answers that were found again. */
+export interface RecoveredAnswers {
+  /** Segments that have a row again, and the answers in them. */
+  readonly segments: number;
+  readonly successful: number;
+  readonly failed: number;
+  /** Files of stored answers that cannot be read. */
+  readonly lost: readonly string[];
+}
+
+export const NO_ANSWERS: RecoveredAnswers = { segments: 0, successful: 0, failed: 0, lost: [] };
+
+/**
+ * Records every segment of which there is a file and no row. Left out are those of a run that has a row in a readable
+ * checkpoint, because that has forgotten them, and those of a run that goes on, because that makes its segment when it is
+ * published.
+ * @param rebuilt the runs that have been put into the database.
+ */
+export async function recoverAnswers(
+  database: RecoveredDatabase,
+  stateDir: string,
+  rebuilt: readonly RebuiltRun[],
+): Promise<RecoveredAnswers> {
+  const { segments: stored, damaged } = await openAnswers({ stateDir }).storedSegments();
+  const states = new Map(rebuilt.map(({ head, state }) => [head.run, state]));
+  const known = new Set(database.segments.map(({ run }) => run));
+  const isForgotten = (run: string) => database.known.includes(run) && !states.has(run);
+  const newest = new Map<string, Segment>();
+  for (const segment of stored) {
+    const { run } = segment;
+    const state = states.get(run);
+    if (known.has(run) || isForgotten(run) || state === 'open' || state === 'publishing') continue;
+    const other = newest.get(run);
+    if (other === undefined || isNewer(segment, other)) newest.set(run, segment);
+  }
+  const found = [...newest.values()];
+  await database.putSegments(found);
+  return {
+    segments: found.length,
+    successful: found.reduce((sum, { successful }) => sum + successful, 0),
+    failed: found.reduce((sum, { failed }) => sum + failed, 0),
+    lost: damaged,
+  };
+}
+
+/** The ids of a run's segments end with numbers that increase. */
+function isNewer(segment: Segment, other: Segment): boolean {
+  return segment.id.localeCompare(other.id, 'en', { numeric: true }) > 0;
+}

@@ -1,0 +1,47 @@
+/** The item `load` of `foliopipe check`: whether the table of the config would take the output. */
+
+import type { Config } from '../../config/schema.js';
+import { STREAM } from '../../config/sections/values.js';
+import type { LoadTarget } from '../../load/load-target.js';
+import type { LayoutSource } from '../../results/output-layout.js';
+import { checkLoad } from '../load/load-run.js';
+import { serviceIdentity } from '../service.js';
+import { openStateReader } from '../state-reader.js';
+import { unsure, type Verdict } from './judge-service.js';
+
+/** Why the table cannot be checked: without the columns of the source nobody knows those of the output. */
+export function uncheckedLoad({ source }: Config): Verdict {
+  return source.path === STREAM
+    ? unsure(
+        'the columns of standard input are not known yet; foliopipe run and submit check before they pay',
+      )
+    : unsure('not checked, because the columns of the source are not known: correct the source first');
+}
+
+/**
+ * Checks as a new run does: of the columns that the service adds, the declared ones and those that the pipeline has
+ * learned are known.
+ * @param isLocal whether the service says that it is a local one.
+ * @returns what is told about it.
+ * @throws FoliopipeError as `LoadTarget.check` does.
+ */
+export async function checkLoadTarget(
+  config: Config,
+  loadTarget: LoadTarget,
+  source: LayoutSource,
+  { isLocal, signal }: { readonly isLocal: boolean; readonly signal: AbortSignal },
+): Promise<string> {
+  // What is wrong with the state is an item of its own.
+  const reader = await openStateReader(config).catch(() => undefined);
+  try {
+    const checkpoint = reader ?? { knownColumns: async () => undefined };
+    const { pipeline } = config;
+    const row = { pipeline, service: serviceIdentity(config), columns: null, source, choice: null };
+    await checkLoad({ config, checkpoint, loadTarget, signal }, row);
+  } finally {
+    await reader?.close();
+  }
+  const { table, into } = config.load!;
+  const told = `${table} of ${into} takes the output`;
+  return isLocal ? `${told}; what the local service answers is a rehearsal, and is never loaded` : told;
+}

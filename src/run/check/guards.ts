@@ -1,0 +1,105 @@
+/** What a new run must pass before it pays: the remaining budget, the base of its delta; and the canary that is sent first. */
+import { isDeepStrictEqual } from 'node:util';
+import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { budgetAt } from '../../config/sections/calendar.js';
+import { ConfigError, GuardError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import { countOf, formatCount } from '../../quantities.js';
+import { checkDeltaBase } from '../../stages/publish/write-delta.js';
+import type { Source } from '../../types.js';
+
+/** One cap of the budget, in records. */
+export interface BudgetLeft {
+  readonly cap: 'perRun' | 'perDay' | 'perMonth';
+  readonly limit: number;
+  /** Records that were, or may have been, paid for. */
+  readonly spent: number;
+  readonly left: number;
+}
+
+/**
+ * The configured caps, and how many records are left of each.
+ * @param run the run that would go on; null for a new run.
+ * @param at epoch milliseconds.
+ */
+export async function budgetLeft(
+  checkpoint: Pick<CheckpointReader, 'spending'> | undefined,
+  config: Pick<Config, 'pipeline' | 'budget'>,
+  run: string | null,
+  at: number,
+): Promise<readonly BudgetLeft[]> {
+  const { day, perRun, perDay, perMonth } = budgetAt(config.budget, at);
+  const spent = await checkpoint?.spending(config.pipeline, run, day);
+  const caps = [
+    { cap: 'perRun', limit: perRun, spent: spent?.run ?? 0 },
+    { cap: 'perDay', limit: perDay, spent: spent?.day ?? 0 },
+    { cap: 'perMonth', limit: perMonth, spent: spent?.month ?? 0 },
+  ] as const;
+  return caps.flatMap(({ cap, limit, spent: used }) =>
+    limit === null ? [] : [{ cap, limit, spent: used, left: Math.max(limit - used, 0) }],
+  );
+}
+
+/**
+ * Checks a new run against the budget. If the budget of the day or the month is too small, this is only logged: the run
+ * stops there and goes on another day.
+ * @param records how many records the run would send.
+ * @throws GuardError `BUDGET_TOO_SMALL` when the run could never be finished under `budget.perRun`.
+ */
+export function checkBudget(caps: readonly BudgetLeft[], records: number, logger: Logger): void {
+  for (const { cap, limit, spent, left } of caps) {
+    if (records <= left) continue;
+    if (cap === 'perRun') {
+      throw new GuardError(
+        'BUDGET_TOO_SMALL',
+        `budget.perRun is ${countOf(limit, 'record')}, and the run has ${formatCount(records)} to send`,
+        {
+          hint: 'nothing was sent; raise budget.perRun, or make the source smaller',
+          facts: { cap, limit, records },
+        },
+      );
+    }
+    logger.warn(
+      { cap, limit, spent, left, records },
+      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run stops after at most ${formatCount(left)}, because only whole chunks are sent, with exit 9, and the same command goes on when there is more`,
+    );
+  }
+}
+
+/**
+ * How many records a new run sends alone, before the rest (`chunks.canary`). `auto` means 200 if the pipeline has no
+ * done run on this service, or if the header of the source differs from that of the last done run; else 0. Samples are
+ * no such runs.
+ * @param reader undefined if there is no state yet.
+ */
+export async function canaryRecords(
+  { pipeline, chunks: { canary } }: Pick<Config, 'pipeline' | 'chunks'>,
+  service: string,
+  source: Pick<Source, 'columns'>,
+  reader: Pick<CheckpointReader, 'runs'> | undefined,
+): Promise<number> {
+  if (canary !== 'auto') return canary;
+  const runs = (await reader?.runs(pipeline)) ?? [];
+  const nights = runs.filter((run) => run.source.limit === undefined);
+  const before = nights.find((run) => run.service === service && run.state === 'done');
+  const isKnown = before !== undefined && isDeepStrictEqual(before.source.columns, source.columns);
+  return isKnown ? 0 : automaticCanary;
+}
+
+const automaticCanary = 200;
+
+/**
+ * Checks that the delta of a new run will have its base.
+ * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
+ */
+export async function checkDelta(run: Parameters<typeof checkDeltaBase>[0]): Promise<void> {
+  await checkDeltaBase(run).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    const { code, message, facts } = error;
+    throw new ConfigError(code, message, { hint: WITHOUT_BASE, facts, cause: error });
+  });
+}
+
+const WITHOUT_BASE =
+  'nothing was sent; put the folder deltas/ of the state back; or begin anew: foliopipe run --set output.delta=false, and then the same command again: its delta has no base and holds every row';

@@ -1,0 +1,293 @@
+/** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
+import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
+import { reservePath } from '../../checkpoint/journal/reserve.js';
+import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
+import type { Config } from '../../config/schema.js';
+import { withOutputPath } from '../../config/sections/output-path.js';
+import { ConfigError, type SourceError } from '../../errors.js';
+import type { OutputStore } from '../../files/output-store.js';
+import { workPathOf } from '../../files/work-file.js';
+import { countOf, formatDuration } from '../../quantities.js';
+import { recordsToSend } from '../../report/origins.js';
+import { refuseForeign } from '../../report/output-owner.js';
+import { isWithinLimit } from '../../source/reject-limit.js';
+import { isEchoChanged } from '../../stages/merge/join-chunk.js';
+import { removeWaitingFiles } from '../../stages/publish/waiting-files.js';
+import type { Source } from '../../types.js';
+import { checkDisk } from '../check/check-disk.js';
+import { type CheckSourceOptions, checkSource } from '../check/check-source.js';
+import { removeUnneededCopies } from '../prune-runs.js';
+import type { RunOptions } from '../run-options.js';
+import { type BeginRunContext, beginRun, newRun, supersede } from './begin-run.js';
+import { watchRecords } from './choose-records.js';
+import { asBegun, checkAgain, pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
+import { checkGivenUp, findGivenUp, hasPaidNothing } from './given-up-run.js';
+import { namedRun } from './named-run.js';
+
+export interface FoundRun {
+  readonly run: Run;
+  /**
+   * `publishing`: its output must be put in place first, even if source or config have changed. `outdated`: its source
+   * has changed, and it must be collected and superseded (`source.onChange`). `done`: complete, and published or
+   * withheld.
+   */
+  readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
+}
+
+export interface FindRunContext extends BeginRunContext {
+  readonly output: OutputStore;
+  /** Called before anything is paid or written, with the path of the output. See `OpenRun.prepareOutput`. */
+  readonly prepareOutput: (path: string) => Promise<void>;
+}
+
+/**
+ * @throws ConfigError when a frozen value differs, when a run with other values has done the source, or when a new run
+ *   would give up open paid requests and `yes` is not set; SourceError
+ *   when the source of the unfinished run has changed.
+ */
+export async function findRun(given: FindRunContext, options: RunOptions): Promise<FoundRun> {
+  const { checkpoint, output, service, signal, clock } = given;
+  const frozen = fixedValues(given.config, service);
+  const begun = newRun(given.config, frozen, clock.now());
+  const { limit } = options;
+  const open = await checkpoint.unfinishedRun(begun.pipeline, limit);
+  if (open !== undefined) await verifyPaid(given, open);
+  const isDropped = open !== undefined && (await dropMoved(given, options, open, frozen));
+  const unfinished = isDropped ? undefined : open;
+  if (unfinished?.state === 'publishing') {
+    given.logger.info(
+      { run: unfinished.id },
+      `publishing of run ${unfinished.id} was interrupted and goes on`,
+    );
+    await given.prepareOutput(unfinished.publication!.output.path);
+    return { run: unfinished, found: 'publishing' };
+  }
+  if (options.existing !== undefined) return findExisting(given, options, options.existing);
+  const reading = readingOptions(given, options, unfinished);
+  const goesOn = unfinished !== undefined && !options.fresh;
+  if (limit !== undefined) {
+    given.logger.info(
+      { limit, output: given.config.output.path },
+      `a sample: only the first ${countOf(limit, 'record')} of the source ${limit === 1 ? 'is' : 'are'} checked, sent and published`,
+    );
+  }
+  const config = withOutputPath(given.config, goesOn ? unfinished : begun);
+  const context = { ...given, config };
+  if (goesOn) {
+    const hasPaid = !(await hasPaidNothing(context, unfinished));
+    checkFixedValues(unfinished.frozen, frozen, unfinished.id, hasPaid);
+    const source = await checkSource({ config, output, signal }, reading, false, unfinished);
+    const changed = source.sha256 !== unfinished.source.sha256;
+    if (changed && config.source.onChange === 'supersede') {
+      // A source that may not begin a run does not end one either: this check says why.
+      if (!isWithinLimit(source, config.source.maxRejected)) {
+        await checkSource({ config, output, signal }, reading, true);
+      }
+      return { run: unfinished, found: 'outdated' };
+    }
+    return continueRun(context, unfinished, asBegun(unfinished, source), options);
+  }
+  const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
+  checkGivenUp(givenUp, options);
+  const latest = await checkpoint.latestRun(config.pipeline, limit);
+  // A kill may have come before its files were removed.
+  if (latest?.state === 'withheld') await removeWaitingFiles(latest, config.stateDir);
+  const watch = await watchRecords(context, options, unfinished);
+  try {
+    let excess: SourceError | undefined;
+    const onExcess = (error: SourceError) => {
+      excess = error;
+    };
+    const checking = { ...reading, ...(watch && { watch }), onExcess };
+    const source = await checkSource({ config, output, signal }, checking, true, sameParsing(latest, frozen));
+    if (!options.fresh) {
+      const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
+      if (done !== undefined) {
+        await verifyPaid(context, done);
+        return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
+      }
+    }
+    if (excess !== undefined) throw excess;
+    const { logger } = context;
+    await refuseForeign(output, config.output.path, config.pipeline, checkpoint, { ...options, logger });
+    await context.prepareOutput(config.output.path);
+    const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
+    return { run: await beginRun(context, options, source, before), found: 'new' };
+  } finally {
+    await watch?.close();
+  }
+}
+
+/** How the source is read: a query is not asked again while its run is unfinished. */
+function readingOptions(
+  { config, checkpoint }: FindRunContext,
+  options: RunOptions,
+  unfinished: Run | undefined,
+): CheckSourceOptions {
+  const kept = config.source.query === null || options.fresh ? undefined : unfinished;
+  return { ...options, kept, makeRoom: () => removeUnneededCopies(config, checkpoint) };
+}
+
+/**
+ * Ends a run that began at another address and has paid nothing there, such as at a mistyped one: a new run takes its
+ * place.
+ */
+async function dropMoved(
+  context: FindRunContext,
+  { existing, fresh }: RunOptions,
+  run: Run,
+  frozen: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  if (existing !== undefined || fresh || run.state !== 'open') return false;
+  if (!isOnlyMoved(run.frozen, frozen) || !(await hasPaidNothing(context, run))) return false;
+  await supersede(context.checkpoint, run, context.config.stateDir, context.clock.now());
+  context.logger.info(
+    { run: run.id },
+    `run ${run.id} began at another address of the service and has paid nothing there: a new run takes its place`,
+  );
+  return true;
+}
+
+/** Finds a run that exists already, to collect it, retry it or publish it again. */
+async function findExisting(
+  given: FindRunContext,
+  options: RunOptions,
+  wanted: true | string,
+): Promise<FoundRun> {
+  const { checkpoint, output, service, signal } = given;
+  const { pipeline } = given.config;
+  const run = await (wanted === true
+    ? checkpoint
+        .unfinishedRun(pipeline, options.limit)
+        .then((open) => open ?? checkpoint.latestRun(pipeline, options.limit))
+    : namedRun(checkpoint, pipeline, wanted));
+  if (run === undefined || run.pipeline !== pipeline || run.state === 'superseded') {
+    const what =
+      wanted === true || wanted === 'last' ? 'no run yet' : `no run ${wanted} that is open or done`;
+    throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has ${what}`, {
+      hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
+    });
+  }
+  await verifyPaid(given, run);
+  const hasEnded = run.state === 'done' || run.state === 'withheld';
+  if (wanted === true && hasEnded) return { run, found: 'done' };
+  const frozen = Object.entries(fixedValues(given.config, service));
+  const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
+  checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
+  if (run.prunedAt !== null) throw prunedError(run);
+  const config = withOutputPath(given.config, run);
+  const source = await checkAgain({ config, output, signal }, run, options);
+  return continueRun({ ...given, config }, run, source, options);
+}
+
+/**
+ * Called before any other work on a run, so that no record is paid twice because the checkpoint has lost rows.
+ * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`.
+ */
+async function verifyPaid({ checkpoint, logger }: FindRunContext, run: Run): Promise<void> {
+  // A pruned run cannot go on.
+  if (run.prunedAt !== null || (await checkpoint.verifyPaid(run.id)) === 'whole') return;
+  if ((await checkpoint.lastCut(run.id, 0)) === undefined) return;
+  logger.warn(
+    { run: run.id },
+    `the journal of run ${run.id} was missing or empty; it is written again from the checkpoint`,
+  );
+}
+
+/** The run, if it has read its source with the same settings. Only then can its check of the source be reused. */
+function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, string>>): Run | undefined {
+  const same = Object.keys(frozen)
+    .filter((key) => key.startsWith('source.') || key.startsWith('chunks.') || key.startsWith('upload.'))
+    .every((key) => run?.frozen[key] === frozen[key]);
+  return same ? run : undefined;
+}
+
+/** A done run with the files that hold its source now; other files may have the same content. */
+async function withCurrentFiles(run: Run, found: Source, checkpoint: Checkpoint): Promise<Run> {
+  const source = asBegun(run, found);
+  if (JSON.stringify(run.source) === JSON.stringify(source)) return run;
+  await checkpoint.recordSourceStamp(run.id, source);
+  return { ...run, source };
+}
+
+async function continueRun(
+  context: FindRunContext,
+  run: Run,
+  source: Source,
+  options: RunOptions,
+): Promise<FoundRun> {
+  const { existing } = options;
+  if (source.sha256 !== run.source.sha256) {
+    const givenUp = await findGivenUp(context, options, run, true);
+    const files = await context.files.ofRun(run.id);
+    throw await sourceChangedError({ ...context, files }, run, source, givenUp);
+  }
+  const { config, output, checkpoint, logger } = context;
+  const { path } = config.output;
+  // A run that has begun has looked at its own path.
+  if (typeof existing === 'string') {
+    await refuseForeign(output, path, config.pipeline, checkpoint, { ...options, logger });
+  }
+  await context.prepareOutput(path);
+  if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
+  if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
+  if (run.state === 'open' && isEchoChanged(context.config, run)) {
+    context.logger.info(
+      { run: run.id, echo: context.config.result.echo },
+      'result.echo has changed: the stored results are joined and written again',
+    );
+    await context.checkpoint.recordUnjoined(run.id);
+  } else if (run.state === 'open' && declaresOtherColumns(context.config, run)) {
+    // The rows are written again from the stored results, with the new header.
+    await context.checkpoint.recordUnmerged(run.id, 1);
+  }
+  const interrupted = await context.checkpoint.recordInterrupted(run.id);
+  if (run.state === 'open' && typeof existing !== 'string') await logContinuing(context, run);
+  if (interrupted > 0) {
+    context.logger.warn(
+      { run: run.id, chunks: interrupted },
+      `${countOf(interrupted, 'upload')} ${interrupted === 1 ? 'was' : 'were'} cut off when the last process ended; whether the service accepted ${interrupted === 1 ? 'it' : 'them'} is not known`,
+    );
+  }
+  return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+/** Checks the disks for what a run has still to write. Not if all is sent: what was bought must not wait for a guess. */
+async function checkDiskAgain(
+  { config, checkpoint, logger }: FindRunContext,
+  options: RunOptions,
+  run: Run,
+): Promise<void> {
+  const { records: of } = await checkpoint.tally(run.id);
+  const sent = of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const all = recordsToSend(run);
+  // Once the source is cut to its end, the chunks of rounds are counted too.
+  const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
+  if (toSend <= 0) return;
+  const records = toSend + of.submitted + of.finished;
+  const workFile = workPathOf(config.output.path, run.id, config.stateDir);
+  const reserve = reservePath(config.stateDir, run.id);
+  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile, reserve };
+  await checkDisk(config, write, { ...options, logger });
+}
+
+function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
+  // The rows of a run without a success have no added columns.
+  return result.columns.length > 0 && JSON.stringify(result.columns) !== JSON.stringify(columns ?? []);
+}
+
+/** Logs which run continues, its age and how many chunks are left. */
+async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run: Run): Promise<void> {
+  const { chunks } = await checkpoint.tally(run.id);
+  const here = chunks.downloaded + chunks.unprocessed + chunks.refused;
+  const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0) - chunks.split;
+  const age = formatDuration(clock.now() - run.createdAt);
+  const left =
+    run.chunks === null
+      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far`
+      : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
+  logger.info(
+    { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
+    `continuing ${run.source.limit === undefined ? 'run' : 'sample'} ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
+  );
+}

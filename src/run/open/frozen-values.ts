@@ -1,0 +1,50 @@
+/** The values of a config that an unfinished run has frozen: a resume takes no others. */
+
+import { changedValues, fixedValues } from '../../config/fixed-values.js';
+import type { Config } from '../../config/schema.js';
+import { FoliopipeError } from '../../errors.js';
+import { serviceIdentity, withAddressOf } from '../service.js';
+import { openStateReader } from '../state-reader.js';
+
+/** What an unfinished run has frozen. */
+export interface FrozenValues {
+  readonly run: string;
+  /** By key: null where the config has the same value, else the run's own value as JSON. */
+  readonly values: Readonly<Record<string, string | null>>;
+}
+
+/** The keys of a config that a frozen value is made of, where that is not the value of one key. */
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  service: ['service.name', 'service.baseUrl'],
+  'service.address': ['service.baseUrl'],
+  'source.query': ['source.query.database', 'source.query.sql'],
+};
+
+/**
+ * What the unfinished run of the pipeline has frozen. Takes no lock.
+ * @returns undefined if there is no such run, or the state cannot be read, which other commands explain.
+ */
+export async function frozenValues(config: Config): Promise<FrozenValues | undefined> {
+  const run = await unfinishedRun(config);
+  if (run === undefined) return undefined;
+  const now = withAddressOf(config, run);
+  const changed = new Set(changedValues(run.frozen, fixedValues(now, serviceIdentity(now))).keys);
+  const values = Object.entries(run.frozen).flatMap(([key, value]) =>
+    (KEYS[key] ?? [key]).map((name) => [name, changed.has(key) ? value : null] as const),
+  );
+  return { run: run.id, values: Object.fromEntries(values) };
+}
+
+async function unfinishedRun(config: Config) {
+  try {
+    const reader = await openStateReader(config);
+    try {
+      return await reader?.unfinishedRun(config.pipeline);
+    } finally {
+      await reader?.close();
+    }
+  } catch (error) {
+    if (error instanceof FoliopipeError) return undefined;
+    throw error;
+  }
+}

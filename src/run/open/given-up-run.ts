@@ -1,0 +1,203 @@
+/** What is lost when a new run replaces an unfinished one: what was paid for, and what later runs take of it. */
+import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { budgetAt } from '../../config/sections/calendar.js';
+import { ConfigError, TroubleError } from '../../errors.js';
+import { countOf, formatCount, formatDuration } from '../../quantities.js';
+import { abandonCommand, hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
+import { priceOf } from '../../report/origins.js';
+import type { Source } from '../../types.js';
+import type { RunOptions } from '../run-options.js';
+import { hasSentSame } from './missing-segments.js';
+
+/** What is lost with a run that is given up. */
+export interface GivenUpRun {
+  readonly run: string;
+  /** Records that were, or may have been, paid for. */
+  readonly paid: number;
+  /** How many of these have no answer that a later run takes, and their price; null without `budget.pricePerRecord`. */
+  readonly inVain: { readonly records: number; readonly amount: number | null; readonly currency: string };
+  /** Folios whose parts are not all here. */
+  readonly open: Sum;
+  /** Uploads of which it is unknown whether they were accepted. */
+  readonly ambiguous: Sum;
+  /** Chunks whose answers are here and in no complete output. */
+  readonly collected: Sum;
+  /** Why later runs buy the collected answers again; null if they take them. */
+  readonly boughtAgain: string | null;
+  /** Whether later runs take the collected answers only if the source is unchanged. */
+  readonly onlyIfUnchanged: boolean;
+  /** How long the collected answers stay on the disk, in ms (`retention.results`). */
+  readonly keptFor: number;
+  /** Whether the new run needs `--yes`, because paid requests are open. */
+  readonly needsYes: boolean;
+}
+
+interface Sum {
+  readonly chunks: number;
+  readonly records: number;
+}
+
+export interface GivenUpContext {
+  readonly config: Config;
+  readonly checkpoint: Pick<CheckpointReader, 'tally' | 'spending' | 'replyKinds'>;
+}
+
+/**
+ * @param isSourceChanged whether the run's source has other content now; null if that is not known yet.
+ * @returns undefined if nothing was paid for: the run has sent nothing, or a local service has answered.
+ */
+export async function findGivenUp(
+  { config, checkpoint }: GivenUpContext,
+  { reuse }: Pick<RunOptions, 'reuse'>,
+  run: Run,
+  isSourceChanged: boolean | null,
+): Promise<GivenUpRun | undefined> {
+  const { pricePerRecord, currency } = config.budget;
+  const { chunks, records } = await checkpoint.tally(run.id);
+  const paid = (await checkpoint.spending(run.pipeline, run.id, budgetAt(config.budget, 0).day)).run;
+  if (paid === 0 || (await isFree(checkpoint, run))) return undefined;
+  const open = { chunks: chunks.submitted + chunks.finished, records: records.submitted + records.finished };
+  const ambiguous = {
+    chunks: chunks.uploading + chunks.ambiguous,
+    records: records.uploading + records.ambiguous,
+  };
+  const collected = { chunks: chunks.downloaded, records: records.downloaded };
+  const boughtAgain = whyBoughtAgain(config, reuse, run, isSourceChanged);
+  const lost = Math.max(boughtAgain === null ? paid - collected.records : paid, 0);
+  return {
+    run: run.id,
+    paid,
+    inVain: { records: lost, amount: priceOf(lost, pricePerRecord), currency },
+    open,
+    ambiguous,
+    collected,
+    boughtAgain,
+    onlyIfUnchanged: run.choice === null && isSourceChanged === null,
+    keptFor: config.retention.results,
+    needsYes: hasOpenRequests(chunks),
+  };
+}
+
+/** Whether a run has sent nothing that was, or may have been, paid for. */
+export async function hasPaidNothing(
+  { config, checkpoint }: GivenUpContext,
+  { id, pipeline }: Run,
+): Promise<boolean> {
+  return (await checkpoint.spending(pipeline, id, budgetAt(config.budget, 0).day)).run === 0;
+}
+
+/** Whether a local service has answered, and nothing else. */
+async function isFree(checkpoint: Pick<CheckpointReader, 'replyKinds'>, run: Run): Promise<boolean> {
+  const { local, other, mixed } = await checkpoint.replyKinds(run.id);
+  return run.service.startsWith('embedded:') || (local && !other && !mixed);
+}
+
+function whyBoughtAgain(
+  config: Config,
+  reuse: RunOptions['reuse'],
+  run: Run,
+  isSourceChanged: boolean | null,
+): string | null {
+  if (config.reuse.maxAge === 0) return 'reuse.maxAge is 0';
+  if (reuse === false) return '--no-reuse';
+  if (!hasSentSame(run, config)) return 'they are of another service or of other columns';
+  if ((run.choice?.epoch ?? '') !== config.reuse.epoch) return 'they are of another reuse.epoch';
+  // Only a run that could reuse answers keeps the records that it has sent.
+  if (run.choice === null && isSourceChanged)
+    return 'the run began without reuse, and its source has changed';
+  return null;
+}
+
+/**
+ * @param command what gives the run up, such as `--new`.
+ * @throws ConfigError `RUN_UNFINISHED_PAID` when paid requests are open and `--yes` was not given.
+ */
+export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunOptions, 'yes'>): void {
+  if (givenUp === undefined || !givenUp.needsYes || yes) return;
+  const { run, paid, inVain, open, ambiguous, collected } = givenUp;
+  throw new ConfigError(
+    'RUN_UNFINISHED_PAID',
+    `run ${run} is unfinished, and --new would give it up: ${givenUpText(givenUp)}`,
+    {
+      hint: `nothing was sent; to finish run ${run}: foliopipe run (without --new); to give it up all the same, add --yes`,
+      facts: {
+        ...{ run, paid, inVain: inVain.records, folios: open.chunks, ambiguous: ambiguous.chunks },
+        collected: collected.chunks,
+      },
+    },
+  );
+}
+
+/**
+ * For a run that a changed source ends (`source.onChange`), after its folios were collected. An upload that may have been
+ * accepted is no reason to stop: waiting does not change it.
+ * @throws TroubleError `FOLIOS_TIMED_OUT` when folios are open and `--yes` was not given.
+ */
+export async function checkSuperseded(
+  checkpoint: Pick<CheckpointReader, 'chunksIn'>,
+  givenUp: GivenUpRun | undefined,
+  { yes }: Pick<RunOptions, 'yes'>,
+): Promise<void> {
+  if (givenUp === undefined || givenUp.open.chunks === 0 || yes) return;
+  const { run, open } = givenUp;
+  const [stuck] = await checkpoint.chunksIn(run, ['submitted', 'finished'], 0, 1);
+  throw new TroubleError(
+    'FOLIOS_TIMED_OUT',
+    `run ${run}: ${countOf(open.chunks, 'folio')} not finished within poll.timeout, and its source has changed; superseding it now would give up what is open: ${givenUpText(givenUp)}`,
+    {
+      hint: `run the same command again to wait for them; nothing is paid again; to end without the first: ${abandonCommand(run, stuck!.number)}; to supersede the run all the same: foliopipe run --yes`,
+      facts: { run, submitted: open.chunks },
+    },
+  );
+}
+
+/** The ways on from an unfinished run whose source has changed, as commands that work as they are. */
+export function waysFromChanged(
+  run: string,
+  givenUp: GivenUpRun | undefined,
+  { files }: Pick<Source, 'files'>,
+): string {
+  const isFile = files[0]?.name === undefined;
+  const back = `${isFile ? 'put the old file back' : 'give the old content again'} to finish run ${run}`;
+  if (givenUp === undefined)
+    return `${back}; or start a new run: ${newRunCommand(false)}; nothing was paid for in run ${run}`;
+  return `${back}; or foliopipe run --set source.onChange=supersede fetches what the open folios bring, and then starts a new run; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
+}
+
+/** What was paid in vain and what is kept. The text has no capital and no full stop. */
+export function givenUpText(givenUp: GivenUpRun): string {
+  const { inVain, open, ambiguous, collected } = givenUp;
+  const price = inVain.amount === null ? '' : ` (${inVain.amount.toFixed(2)} ${inVain.currency})`;
+  const upTo = ambiguous.chunks > 0 ? 'up to ' : '';
+  const parts = [
+    ...(open.chunks > 0
+      ? [`${countOf(open.chunks, 'folio')} (${countOf(open.records, 'record')}) open at the service`]
+      : []),
+    ...(ambiguous.chunks > 0
+      ? [
+          `${countOf(ambiguous.chunks, 'upload')} (${countOf(ambiguous.records, 'record')}) that may have been accepted`,
+        ]
+      : []),
+    ...(collected.chunks > 0 ? [collectedText(givenUp)] : []),
+  ];
+  const lost =
+    inVain.records === 0
+      ? 'nothing is paid in vain'
+      : `${upTo}${formatCount(inVain.records)} of the ${countOf(givenUp.paid, 'record')} paid for are paid in vain${price}`;
+  return [lost, ...parts].join('; ');
+}
+
+function collectedText({
+  collected,
+  boughtAgain,
+  onlyIfUnchanged,
+  keptFor,
+}: Pick<GivenUpRun, 'collected' | 'boughtAgain' | 'onlyIfUnchanged' | 'keptFor'>): string {
+  const answers = `the answers of ${countOf(collected.chunks, 'chunk')} (${countOf(collected.records, 'record')})`;
+  if (boughtAgain === null) {
+    const when = onlyIfUnchanged ? ' if the source is unchanged' : '';
+    return `${answers} are here, and later runs take them${when} (reuse.maxAge)`;
+  }
+  return `${answers} stay on the disk for ${formatDuration(keptFor)} (retention.results), but are bought again: ${boughtAgain}`;
+}

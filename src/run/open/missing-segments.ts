@@ -1,0 +1,148 @@
+/**
+ * Makes segments of the answers of earlier runs that have none: runs from before `reuse` was set, and runs that were
+ * superseded before they were published.
+ */
+import type { Checkpoint, CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { serviceAddress } from '../../config/sections/service-section.js';
+import { FoliopipeError } from '../../errors.js';
+import type { FileStore } from '../../files/run-files.js';
+import type { Logger } from '../../logger.js';
+import { countOf } from '../../quantities.js';
+import type { AnswerStore } from '../../reuse/answer-store.js';
+import { chunksFromParts } from '../../stages/merge/chunks-from-parts.js';
+import { type KeepAnswersNeeds, makeSegment, removeKeptChunks } from '../../stages/publish/keep-answers.js';
+import { checkAllFiles } from '../../stages/read-source.js';
+import type { Segment } from '../../types.js';
+import { serviceIdentity } from '../service.js';
+
+export interface SegmentContext {
+  readonly config: Config;
+  readonly checkpoint: Checkpoint;
+  readonly answers: AnswerStore;
+  readonly files: FileStore;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
+ * source has changed is left out if its results do not hold what was sent: its records are bought again.
+ * @param unfinished a run that will be superseded.
+ */
+export async function makeMissingSegments(
+  context: SegmentContext,
+  unfinished: Run | undefined,
+): Promise<void> {
+  const { config, checkpoint, logger } = context;
+  const lost: string[] = [];
+  const isFirst = (await checkpoint.segments()).length === 0;
+  for (const run of await runsWithoutSegment(checkpoint, config, unfinished)) {
+    if (!(await remakeSegment(context, run, undefined))) lost.push(run.id);
+  }
+  if (lost.length === 0 || !isFirst) return;
+  logger.warn(
+    { runs: lost },
+    `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent; an output can be imported: foliopipe reuse import FILE`,
+  );
+}
+
+/** Runs that have ended and may have answers that could be reused, and that are in no segment. */
+export async function runsWithoutSegment(
+  checkpoint: Pick<CheckpointReader, 'runs' | 'segments'>,
+  config: Config,
+  unfinished: Run | undefined,
+): Promise<readonly Run[]> {
+  const known = new Set((await checkpoint.segments()).map(({ run }) => run));
+  return (await checkpoint.runs()).filter((run) => {
+    const isOpen = run.state === 'open' || run.state === 'publishing';
+    const hasEnded = !isOpen || run.id === unfinished?.id;
+    // A run without a chunk has bought nothing.
+    const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
+    return mayHave && !known.has(run.id) && hasSentSame(run, config);
+  });
+}
+
+/**
+ * Makes the segment of a run again from its stored results.
+ * @param replaced the segment of the run that is lost or damaged.
+ * @returns whether there is a segment now.
+ */
+export async function remakeSegment(
+  context: SegmentContext,
+  run: Run,
+  replaced: Segment | undefined,
+): Promise<boolean> {
+  const { answers, checkpoint, logger } = context;
+  let chosen: KeepAnswersNeeds['chosen'] = null;
+  try {
+    chosen = run.choice && (await answers.openChoice(run.id, run.choice));
+    const stages = await contextOf(context, run, chosen);
+    const segment = await makeSegment(stages, replaced);
+    if (segment === undefined) return false;
+    await checkpoint.recordSegment(segment);
+    await removeKeptChunks({ ...stages, checkpoint });
+    const count = countOf(segment.successful + segment.failed, 'answer');
+    logger.info({ run: run.id, segment: segment.id }, `${count} of run ${run.id} can be reused now`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof FoliopipeError)) throw error;
+    logger.debug(
+      { run: run.id, code: error.code },
+      `the answers of run ${run.id} cannot be reused: ${error.message}`,
+    );
+    return false;
+  } finally {
+    await chosen?.close();
+  }
+}
+
+/** Whether the run has sent the columns of the config to its service. */
+export function hasSentSame({ frozen, service }: Run, config: Config): boolean {
+  const columns = JSON.parse(frozen['upload.columns'] ?? '{}') as Config['upload']['columns'];
+  const isSameService = service === serviceIdentity(config) || service === serviceAddress(config);
+  return isSameService && Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n');
+}
+
+/**
+ * What the stages need of a run that has ended. Its config is today's, with the values that were fixed for it. If its
+ * source has changed, chunks whose files are gone are made from its results, if they can be.
+ */
+async function contextOf(
+  { config, checkpoint, answers, files, logger, signal }: SegmentContext,
+  run: Run,
+  chosen: KeepAnswersNeeds['chosen'],
+): Promise<KeepAnswersNeeds> {
+  const fixed = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
+  const { upload, chunks, result } = config;
+  const context: KeepAnswersNeeds = {
+    id: run.id,
+    source: run.source,
+    config: {
+      ...config,
+      upload: {
+        ...upload,
+        columns: fixed('upload.columns', upload.columns),
+        keyColumn: fixed('upload.keyColumn', upload.keyColumn),
+      },
+      chunks: { ...chunks, maxBytes: fixed('chunks.maxBytes', chunks.maxBytes) },
+      result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'add' },
+    },
+    // The join of a run that has ended is not recorded any more.
+    checkpoint: { ...checkpoint, recordJoin: async () => undefined },
+    answers,
+    files: await files.ofRun(run.id),
+    chosen,
+    keepsChunks: true,
+    join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
+    logger,
+    signal,
+    at: () => undefined,
+  };
+  const isUnchanged = await checkAllFiles(run.source).then(
+    () => true,
+    () => false,
+  );
+  const fromParts = isUnchanged ? undefined : chunksFromParts(context, run);
+  return fromParts === undefined ? context : { ...context, files: fromParts };
+}

@@ -1,0 +1,263 @@
+/** Locks a pipeline and opens the checkpoint, for every command that changes state. */
+import { join } from 'node:path';
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import {
+  type HeldLock,
+  LeaseHeldError,
+  type LockHolder,
+  type PipelineLock,
+} from '../../checkpoint/pipeline-lock.js';
+import type { PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
+import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
+import { openSqliteCheckpoint } from '../../checkpoint/sqlite/open-sqlite-checkpoint.js';
+import { createFileLock } from '../../checkpoint/sqlite/pipeline-lock.js';
+import type { Config } from '../../config/schema.js';
+import { LockedError } from '../../errors.js';
+import { createLocalFiles } from '../../files/local-run-files.js';
+import type { FileStore } from '../../files/run-files.js';
+import { createSplitFiles } from '../../files/split-files.js';
+import { type Logger, silentLogger } from '../../logger.js';
+import type { OnProgress } from '../../progress/events.js';
+import { guardListeners, guardLogger } from '../../progress/guard-listeners.js';
+import type { AnswerStore } from '../../reuse/answer-store.js';
+import { createLocalAnswerStore } from '../../reuse/local-answer-store.js';
+import { withStopErrors } from '../../streams/abortable.js';
+import { type Clock, systemClock } from '../../streams/clock.js';
+import type { Milliseconds } from '../../types.js';
+import type { RunOptions, RunPorts } from '../run-options.js';
+import { loadPostgres, refuseDatabase } from '../state-reader.js';
+
+type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | 'onProgress' | keyof RunPorts>;
+
+/** What work on the state needs besides its config. */
+export interface StateContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** The config's keys that say where the state is. */
+export type StateConfig = Pick<Config, 'pipeline' | 'stateDir' | 'state' | 'files'>;
+
+/** The state of a pipeline while its lock is held. */
+export interface OpenState {
+  readonly checkpoint: Checkpoint;
+  readonly files: FileStore;
+  readonly lock: HeldLock;
+  /** The locks of outputs that all machines see; undefined if they are files beside the outputs. */
+  readonly outputs: PipelineLock | undefined;
+}
+
+/**
+ * @param releasers receives the lock first, then the checkpoint, so that the lock is released last.
+ * @throws LockedError, ConfigError, TroubleError.
+ */
+export async function openState(
+  config: StateConfig,
+  options: Pick<StateOptions, 'holder' | 'waitLock' | 'lock' | 'checkpoint' | 'files' | 'onProgress'>,
+  context: StateContext,
+  releasers: Releasers,
+): Promise<OpenState> {
+  const { stateDir, pipeline } = config;
+  const holder = holderOf(options, context.clock);
+  const database = await openDatabase(config, options);
+  if (database !== undefined) releasers.add(database);
+  const { lock = database?.lock ?? createFileLock(stateDir), waitLock = 0, onProgress } = options;
+  const held = await waitForLock(lock, { pipeline, holder, wait: waitLock, onProgress }, context);
+  releasers.add(held);
+  const files = options.files ?? (await openFiles(config, database));
+  const given = options.checkpoint ?? database?.checkpoint;
+  if (given !== undefined) return { checkpoint: given, files, lock: held, outputs: database?.outputs };
+  const checkpoint = await openSqliteCheckpoint(stateDir);
+  releasers.add(checkpoint);
+  return { checkpoint, files, lock: held, outputs: undefined };
+}
+
+/** Opens the state in Postgres, unless the config has none or the caller has a checkpoint of its own. */
+async function openDatabase(
+  { state }: Pick<Config, 'state'>,
+  { checkpoint }: Pick<StateOptions, 'checkpoint'>,
+): Promise<PostgresState | undefined> {
+  if (state === null || checkpoint !== undefined) return undefined;
+  return (await loadPostgres()).openPostgresState(state);
+}
+
+/** The files of runs: on this disk, or parts where every machine sees them. */
+async function openFiles(
+  { stateDir, files }: StateConfig,
+  database: PostgresState | undefined,
+): Promise<FileStore> {
+  const local = createLocalFiles(stateDir);
+  if (database === undefined) return local;
+  const parts =
+    files === null
+      ? (await import('../../files/postgres/postgres-parts.js')).createPostgresParts(database.openParts)
+      : createLocalFiles(files);
+  return createSplitFiles(local, parts, database.expectHeld);
+}
+
+/** This process, as it is shown to others while it holds a lock. */
+export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock): LockHolder {
+  return holderHere(holder, clock.now());
+}
+
+/** Runs a body with the state of a pipeline. Needs neither source nor service. */
+export async function withState<T>(
+  config: StateConfig,
+  handed: StateOptions,
+  body: (
+    state: StateContext & {
+      readonly checkpoint: Checkpoint;
+      readonly files: FileStore;
+      readonly answers: AnswerStore;
+    },
+  ) => Promise<T>,
+): Promise<T> {
+  const options = guardListeners(handed);
+  const { clock = systemClock, logger = silentLogger } = options;
+  return withStopErrors(options.signal, async (signal = neverAborted()) => {
+    const context = { clock, logger, signal };
+    const releasers = createReleasers();
+    try {
+      const { checkpoint, files, lock } = await openState(config, options, context, releasers);
+      const { answers = openAnswers(config) } = options;
+      const stop = lock.lost === undefined ? signal : AbortSignal.any([signal, lock.lost]);
+      return await body({ ...context, signal: stop, checkpoint, files, answers });
+    } finally {
+      await releasers.close();
+    }
+  });
+}
+
+const neverAborted = () => new AbortController().signal;
+
+export interface AnswersState {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly checkpoint: Checkpoint;
+  readonly answers: AnswerStore;
+}
+
+/**
+ * Runs a body with the checkpoint. Takes no lock: for changes that belong to no run, each of which is one transaction.
+ */
+export async function withCheckpoint<T>(
+  config: Pick<Config, 'stateDir' | 'state'>,
+  options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
+  body: (state: StateContext & { readonly checkpoint: Checkpoint }) => Promise<T>,
+): Promise<T> {
+  const { clock = systemClock } = options;
+  const logger = guardLogger(options.logger);
+  return withStopErrors(options.signal, async (signal = neverAborted()) => {
+    const database = await openDatabase(config, options);
+    const given = options.checkpoint ?? database?.checkpoint;
+    const checkpoint = given ?? (await openSqliteCheckpoint(config.stateDir));
+    try {
+      return await body({ clock, logger, signal, checkpoint });
+    } finally {
+      await (database ?? (given === undefined ? checkpoint : undefined))?.close();
+    }
+  });
+}
+
+/**
+ * Runs a body with the stored answers and their rows. Takes no lock: all pipelines share the answers, and each change of
+ * a row is one transaction.
+ */
+export async function withAnswers<T>(
+  config: Pick<Config, 'stateDir' | 'state'>,
+  options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint' | 'answers'>,
+  body: (state: AnswersState) => Promise<T>,
+): Promise<T> {
+  refuseDatabase(config, 'foliopipe reuse');
+  const { answers = openAnswers(config) } = options;
+  return withCheckpoint(config, options, (state) => body({ ...state, answers }));
+}
+
+/** The answers of earlier runs on the local disk. */
+export function openAnswers({ stateDir }: Pick<Config, 'stateDir'>): AnswerStore {
+  return createLocalAnswerStore(join(stateDir, 'reuse'));
+}
+
+export interface LockRequest {
+  readonly pipeline: string;
+  readonly holder: LockHolder;
+  /** How long to wait for the lock; 0 does not wait, Infinity waits for ever. */
+  readonly wait: Milliseconds;
+  readonly onProgress?: OnProgress | undefined;
+}
+
+/**
+ * Takes the lock of a pipeline, and waits for it if needed. Closing it never fails: what goes wrong then is logged.
+ * @throws LockedError when the lock is still held after the wait; the signal's reason.
+ */
+export async function waitForLock(
+  lock: PipelineLock,
+  { pipeline, holder, wait, onProgress }: LockRequest,
+  { clock, signal, logger }: StateContext,
+): Promise<HeldLock> {
+  const until = clock.now() + wait;
+  let lease: string | undefined;
+  for (let isLogged = false; ; isLogged = true) {
+    try {
+      return withoutFailure(await lock.take(pipeline, holder), pipeline, logger);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      // Nobody may renew a lease: its holder is gone, and it is taken when it ends.
+      const isStale =
+        error instanceof LeaseHeldError &&
+        error.facts.here !== true &&
+        error.until === (lease ?? error.until);
+      if (error instanceof LeaseHeldError) lease = error.until;
+      const left = isStale ? Math.max(until - clock.now(), retryEveryMs) : until - clock.now();
+      if (left <= 0) throw error;
+      if (!isLogged) {
+        const since = clock.now();
+        const until = Number.isFinite(wait) ? since + wait : null;
+        onProgress?.({ type: 'waiting', on: 'lock', since, until, why: error.message });
+        logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
+      }
+      await clock.sleep(Math.min(retryEveryMs, left), signal);
+    }
+  }
+}
+
+/** Work that is done does not fail because of what its lock leaves behind. */
+function withoutFailure(lock: HeldLock, pipeline: string, logger: Logger): HeldLock {
+  const close = () =>
+    lock.close().catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.warn({ pipeline, reason }, `the lock is free, but its files cannot be removed: ${reason}`);
+    });
+  return { ...lock, close };
+}
+
+const retryEveryMs = 1_000;
+
+export interface Closeable {
+  close(): Promise<void>;
+}
+
+/** A stack of opened resources. */
+export interface Releasers extends Closeable {
+  add(opened: Closeable): void;
+}
+
+/**
+ * Closes resources in reverse order. After a failure the others are still closed, and the first error is thrown at the
+ * end. A second close does nothing.
+ */
+export function createReleasers(): Releasers {
+  const opened: Closeable[] = [];
+  return {
+    add: (resource) => void opened.push(resource),
+    close: async () => {
+      const failures: unknown[] = [];
+      for (let next = opened.pop(); next !== undefined; next = opened.pop()) {
+        await next.close().catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}

@@ -1,0 +1,185 @@
+/** Makes sure, before a run pays or writes, that its output can be put in place and that nobody else writes it. */
+
+import {
+  type HeldLock,
+  LeaseHeldError,
+  type LockHolder,
+  type PipelineLock,
+} from '../../checkpoint/pipeline-lock.js';
+import { lockOutput, outputLockPath, type Taken } from '../../checkpoint/sqlite/output-lock.js';
+import { anchorOf, isFolder } from '../../config/sections/output-folder.js';
+import { isS3 } from '../../config/sections/s3-address.js';
+import { isPassingTrouble } from '../../disk-error.js';
+import { ConfigError, LockedError } from '../../errors.js';
+import type { OutputStore } from '../../files/output-store.js';
+import type { Logger } from '../../logger.js';
+import { outputNames } from '../../report/manifest.js';
+import { type OutputWriter, refuseOtherPipeline } from '../../report/output-owner.js';
+import { codeOf } from '../../streams/system-error.js';
+import { escapeUnprintable } from '../../text.js';
+
+/** An output that this process may put in place. */
+export interface PreparedOutput extends HeldLock {
+  /**
+   * Checks that nobody else has written the output meanwhile, or may write it now.
+   * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED`, `OUTPUT_OF_OTHER_PIPELINE`.
+   */
+  expectOurs(): Promise<void>;
+}
+
+/**
+ * Checks the place of an output, prepares it, and locks it.
+ * @param path the path of the output.
+ * @param outputs the locks of outputs, if the machines share them.
+ * @param isLocal whether foliopipe itself puts outputs in place; on a local disk they can be locked.
+ * @returns the output, locked; a store of others has a lock of its own.
+ * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
+ */
+export async function prepareOutput(
+  {
+    store,
+    outputs,
+    isLocal,
+    stateDir,
+    logger,
+  }: {
+    readonly store: OutputStore;
+    readonly outputs: PipelineLock | undefined;
+    readonly isLocal: boolean;
+    readonly stateDir: string;
+    readonly logger: Logger;
+  },
+  writer: OutputWriter,
+  path: string,
+  holder: LockHolder,
+): Promise<PreparedOutput> {
+  refuseFolder(store, path);
+  const names = outputNames(path, stateDir);
+  await store.check(names, []);
+  await store.prepare(names);
+  const named = { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` };
+  const lock = await takeLock();
+  const expectOurs = async () => {
+    await lock.expectHeld();
+    // Read under the lock: another pipeline may just have published.
+    await refuseOtherPipeline(store, path, writer);
+  };
+  try {
+    await expectOurs();
+    return { expectOurs, close: () => lock.close() };
+  } catch (error) {
+    await lock.close().catch(() => undefined);
+    throw error;
+  }
+
+  async function takeLock(): Promise<WatchedLock> {
+    if (outputs !== undefined) return lockShared(outputs, path, named);
+    return isLocal && !isS3(path) ? lockLocal(path, named, logger) : noLock;
+  }
+}
+
+/** @throws ConfigError `OUTPUT_IS_FOLDER` for a folder in a store of the embedding program that has none. */
+function refuseFolder(store: Pick<OutputStore, 'sweep'>, path: string): void {
+  if (!isFolder(path) || store.sweep !== undefined) return;
+  throw new ConfigError(
+    'OUTPUT_IS_FOLDER',
+    `output.path ${path} is a folder, and this output store has none`,
+    {
+      hint: 'write the path of a file; or let the store have the method sweep (docs/embedding.md)',
+      facts: { path },
+    },
+  );
+}
+
+/**
+ * The store, asked before each change whether this process may still make it.
+ * @param expectOurs as that of `PreparedOutput`.
+ */
+export function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
+  return {
+    put: async (localFile, name, mode, cut) => {
+      await expectOurs();
+      return store.put(localFile, name, mode, cut);
+    },
+    remove: async (name) => {
+      await expectOurs();
+      await store.remove(name);
+    },
+    checkWritable: async (names) => {
+      await expectOurs();
+      await store.checkWritable(names);
+    },
+    identity: (name) => store.identity(name),
+    read: (name, bytes) => store.read(name, bytes),
+    stream: (name) => store.stream(name),
+    check: (names, sources, own) => store.check(names, sources, own),
+    prepare: (names) => store.prepare(names),
+    sweep: async (output, pipeline, kept) => {
+      await expectOurs();
+      await store.sweep?.(output, pipeline, kept);
+    },
+  };
+}
+
+interface WatchedLock extends HeldLock {
+  expectHeld(): Promise<void>;
+}
+
+const noLock: WatchedLock = { expectHeld: async () => undefined, close: async () => undefined };
+
+/** Takes a lease, which a process on another machine sees too. */
+async function lockShared(outputs: PipelineLock, path: string, holder: LockHolder): Promise<WatchedLock> {
+  try {
+    return { ...noLock, ...(await outputs.take(path, holder)) };
+  } catch (error) {
+    if (!(error instanceof LeaseHeldError)) throw error;
+    const { pid, command, since } = error.facts;
+    const other = { pid: Number(pid), command: String(command), since: Date.parse(String(since)) };
+    const { code, message, facts, hint } = outputLocked(path, {
+      kind: 'taken',
+      holder: pid === undefined ? undefined : other,
+    });
+    throw new LeaseHeldError(code, message, { facts, hint: hint! }, error.until);
+  }
+}
+
+async function lockLocal(path: string, holder: LockHolder, logger: Logger): Promise<WatchedLock> {
+  const failed = (cause: unknown) => {
+    throw lockFailed(path, cause);
+  };
+  const locking = await lockOutput(anchorOf(path), holder).catch(failed);
+  if (locking.kind === 'taken') throw outputLocked(path, locking);
+  if (locking.kind === 'held') {
+    const { lock } = locking;
+    const expectHeld = async () => {
+      const taken = await lock.renew().catch(failed);
+      if (taken !== undefined) throw outputLocked(path, taken);
+    };
+    return { expectHeld, close: () => lock.close() };
+  }
+  logger.debug(
+    { path },
+    `the disk of ${path} has no locks: another pipeline that writes it is not noticed before it publishes`,
+  );
+  return noLock;
+}
+
+function outputLocked(path: string, { holder }: Taken): LockedError {
+  const { pid, command, since } = holder ?? {};
+  const who = holder === undefined ? 'another process' : `process ${pid} (${escapeUnprintable(command!)})`;
+  const from = since === undefined ? '' : ` since ${new Date(since).toISOString()}`;
+  return new LockedError('OUTPUT_LOCKED', `${who} has been writing ${path}${from}`, {
+    hint: 'wait until it ends (--wait-lock does); two pipelines need another output.path each',
+    facts: { path, ...(holder && { pid: holder.pid, command: escapeUnprintable(holder.command) }) },
+  });
+}
+
+function lockFailed(path: string, cause: unknown): unknown {
+  if (isPassingTrouble(cause)) return cause;
+  const lock = outputLockPath(anchorOf(path));
+  return new ConfigError('OUTPUT_LOCK_FAILED', `${lock} cannot be locked (${codeOf(cause)})`, {
+    hint: 'a run of another user holds it, or was killed: wait until it ends; if there is none, remove the file and run the same command again',
+    facts: { path, lock },
+    cause,
+  });
+}

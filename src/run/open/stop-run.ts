@@ -1,0 +1,64 @@
+/** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
+import { setMaxListeners } from 'node:events';
+import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
+import { DeadlineError, InterruptedError, stopError } from '../../errors.js';
+import type { Clock } from '../../streams/clock.js';
+import type { Closeable, Releasers } from './open-state.js';
+
+/** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */
+export async function endUploads(
+  controller: AbortController,
+  inFlight: ReadonlySet<Promise<unknown>>,
+): Promise<void> {
+  if (inFlight.size > 0) controller.abort(new InterruptedError());
+  while (inFlight.size > 0) await Promise.allSettled(inFlight);
+}
+
+/** A controller for the run, which aborts when the caller's signal does, with a FoliopipeError. */
+export function linkedController(signal: AbortSignal | undefined, releasers: Releasers): AbortController {
+  const controller = new AbortController();
+  // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
+  setMaxListeners(0, controller.signal);
+  if (signal === undefined) return controller;
+  const follow = () => controller.abort(stopError(signal.reason));
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
+  return controller;
+}
+
+/** Aborts the run when its pipeline's lock has passed to another process. */
+export function stopWhenLost(controller: AbortController, { lost }: HeldLock): void {
+  lost?.addEventListener('abort', () => controller.abort(lost.reason), { once: true });
+}
+
+/**
+ * Aborts the run at its deadline.
+ * @param deadline epoch milliseconds; a past deadline aborts at once.
+ */
+export function stopAtDeadline(controller: AbortController, deadline: number, clock: Clock): Closeable {
+  const closed = new AbortController();
+  const wait = async () => {
+    for (let left = deadline - clock.now(); left > 0; left = deadline - clock.now()) {
+      await clock.sleep(Math.min(left, checkDeadlineEveryMs), closed.signal);
+    }
+    const instant = new Date(deadline).toISOString();
+    controller.abort(
+      new DeadlineError('DEADLINE_REACHED', `the deadline ${instant} was reached`, {
+        hint: 'run the same command with a later deadline: it goes on where this one stopped',
+        facts: { deadline: instant },
+      }),
+    );
+  };
+  // Only its closing ends the wait with an error.
+  const ended = wait().catch(() => undefined);
+  return {
+    close: () => {
+      closed.abort();
+      return ended;
+    },
+  };
+}
+
+/** A timer cannot wait for months, and stands still while the machine sleeps; the clock on the wall does not. */
+const checkDeadlineEveryMs = 60_000;

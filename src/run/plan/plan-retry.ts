@@ -1,0 +1,127 @@
+/** What a retry of a run would send and cost: told, and held to the budget, before the run is opened again. */
+import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import { eachChunk, eachSearch } from '../../checkpoint/walk-run.js';
+import type { Config } from '../../config/schema.js';
+import { GuardError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import { countOf, formatCount } from '../../quantities.js';
+import { priceOf } from '../../report/origins.js';
+import { unreadableRecords } from '../../stages/submit/unreadable-replies.js';
+import { type BudgetLeft, budgetLeft } from '../check/guards.js';
+
+/** How failed records are asked for again: in files, or one by one. */
+export type RetryWay = 'upload' | 'search';
+
+/** What a retry would do. */
+export interface RetryPlan {
+  readonly run: string;
+  readonly pipeline: string;
+  readonly by: RetryWay;
+  /** Failed records that it would send. By search: at most, because a record without a name is not searched. */
+  readonly records: number;
+  /** Failed records whose answer is one of an earlier run: they are not asked for again. */
+  readonly reused: number;
+  /** What the records cost; null without `budget.pricePerRecord`, 0 in a rehearsal. */
+  readonly amount: number | null;
+  readonly currency: string;
+  readonly rehearsal: boolean;
+  readonly budget: readonly BudgetLeft[];
+}
+
+type RetryReads = Pick<
+  CheckpointReader,
+  'answered' | 'attempts' | 'chunksIn' | 'pickedRecords' | 'searches' | 'spending' | 'tally'
+>;
+
+/**
+ * Reads the checkpoint alone.
+ * @param run done or withheld, with its results.
+ * @param now epoch milliseconds.
+ */
+export async function retryPlanOf(
+  checkpoint: RetryReads,
+  config: Pick<Config, 'pipeline' | 'budget'>,
+  run: Run,
+  by: RetryWay,
+  now: number,
+): Promise<RetryPlan> {
+  const { failed } = await checkpoint.answered(run.id);
+  const { found, asked } = await searched(checkpoint, run.id);
+  const left =
+    by === 'search'
+      ? failed - asked
+      : failed -
+        found -
+        (await refused(checkpoint, run.id)) -
+        (await unreadableRecords(checkpoint, run.id)).size;
+  const records = Math.max(left, 0);
+  const { pricePerRecord, currency } = config.budget;
+  return {
+    run: run.id,
+    pipeline: run.pipeline,
+    by,
+    records,
+    reused: (await checkpoint.tally(run.id)).counts.reused.failed,
+    amount: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
+    currency,
+    rehearsal: run.rehearsal,
+    budget: await budgetLeft(checkpoint, config, run.id, now),
+  };
+}
+
+/** Searches that may not be repeated, and those that have found something: such a record is no longer FAILED. */
+async function searched(
+  checkpoint: RetryReads,
+  run: string,
+): Promise<{ readonly found: number; readonly asked: number }> {
+  let [found, asked] = [0, 0];
+  for await (const { state, values } of eachSearch(checkpoint, run)) {
+    if (state !== 'dropped') asked += 1;
+    if (state === 'answered' && values !== null) found += 1;
+  }
+  return { found, asked };
+}
+
+/** Records that the service has refused alone: they are not sent again. */
+async function refused(checkpoint: RetryReads, run: string): Promise<number> {
+  let records = 0;
+  for await (const chunk of eachChunk(checkpoint, run, ['refused'])) {
+    if (chunk.round === 0) records += chunk.records;
+  }
+  return records;
+}
+
+/** Such as `sends 12 failed records once more, which costs 1.20 USD`. */
+export function retryPlanText({ by, records, amount, currency, rehearsal }: RetryPlan): string {
+  const what = countOf(records, 'failed record');
+  const price = amount === null ? 'each is paid for again' : `which costs ${amount.toFixed(2)} ${currency}`;
+  const cost = rehearsal ? 'a rehearsal costs nothing' : price;
+  return by === 'search'
+    ? `searches at most ${what} one by one, ${cost}`
+    : `sends ${what} once more, ${cost}`;
+}
+
+/**
+ * Holds a retry to the budget, while the run is done and its output in place.
+ * @throws GuardError `BUDGET_TOO_SMALL` when it could never be finished under `budget.perRun`, or could not begin today.
+ */
+export function checkRetryBudget({ run, records, budget }: RetryPlan, logger: Logger): void {
+  for (const { cap, limit, spent, left } of budget) {
+    if (records <= left) continue;
+    const facts = { run, cap, limit, spent, left, records };
+    if (cap === 'perRun' || left === 0) {
+      throw new GuardError(
+        'BUDGET_TOO_SMALL',
+        `budget.${cap} leaves ${formatCount(left)} of ${countOf(limit, 'record')}, and a retry of run ${run} has ${formatCount(records)} to send`,
+        {
+          hint: `nothing was sent, and the run is as it was; raise budget.${cap}${cap === 'perRun' ? '' : ', or wait until it begins anew'}, then type the same command again`,
+          facts,
+        },
+      );
+    }
+    logger.warn(
+      facts,
+      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the retry stops after at most ${formatCount(left)}, because only whole chunks are sent, with exit 9, and the same command goes on when there is more`,
+    );
+  }
+}

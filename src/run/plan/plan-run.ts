@@ -1,0 +1,292 @@
+/**
+ * Plans a run: what it would do, cost and save. Takes no lock and changes nothing. Uses no network, but for an output in
+ * S3 and for a source that is a query: asks it, unless an unfinished run has its answer.
+ */
+import { dirname } from 'node:path';
+import type { CheckpointReader, Run, Tally } from '../../checkpoint/checkpoint.js';
+import { reservePath } from '../../checkpoint/journal/reserve.js';
+import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
+import type { Config } from '../../config/schema.js';
+import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
+import { createLocalDeltaStore } from '../../delta/local-delta-store.js';
+import type { SourceError } from '../../errors.js';
+import { createOutputStore } from '../../files/create-output-store.js';
+import type { OutputStore } from '../../files/output-store.js';
+import { workPathOf } from '../../files/work-file.js';
+import { silentLogger } from '../../logger.js';
+import { judgedCounts, releaseReason } from '../../report/exit-code.js';
+import { refuseForeign } from '../../report/output-owner.js';
+import { isSpooled } from '../../spool/open-source.js';
+import { withPlanFolder } from '../../spool/spool-folder.js';
+import { checkPublished } from '../../stages/publish/check-published.js';
+import type { RejectLimit, Source } from '../../types.js';
+import { checkDisk, type DiskNeed } from '../check/check-disk.js';
+import { checkOutput } from '../check/check-output.js';
+import { checkSource } from '../check/check-source.js';
+import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from '../check/guards.js';
+import { asBegun, pickDoneRun, prunedError } from '../open/done-run.js';
+import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
+import { type RunOptions, withHandedRecords } from '../run-options.js';
+import { missingOfService, serviceIdentity, withAddressOf } from '../service.js';
+import { openStateReader } from '../state-reader.js';
+import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
+import { type Preview, planChunks } from './plan-chunks.js';
+
+/** What a run would send and cost, and where its output would be. */
+export interface Plan {
+  readonly pipeline: string;
+  /** Null if neither the config nor an earlier run has an address. */
+  readonly service: string | null;
+  readonly source: Source;
+  /** Whether the source was copied for this plan alone: foliopipe run asks for it, or reads it, again. */
+  readonly asked: boolean;
+  /** The path of the output. That of a new run holds `{run}` where `output.path` does: its id is not known yet. */
+  readonly output: string;
+  /** How many of its records may be bad or blank. */
+  readonly maxRejected: RejectLimit;
+  /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
+  readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
+  /** The first records that the run sends, as they are sent. Of a done run: of the whole source. */
+  readonly preview: Preview;
+  /** What the run would not send; null if it sends every record, or nothing. */
+  readonly reuse: PlannedReuse | null;
+  /** The next step of `foliopipe run`. */
+  readonly next: PlannedStep;
+  /** Null if no price is configured. */
+  readonly cost: { readonly amount: number; readonly currency: string } | null;
+  /** The configured caps of the budget, and how many records are left for this run. */
+  readonly budget: readonly BudgetLeft[];
+  /** About how much room the run needs on its disks; empty if it would write nothing. */
+  readonly disks: readonly DiskNeed[];
+}
+
+export interface PlannedStep {
+  readonly kind: 'begin' | 'continue' | 'done' | 'withheld' | 'changed';
+  /** The run that would continue, is done or withheld, or has a changed source; null for a new run. */
+  readonly run: string | null;
+  /** Chunks and records that would still be uploaded, ambiguous ones included. */
+  readonly chunks: number;
+  readonly records: number;
+  /** Why a done run would be published again, or null. */
+  readonly publishedAgain?: string | null;
+  /** Why a withheld run would be published, or null. */
+  readonly released?: string | null;
+  /** What was paid for in the unfinished run that the new one replaces; null if none is replaced, or nothing was paid. */
+  readonly givesUp: GivenUpRun | null;
+}
+
+/** @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything. */
+export function planRun(whole: Config, given: PlanOptions): Promise<Plan> {
+  return withHandedRecords(given, async (options) => {
+    const config = withLimit(whole, options.limit);
+    if (!isSpooled(config.source)) return planFrom(config, options, undefined);
+    return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
+  });
+}
+
+/** The options of `planRun`. */
+export interface PlanOptions
+  extends Pick<
+    RunOptions,
+    | 'onProgress'
+    | 'logger'
+    | 'fresh'
+    | 'output'
+    | 'deltas'
+    | 'answers'
+    | 'reuse'
+    | 'yes'
+    | 'stdin'
+    | 'records'
+    | 'limit'
+  > {
+  readonly signal: AbortSignal;
+}
+
+/** @param folder for copies of the source; undefined if it is not copied. */
+async function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
+  const { output = createOutputStore(own, options), fresh, signal, limit, logger = silentLogger } = options;
+  const reader = await openStateReader(own);
+  try {
+    const now = Date.now();
+    const open = await reader?.unfinishedRun(own.pipeline, limit);
+    const given = withAddressOf(own, open ?? (await reader?.latestRun(own.pipeline)));
+    const service = serviceIdentity(given);
+    const unfinished = fresh ? undefined : open;
+    const planned =
+      unfinished === undefined ? withPlannedPath(given, now) : withOutputPath(given, unfinished);
+    let excess: SourceError | undefined;
+    const onExcess = (error: SourceError) => {
+      excess = error;
+    };
+    const kept = given.source.query === null ? undefined : unfinished;
+    const checking = { ...options, onExcess, kept, folder };
+    const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
+    const found = fresh
+      ? await findReplaced(reader, given, limit)
+      : await findNext({ config: given, output }, service, source, reader);
+    const { kind, run, publishedAgain, released, replaced } = found;
+    const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
+    if (kind === 'begin' && excess !== undefined) throw excess;
+    const sends = kind === 'begin' || kind === 'continue';
+    const publishes = sends || (publishedAgain ?? released ?? null) !== null;
+    if (publishes) {
+      const paths = source.files.map(({ path }) => path);
+      await checkOutput(config, output, paths);
+      if (kind === 'begin') {
+        const { path } = config.output;
+        const { deltas = createLocalDeltaStore(config.stateDir) } = options;
+        if (reader !== undefined) await checkDelta({ config, deltas, checkpoint: reader });
+        await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
+      }
+    }
+    const begun = kind === 'continue' ? run! : undefined;
+    const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
+    const read = begun === undefined ? source : asBegun(begun, source);
+    const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
+    const context = { config, checkpoint: reader, signal, now };
+    const { sent, reuse } = await (kind === 'done' || kind === 'withheld'
+      ? { sent: await cut(undefined), reuse: null }
+      : withPlannedRecords(context, options, source, begun, async (records) => ({
+          sent: await cut(records.toSend),
+          reuse: sends ? records.reuse : null,
+        })));
+    const { preview, ...chunks } = sent;
+    const all = { chunks: chunks.count, records: chunks.records };
+    const next: PlannedStep = {
+      kind,
+      run: run?.id ?? null,
+      ...(begun === undefined ? all : await leftOf(reader!, begun, chunks)),
+      ...(!sends && { chunks: 0, records: 0 }),
+      ...(publishedAgain !== undefined && { publishedAgain }),
+      ...(released !== undefined && { released }),
+      givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
+    };
+    let disks: readonly DiskNeed[] = [];
+    if (sends) {
+      const left = begun && {
+        workFile: workPathOf(config.output.path, begun.id, config.stateDir),
+        reserve: reservePath(config.stateDir, begun.id),
+      };
+      const write = {
+        source,
+        records: next.records,
+        keepsAnswers: reuse !== null,
+        ...left,
+      };
+      if (kind === 'begin' || next.records > 0)
+        disks = await checkDisk(config, write, { ...options, logger });
+    }
+    const { pricePerRecord, currency } = config.budget;
+    const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
+    const budget = await budgetLeft(reader, config, next.run, context.now);
+    const { maxRejected } = config.source;
+    const asked = folder !== undefined && source.files.some(({ path }) => dirname(path) === folder);
+    return {
+      pipeline: config.pipeline,
+      service: missingOfService(config).includes('service.baseUrl') ? null : service,
+      source,
+      asked,
+      output: config.output.path,
+      maxRejected,
+      chunks,
+      preview,
+      reuse,
+      next,
+      cost,
+      budget,
+      disks,
+    };
+  } finally {
+    await reader?.close();
+  }
+}
+
+/** The kind of the next step, and the run that it is about. */
+interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain' | 'released'> {
+  readonly run: Run | null;
+  /** The unfinished run that the new one would replace. */
+  readonly replaced?: Run;
+}
+
+const begins: FoundStep = { kind: 'begin', run: null };
+
+/** The step of `--new`, which gives up an unfinished run. */
+async function findReplaced(
+  reader: CheckpointReader | undefined,
+  { pipeline }: Config,
+  limit: number | undefined,
+): Promise<FoundStep> {
+  const replaced = await reader?.unfinishedRun(pipeline, limit);
+  return replaced?.state === 'open' ? { ...begins, replaced } : begins;
+}
+
+async function givesUpOf(
+  checkpoint: CheckpointReader,
+  config: Config,
+  options: Pick<RunOptions, 'reuse'>,
+  run: Run,
+  source: Source,
+): Promise<GivenUpRun | null> {
+  const isChanged = run.source.sha256 !== source.sha256;
+  return (await findGivenUp({ config, checkpoint }, options, run, isChanged)) ?? null;
+}
+
+async function findNext(
+  { config, output: store }: { readonly config: Config; readonly output: OutputStore },
+  service: string,
+  source: Source,
+  reader: CheckpointReader | undefined,
+): Promise<FoundStep> {
+  if (reader === undefined) return begins;
+  const frozen = fixedValues(config, service);
+  const unfinished = await reader.unfinishedRun(config.pipeline, source.limit);
+  const isDropped =
+    unfinished?.state === 'open' &&
+    isOnlyMoved(unfinished.frozen, frozen) &&
+    (await hasPaidNothing({ config, checkpoint: reader }, unfinished));
+  if (unfinished !== undefined && !isDropped) {
+    checkFixedValues(unfinished.frozen, frozen, unfinished.id);
+    if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
+    if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
+    return { kind: 'changed', run: unfinished };
+  }
+  const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
+  if (done === undefined) return begins;
+  const { withheld, confirmed } = done;
+  if (confirmed !== null) return { kind: 'done', run: done, publishedAgain: null };
+  const why =
+    withheld === null
+      ? await whyPublishedAgain(
+          { config: withOutputPath(config, done), output: store, checkpoint: reader },
+          done,
+        )
+      : releaseReason(judgedCounts(withheld), config.failures);
+  if (withheld !== null && why === null) return { kind: 'withheld', run: done };
+  if (why !== null && done.prunedAt !== null) throw prunedError(done, why);
+  return { kind: 'done', run: done, ...(withheld === null ? { publishedAgain: why } : { released: why }) };
+}
+
+async function whyPublishedAgain(
+  of: Parameters<typeof checkPublished>[0],
+  done: Run,
+): Promise<string | null> {
+  const output = await checkPublished(of, done);
+  return output.kind === 'publish' ? output.why : null;
+}
+
+/** What an open run has still to send. @param all what it sends in all. */
+async function leftOf(
+  reader: CheckpointReader,
+  run: Run,
+  all: Plan['chunks'],
+): Promise<Pick<PlannedStep, 'chunks' | 'records'>> {
+  const tally = await reader.tally(run.id);
+  const toSend = (of: Tally['chunks']) => of.cut + of.uploading + of.ambiguous;
+  // Once the source is cut to its end, its chunks are counted, including those of rounds.
+  if (run.chunks !== null) return { chunks: toSend(tally.chunks), records: toSend(tally.records) };
+  const settled = (of: Tally['chunks']) =>
+    of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const chunks = Math.max(all.count - settled(tally.chunks), 0);
+  return { chunks, records: all.records - settled(tally.records) };
+}

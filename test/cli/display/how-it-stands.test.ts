@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { laterRunText, partialLines, standOf, standText } from '../../../src/cli/display/how-it-stands.js';
+import { someSnapshot } from '../../helpers/progress/some-snapshot.js';
+
+const records = { ...someSnapshot(0).recordsByState };
+const textOf = (changes: Parameters<typeof someSnapshot>[1]) => standText(standOf(someSnapshot(0, changes))!);
+const run = 'run 20261123T025000-4f9c1a';
+
+describe('standText', () => {
+  it('tells what is paid, fetched, open and doubtful', () => {
+    const recordsByState = { ...records, submitted: 20, finished: 10, downloaded: 10, ambiguous: 10 };
+    expect(textOf({ recordsByState, byState: { submitted: 2, finished: 1 } })).toBe(
+      `${run}: 40 of 60 records are paid for, 10 of them are fetched; 3 folios with 30 records go on at the service; 10 records may have been accepted`,
+    );
+    expect(textOf({ recordsByState: { ...records, downloaded: 10 }, rehearsal: true })).toBe(
+      'rehearsal 20261123T025000-4f9c1a: 10 of 60 records are sent, 10 of them are fetched',
+    );
+  });
+
+  it('of a run that has paid nothing says so', () => {
+    expect(textOf({})).toBe(`${run}: nothing is paid for yet`);
+    expect(textOf({ recordsByState: { ...records, uploading: 1 } })).toBe(
+      `${run}: nothing is paid for yet; 1 record may have been accepted`,
+    );
+  });
+});
+
+it('a run that has ended has no stand', () => {
+  expect(standOf(undefined)).toBeUndefined();
+  expect(standOf(someSnapshot(0, { state: 'done' }))).toBeUndefined();
+});
+
+describe('laterRunText', () => {
+  const later = (changes: Parameters<typeof someSnapshot>[1]) => laterRunText(someSnapshot(0, changes));
+
+  it('tells what the next run waits for, decides on and sends', () => {
+    const recordsByState = { ...records, cut: 5, submitted: 20, downloaded: 10, ambiguous: 10 };
+    expect(later({ recordsByState, byState: { submitted: 2 } })).toBe(
+      'waits for 2 open folios with 20 records, decides on 10 records that may have been accepted, sends 20 records, and publishes the whole output',
+    );
+    expect(later({ state: 'publishing' })).toBe('puts the output in place; nothing more is sent');
+  });
+});
+
+describe('partialLines', () => {
+  const counts = { read: 60, successful: 38, failed: 2, unprocessed: 20, rejected: 0 };
+  const partial = {
+    publication: 3,
+    path: 'out.csv',
+    exitCode: 8,
+    at: null,
+    counts,
+    failedBy: [],
+    inPlace: true,
+    heldBy: null,
+  };
+  const text = (changes: object) =>
+    partialLines({ partial: { ...partial, ...changes } })
+      .map((line) => line.trim())
+      .join(' ');
+
+  it('names a partial output, where it is, and what it lacks', () => {
+    expect(text({})).toBe(
+      'partial   publication 3 (exit 8) is at out.csv until the run is complete: 20 of its 60 records are UNPROCESSED',
+    );
+    expect(text({ inPlace: false })).toContain('was put at out.csv, and is missing or was changed: 20 of');
+    const heldBy = { publication: 4, run: 'R' };
+    expect(text({ inPlace: false, heldBy })).toContain(
+      'is no longer at out.csv, which holds publication 4 of run R',
+    );
+    expect(partialLines({ partial: null })).toEqual([]);
+  });
+});

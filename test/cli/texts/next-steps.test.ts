@@ -1,0 +1,113 @@
+/** Commands in texts are completed with what was typed, and never begin another paid run. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createProgram } from '../../../src/cli/program.js';
+import {
+  type ConfigFlag,
+  completeCommands,
+  nextSteps,
+  rememberCommand,
+  rememberRun,
+} from '../../../src/cli/texts/next-steps.js';
+
+const flags: ConfigFlag[] = [
+  { name: '-c', value: 'other.yaml' },
+  { name: '--output', value: "o/it's.csv" },
+  { name: '--set', value: 'source.maxRejected=1' },
+];
+const added = "-c other.yaml --output 'o/it'\\''s.csv' --set source.maxRejected=1";
+
+describe('a command that npm has started', () => {
+  const env = process.env;
+  afterEach(() => {
+    process.env = env;
+    rememberCommand([]);
+  });
+
+  it.each([
+    ["'foliopipe' 'run'", true],
+    ['foliopipe run -c nightly.yaml', true],
+    ["'vitest' 'run' test/foliopipe.test.ts", false],
+  ])('by %s names its next steps so: %s', (npm_lifecycle_script, isSo) => {
+    process.env = { npm_command: 'exec', npm_lifecycle_script };
+    rememberCommand(['node', 'foliopipe', 'run']);
+    const text = 'foliopipe wrote it; next: foliopipe run, foliopipe init x.csv, or foliopipe --help';
+    const npx = text.replaceAll(/foliopipe (?=run|init|--)/g, 'npx foliopipe ');
+    expect(nextSteps(nextSteps(text))).toBe(isSo ? npx : text);
+  });
+});
+
+describe('a command in a text', () => {
+  it.each([
+    ['foliopipe publish RUN publishes it', `foliopipe publish ${added} RUN publishes it`],
+    ['go on: foliopipe run', `go on: foliopipe run ${added}`],
+    [
+      'or foliopipe run; else `foliopipe status`',
+      `or foliopipe run ${added}; else \`foliopipe status ${added}\``,
+    ],
+    [
+      'next: foliopipe run --set output.delta=true goes on. Or foliopipe status -c x',
+      `next: foliopipe run ${added} --set output.delta=true goes on. Or foliopipe status ${added.slice(14)} -c x`,
+    ],
+    ['foliopipe runs prune, then', `foliopipe runs prune ${added}, then`],
+    ['(foliopipe adopt --run R --chunk 4 FOLIO)', `(foliopipe adopt ${added} --run R --chunk 4 FOLIO)`],
+    ['foliopipe state backup DIR', `foliopipe state backup ${added} DIR`],
+    ['foliopipe load RUN', `foliopipe load ${added} RUN`],
+    ['foliopipe --help', 'foliopipe --help'],
+    ['foliopipe 0.1 wrote /srv/foliopipe runs', 'foliopipe 0.1 wrote /srv/foliopipe runs'],
+    ['the next foliopipe run does not wait', 'the next foliopipe run does not wait'],
+    ['foliopipe serve', 'foliopipe serve'],
+  ])('%s', (text, completed) => {
+    expect(completeCommands(text, flags)).toBe(completed);
+    expect(completeCommands(text, [])).toBe(text);
+  });
+  it('keeps a flag of its own', () => {
+    expect(completeCommands('foliopipe run --set source.maxRejected=3 -c a.yaml; x', flags)).toBe(
+      "foliopipe run --output 'o/it'\\''s.csv' --set source.maxRejected=3 -c a.yaml; x",
+    );
+    expect(completeCommands('foliopipe run --set output.delta=false --output=x', flags)).toBe(
+      'foliopipe run -c other.yaml --set source.maxRejected=1 --set output.delta=false --output=x',
+    );
+  });
+});
+
+/** Remembers a command as `main` does, without its action. */
+async function type(...words: string[]): Promise<void> {
+  const argv = ['node', 'foliopipe', ...words];
+  const program = await createProgram(argv, () => undefined);
+  program.hook('preAction', (_, command) => {
+    rememberCommand(argv, command);
+    throw new Error('typed');
+  });
+  await expect(program.parseAsync(argv)).rejects.toThrow('typed');
+}
+
+describe('what was typed', () => {
+  it.each([
+    [['run', '-c', 'a.yaml', 'b.yaml', '--json'], 'foliopipe retry -c a.yaml -c b.yaml RUN'],
+    [['run', '--source', 'b*.csv', '--yes'], "foliopipe retry --source 'b*.csv' RUN"],
+    [['publish', 'R1', 'a.yaml', '--state-dir', 's'], 'foliopipe retry -c a.yaml --state-dir s RUN'],
+    [['adopt', 'F', '--run', 'R', '--chunk', '1', 'a.yaml'], 'foliopipe retry -c a.yaml RUN'],
+    [
+      ['status', '--base-url=http://x', '--set', 'a=b c'],
+      "foliopipe retry --base-url http://x --set 'a=b c' RUN",
+    ],
+    [['runs'], 'foliopipe retry RUN'],
+    [['run', '--rehearse', '--output', 'x'], 'foliopipe retry RUN'],
+  ])('%j', async (words, completed) => {
+    await type(...words);
+    expect(nextSteps('foliopipe retry RUN')).toBe(completed);
+  });
+});
+
+it('the same command with --new goes on only without it, once its run has begun', async () => {
+  const hint = 'run the same command again to wait; The same command goes on; the same command with more';
+  await type('run', 'a.yaml', '--new', '--yes');
+  expect(nextSteps(hint)).toBe(hint);
+  rememberRun('r1');
+  expect(nextSteps(hint)).toBe(
+    'run the same command without --new to wait; The same command without --new goes on; the same command without --new with more',
+  );
+  await type('run', 'a.yaml');
+  rememberRun('r1');
+  expect(nextSteps(hint)).toBe(hint);
+});

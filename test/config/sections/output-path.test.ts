@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../../src/config/load-config.js';
+import {
+  fixedOutputDate,
+  fixedOutputPath,
+  withOutputPath,
+  withPlannedPath,
+} from '../../../src/config/sections/output-path.js';
+import { minimalWith } from '../../helpers/config/minimal-config.js';
+
+/** 22:30 UTC on the 21st is the 22nd in Auckland. */
+const at = Date.UTC(2026, 10, 21, 22, 30);
+
+function configOf(path: string, timeZone = 'UTC') {
+  return parseConfig(minimalWith({ output: { path }, budget: { timeZone } }), '/');
+}
+
+function runOf(path: string, timeZone = 'UTC') {
+  const config = configOf(path, timeZone);
+  const frozen = { 'output.path': JSON.stringify(path), ...fixedOutputDate(config, at) };
+  return { id: '20261121T223000-4f9c1a', pipeline: 'nightly', createdAt: at, frozen };
+}
+
+describe('the path of an output', () => {
+  it.each([
+    ['/out/{date}.csv', 'UTC', '/out/2026-11-21.csv'],
+    ['/out/{date}.csv', 'Pacific/Auckland', '/out/2026-11-22.csv'],
+    ['/out/{pipeline}/{date}/{run}.csv', 'UTC', '/out/nightly/2026-11-21/20261121T223000-4f9c1a.csv'],
+    ['/out/{run}{run}.csv', 'UTC', '/out/20261121T223000-4f9c1a20261121T223000-4f9c1a.csv'],
+    ['/out/plain.csv', 'UTC', '/out/plain.csv'],
+  ])('%s in %s is %s', (template, timeZone, expected) => {
+    const run = runOf(template, timeZone);
+    expect(withOutputPath(configOf(template, timeZone), run).output.path).toBe(expected);
+    expect(fixedOutputPath(run)).toBe(expected);
+  });
+
+  it('keeps the day of a run when the time zone changes later', () => {
+    const run = runOf('/out/{date}.csv', 'Pacific/Auckland');
+    expect(withOutputPath(configOf('/out/{date}.csv', 'UTC'), run).output.path).toBe('/out/2026-11-22.csv');
+  });
+
+  it('is made from the template again, whatever run the config was made for', () => {
+    const first = withOutputPath(configOf('/out/{run}.csv'), runOf('/out/{run}.csv'));
+    const other = withOutputPath(first, { ...runOf('/out/{run}.csv'), id: 'other' });
+    expect(other.output).toMatchObject({ path: '/out/other.csv', template: '/out/{run}.csv' });
+  });
+
+  it('of a run that has not begun holds {run}', () => {
+    const planned = withPlannedPath(configOf('/out/{date}-{run}.csv'), at);
+    expect(planned.output.path).toBe('/out/2026-11-21-{run}.csv');
+  });
+
+  it('without a placeholder leaves the config as it is', () => {
+    const config = configOf('/out/plain.csv');
+    expect(withOutputPath(config, runOf('/out/plain.csv'))).toBe(config);
+  });
+});
