@@ -129,7 +129,8 @@ function hold(
       isClosed = true;
       clearInterval(timer);
       clearInterval(watch);
-      await db.query(release, values, true);
+      // It has ended by itself; a database that does not answer is not waited for.
+      if (performance.now() < until) await db.query(release, values, true);
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },
   };

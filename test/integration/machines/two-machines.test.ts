@@ -5,6 +5,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { enrich, loadConfig } from '../../../pipelines/index.js';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jobs/cli-job.js';
@@ -212,3 +213,32 @@ it('says what is wrong with the database, without its password', async () => {
   const check = await callMain(['check', ...args], { cwd, env });
   expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining('the first run makes its tables') });
 });
+
+it('waits for a database that is killed and started again in the middle of a run', async () => {
+  const site = await createSite('restarted');
+  const { folder: cwd, args, env } = await site.machine('first');
+  const config = await loadConfig({ files: [args[1]!], env, overrides: [], cwd });
+  let restarted: Promise<void> | undefined;
+  const restart = async () => {
+    await server.kill();
+    await server.start();
+  };
+  const run = () =>
+    enrich(config, {
+      at: (point) => {
+        if (point === 'after-part-before-downloaded') restarted ??= restart();
+      },
+    });
+  // A change whose end is not known ends the run; the same command goes on.
+  const first = await run().catch((error: unknown) => error);
+  await restarted;
+  if (first instanceof Error) {
+    expect(first).toMatchObject({ code: 'STATE_DATABASE_LOST', exitCode: 5 });
+    await site.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  }
+  const { uploads } = await run();
+  expect((await readFile(site.output)).equals(unbroken)).toBe(true);
+  const accepted = await uploadsOf(site.pipeline);
+  expect(accepted).toBeGreaterThanOrEqual(chunks);
+  expect(accepted).toBeLessThanOrEqual(chunks + uploads.ambiguous);
+}, 60_000);
