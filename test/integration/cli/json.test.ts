@@ -65,7 +65,7 @@ describe('--json', () => {
     const job = await createJob(await folder(), { pipeline: 'text', baseUrl: serve.url });
     const first = await runCli(['run', job.config], { env: job.env });
     expect(first, first.stderr).toMatchObject({ code: 0, stdout: '' });
-    expect(first.stderr).toMatch(/rehearsal \S+ is done\n {2}output {4}.*enriched\.csv \(60 records/);
+    expect(first.stderr).toMatch(/rehearsal \S+ is done\n {2}output {4}.*enriched\.csv\s+\(60 records/);
     const second = await runCli(['run', job.config, '--log-format', 'json'], { env: job.env });
     expect(second).toMatchObject({ code: 0, stdout: '' });
     expect(jsonLines(second.stderr).at(-1)).toMatchObject({ type: 'summary', level: 30, found: 'done' });

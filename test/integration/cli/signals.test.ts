@@ -44,7 +44,7 @@ describe('while folios are polled', () => {
       expect(ended, stderr).toBe(code);
       expect(stdout).toBe('');
       expect(stderr).toMatch(new RegExp(`${signal}: stopping`));
-      expect(stderr).toMatch(/\[INTERRUPTED\]\n {2}next: /);
+      expect(stderr).toMatch(/\[INTERRUPTED\]\n {2}so far: /);
       const told = /\n {2}go on with: foliopipe (.+)\n/.exec(stderr)?.[1];
       expect(told).toBe(`run ${job.config} --log-level debug`);
 
