@@ -110,13 +110,14 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
   return {
     head: row(['time', 'chunk', 'try', 'records', 'price', 'folio']),
     entry: (entry) => {
-      const { at, pipeline, run, chunk, attempt, records, price, folio, rehearsal } = entry;
+      const { at, pipeline, run, chunk, attempt, records, price, folio } = entry;
+      const { sample, rehearsal } = entry;
       const before = heading;
       const time = timeOf(at);
       const [year, day] = [time.slice(0, 4), time.slice(5)];
       // The id of a run has its year.
       const of = run ?? `searches of no run in ${year}`;
-      heading = `${of}  ${pipeline}${rehearsal ? '  rehearsal' : ''}\n`;
+      heading = `${of}  ${pipeline}${sample ? '  sample' : ''}${rehearsal ? '  rehearsal' : ''}\n`;
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records)];
       const cost = price === null ? '?' : price.toFixed(2);
       const answer = entry.kind === 'search' ? 'search' : (folio ?? '?');
@@ -155,12 +156,12 @@ function requestsText(uploads: number, searches: number): string {
 }
 
 /** What is not as usual with an entry. */
-function remarkOf({ possiblyTwice, sentAgain, sample, serviceRecords, records, state }: LedgerEntry): string {
+function remarkOf({ possiblyTwice, sentAgain, serviceRecords, records, state }: LedgerEntry): string {
   // A chunk with a single attempt was paid for once or in vain, never twice.
   if (possiblyTwice) return sentAgain ? 'paid twice?' : 'paid?';
   const isCounted = state === 'accepted' && serviceRecords !== null && serviceRecords !== records;
   if (isCounted) return `counted ${formatCount(serviceRecords)}`;
-  return sample ? 'sample' : '';
+  return '';
 }
 
 /** Time zones differ by whole minutes. */
