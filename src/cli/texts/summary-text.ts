@@ -145,6 +145,12 @@ function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
   const isOpen = output?.inPlace === false || load?.state === 'failed' || load?.state === 'pending';
   if (sample !== null || state !== 'done' || exitCode !== 0 || isOpen) return [];
   const retry = found === 'done' ? undefined : retryWay(summary, terms);
+  if (summary.unusual.length > 0 && terms.mayRetry) {
+    return [
+      `  next: foliopipe report ${run} shows it beside the nights before`,
+      ...(retry === undefined ? [] : [`  or: ${wayText(retry)}`]),
+    ];
+  }
   if (retry !== undefined) return [`  next: nothing; or ${wayText(retry)}`];
   // A rehearsal has a state of its own, in which no other command looks.
   return [`  next: nothing${terms.mayRetry ? `; foliopipe report ${run} makes a page of it` : ''}`];

@@ -131,6 +131,10 @@ describe('summaryText', () => {
     const rehearsed = summaryText({ ...done, ...all, origins }, { ...terms, mayRetry: false });
     expect(rehearsed).toMatch(/\n {2}next: nothing\n$/);
   });
+  it('after an unusual night lets a person look at it first', () => {
+    const text = textOf({ unusual: [{ text: '52% failed' } as RunSummary['unusual'][number]] });
+    expect(text).toMatch(/\n {2}next: foliopipe report r1 shows it .*\n {2}or: foliopipe retry r1 sends/);
+  });
   it('after a deadline names the command that goes on', () => {
     expect(textOf({ state: 'open', exitCode: 8 })).toMatch(/\n {2}next: foliopipe run goes on with it/);
   });
