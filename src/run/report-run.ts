@@ -1,7 +1,7 @@
 /** The report on a run: its facts as one object, and as one HTML page that needs nothing else. */
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import { FoliopipeError } from '../errors.js';
@@ -15,7 +15,7 @@ import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { type Clock, systemClock } from '../streams/clock.js';
 import { loadStatus } from './load/recorded-load.js';
-import { withNamedRun } from './open/named-run.js';
+import { shownRun, withNamedRun } from './open/named-run.js';
 import type { RunOptions } from './run-options.js';
 
 /** The options of `reportRun`. */
@@ -31,7 +31,7 @@ export interface ReportOptions {
 
 /**
  * Collects what is known of a run. Takes no lock, and needs no service.
- * @param name see `namedRun`.
+ * @param name see `shownRun`.
  * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_AMBIGUOUS`.
  */
 export async function reportRun(
@@ -44,12 +44,13 @@ export async function reportRun(
     completeText,
   }: ReportOptions = {},
 ): Promise<RunReport> {
-  return withNamedRun(config, name, checkpoint, async (state, run) => {
+  const collect = async (state: CheckpointReader, run: Run) => {
     const load = await loadStatus(state, config, run);
     // Whoever looks at a run has not found it done in the place of a job.
     const terms = { now: clock.now(), found: 'continued', notes: { load }, completeText } as const;
     return collectReport({ checkpoint: state, output, config }, run, terms);
-  });
+  };
+  return withNamedRun(config, name, checkpoint, collect, shownRun);
 }
 
 /**

@@ -108,15 +108,20 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
   };
   let heading = '';
   return {
-    head: row(['time', 'chunk', 'try', 'records', 'price', 'folio', '']),
+    head: row(['time', 'chunk', 'try', 'records', 'price', 'folio']),
     entry: (entry) => {
       const { at, pipeline, run, chunk, attempt, records, price, folio } = entry;
+      const { sample, rehearsal } = entry;
       const before = heading;
-      heading = `${run ?? 'searches of no run'}  ${pipeline}\n`;
+      const time = timeOf(at);
+      const [year, day] = [time.slice(0, 4), time.slice(5)];
+      // The id of a run has its year.
+      const of = run ?? `searches of no run in ${year}`;
+      heading = `${of}  ${pipeline}${sample ? '  sample' : ''}${rehearsal ? '  rehearsal' : ''}\n`;
       const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records)];
       const cost = price === null ? '?' : price.toFixed(2);
       const answer = entry.kind === 'search' ? 'search' : (folio ?? '?');
-      const line = row([timeOf(at), ...numbers, cost, answer, remarkOf(entry)]);
+      const line = rowWithRemark([day, ...numbers, cost, answer], remarkOf(entry));
       return heading === before ? line : heading + line;
     },
     end: (totals, { saved }) => {
@@ -151,27 +156,18 @@ function requestsText(uploads: number, searches: number): string {
 }
 
 /** What is not as usual with an entry. */
-function remarkOf({
-  possiblyTwice,
-  sentAgain,
-  rehearsal,
-  sample,
-  serviceRecords,
-  records,
-  state,
-}: LedgerEntry): string {
-  if (rehearsal) return 'rehearsal';
+function remarkOf({ possiblyTwice, sentAgain, serviceRecords, records, state }: LedgerEntry): string {
   // A chunk with a single attempt was paid for once or in vain, never twice.
   if (possiblyTwice) return sentAgain ? 'paid twice?' : 'paid?';
   const isCounted = state === 'accepted' && serviceRecords !== null && serviceRecords !== records;
   if (isCounted) return `counted ${formatCount(serviceRecords)}`;
-  return sample ? 'sample' : '';
+  return '';
 }
 
 /** Time zones differ by whole minutes. */
 const MINUTE = 60_000;
 
-const widths: readonly number[] = [16, 5, 3, 7, 8, 15, 0];
+const widths: readonly number[] = [11, 5, 3, 7, 8, 15];
 /** Indexes of the columns that are aligned to the right. */
 const numeric = new Set([1, 2, 3, 4]);
 
@@ -181,6 +177,16 @@ function row(cells: readonly string[]): string {
   );
   return `  ${padded.join('  ').trimEnd()}\n`;
 }
+
+/** The remark stands behind the folio, or below it if there is no room. */
+function rowWithRemark(cells: readonly string[], remark: string): string {
+  const line = row(cells);
+  if (remark === '') return line;
+  const whole = `${line.trimEnd().padEnd(FOLIO_AT + widths.at(-1)!)}  ${remark}`;
+  return whole.length <= 80 ? `${whole}\n` : `${line}${' '.repeat(FOLIO_AT)}${remark}\n`;
+}
+
+const FOLIO_AT = 2 + widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
 
 function csvLedger(): LedgerFormat {
   const columns = [

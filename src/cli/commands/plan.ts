@@ -131,7 +131,7 @@ function planText(
     `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     ...(disks.length > 0 ? ['disk', ...disks.map((disk) => `  ${diskText(disk)}`)] : []),
-    `next\n  ${nextText(next, isNew)}`,
+    `next\n  ${nextSteps(nextText(next, isNew))}`,
     ...givesUpLines(next, isNew),
   ];
   return `${lines.join('\n')}\n`;
@@ -228,7 +228,7 @@ function nextText(
       }
       return `run ${run} has done this source already; foliopipe run would send nothing${publishedAgain ? `, and publish it again: ${publishedAgain}` : ''}`;
     case 'withheld':
-      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; ${nextSteps(`foliopipe publish ${run}`)} publishes its output`;
+      return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
     case 'changed':
       return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4; put the source back, or foliopipe run --new`;
   }

@@ -11,7 +11,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { isInteractive, withQuestions } from '../init/ask.js';
+import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {
@@ -49,7 +49,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
       holder: lockHolder(),
     });
   const isMore = olderThan !== undefined && olderThan < config.retention.results;
-  if (isMore && !dryRun && !yes && !(await isConfirmed(await remove(true), config, options))) {
+  if (isMore && !dryRun && !yes && !(await mayRemove(await remove(true), config, options))) {
     await print('nothing was removed\n');
     return 0;
   }
@@ -65,7 +65,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
  * Asks before results are removed that `retention.results` keeps: they cannot be published or retried again.
  * @throws ConfigError `PRUNE_UNCONFIRMED` where there is nobody to ask.
  */
-async function isConfirmed({ runs }: Pruned, { retention }: Config, options: Options): Promise<boolean> {
+async function mayRemove({ runs }: Pruned, { retention }: Config, options: Options): Promise<boolean> {
   const keptSince = Date.now() - retention.results;
   const results = runs.filter(({ finishedAt }) => finishedAt !== null && finishedAt >= keptSince);
   if (results.length === 0) return true;
@@ -77,10 +77,8 @@ async function isConfirmed({ runs }: Pruned, { retention }: Config, options: Opt
       facts: { runs: results.length },
     });
   }
-  const text = `Remove ${what}? They can no longer be published again or retried. yes or no`;
-  const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'type yes or no');
-  const answer = await withQuestions((ask) => ask({ text, fallback: 'no', problem }), 'nothing was removed');
-  return /^y/i.test(answer);
+  const text = `Remove ${what}? They can no longer be published again or retried.`;
+  return isConfirmed(text, 'nothing was removed');
 }
 
 function textOf(runs: readonly PrunedRun[], unknown: readonly string[], dryRun: boolean): string {

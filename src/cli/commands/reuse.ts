@@ -1,7 +1,7 @@
 /** `foliopipe reuse`: shows, removes, gives up and imports the answers that later runs take. */
 import type { Command } from 'commander';
 import { ConfigError, forgetReuse, importReuse, pruneReuse, showReuse } from '../../../pipelines/index.js';
-import { parseDuration } from '../../quantities.js';
+import { countOf, parseDuration } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -10,6 +10,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
+import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
@@ -69,12 +70,13 @@ interface ForgetFlags extends CommonOptions {
   readonly key?: readonly string[];
   readonly olderThan?: string;
   readonly all?: boolean;
+  readonly yes?: boolean;
 }
 
 function addForget(reuse: Command, finish: Finish): void {
   const command = reuse
     .command('forget')
-    .description('give up stored answers, so that their records are bought again; asks nothing')
+    .description('give up stored answers, so that their records are bought again; asks on a terminal')
     .argument('[file]', 'config file')
     .option('--run <run>', 'the answers of a run or an import: an id, the beginning of one, or last')
     .option(
@@ -83,11 +85,16 @@ function addForget(reuse: Command, finish: Finish): void {
       (value: string, before: readonly string[] = []) => [...before, value],
     )
     .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
-    .option('--all', 'every answer of every pipeline in the state folder');
+    .option('--all', 'every answer of every pipeline in the state folder')
+    .option('--yes', 'do not ask');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: ForgetFlags) => {
       const what = whatToForget(options);
       const config = await readConfig(options, file, 'address');
+      if (!options.yes && !options.json && isInteractive() && !(await mayForget(options))) {
+        await print('nothing was forgotten\n');
+        return finish(0);
+      }
       const logger = createLogger(options, []);
       const forgotten = await untilStopped((signal) => forgetReuse(config, { signal, logger, what }));
       if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
@@ -95,6 +102,21 @@ function addForget(reuse: Command, finish: Finish): void {
       finish(0);
     },
   );
+}
+
+/** Asks a person on the terminal. */
+function mayForget(flags: ForgetFlags): Promise<boolean> {
+  return isConfirmed(
+    `Forget ${answersText(flags)}? Their records are bought again.`,
+    'nothing was forgotten',
+  );
+}
+
+function answersText({ run, key, olderThan }: ForgetFlags): string {
+  if (run !== undefined) return `the answers of ${run}`;
+  if (key !== undefined) return `the answers of ${countOf(key.length, 'key')}`;
+  if (olderThan !== undefined) return `the answers that were paid for more than ${olderThan} ago`;
+  return 'every answer of every pipeline in the state folder';
 }
 
 /** @throws ConfigError `USAGE` unless exactly one of the flags is given. */

@@ -16,12 +16,12 @@ import {
   loadStatus,
   lostFolioText,
   missingLoad,
-  namedRun,
   nextTerms,
   type openStateReader,
   type ProgressSnapshot,
   type Run,
   type RunSummary,
+  shownRun,
   summarizeRun,
   systemClock,
   unconfirmedText,
@@ -37,7 +37,7 @@ import {
 } from '../common-options.js';
 import { laterRunText, partialLines } from '../display/how-it-stands.js';
 import { progressText } from '../display/progress.js';
-import { newestRun, waitForFirstRun, watchRun } from '../display/watch-run.js';
+import { waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
 import { openState } from '../session.js';
 import { listenForStop } from '../stop-signals.js';
@@ -106,7 +106,7 @@ function exitCodeOf({ reason }: AbortSignal): number {
 }
 
 async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {
-  const run = await (id === undefined ? newestRun(state, pipeline) : namedRun(state, pipeline, id));
+  const run = await shownRun(state, pipeline, id ?? 'last');
   if (run !== undefined) return run;
   throw new ConfigError(
     'RUN_UNKNOWN',

@@ -8,6 +8,7 @@ import {
   openStateReader,
   type ProgressSnapshot,
   type Run,
+  shownRun,
   systemClock,
 } from '../../../pipelines/index.js';
 import { escapeUnprintable } from '../../text.js';
@@ -54,14 +55,6 @@ export async function watchRun(
 
 const readEvery = 500;
 
-/** The last run of a pipeline; where there are only samples, the newest of them. */
-export async function newestRun(
-  state: Pick<CheckpointReader, 'latestRun' | 'runs'>,
-  pipeline: string,
-): Promise<Run | undefined> {
-  return (await state.latestRun(pipeline)) ?? (await state.runs(pipeline))[0];
-}
-
 /**
  * Waits until the pipeline has a run, which it says once. A run is there when its source is checked.
  * @param signal ends the wait.
@@ -74,7 +67,7 @@ export async function waitForFirstRun(
   const { pipeline, state: database, stateDir } = config;
   for (let isTold = false; !signal.aborted; isTold = true) {
     const state = await openStateReader(config);
-    const run = state && (await newestRun(state, pipeline));
+    const run = state && (await shownRun(state, pipeline, 'last'));
     if (run !== undefined) return state;
     await state?.close();
     if (!isTold) {

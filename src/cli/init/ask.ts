@@ -64,3 +64,10 @@ export async function withQuestions<T>(
     lines.close();
   }
 }
+
+/** Asks whether something is to be removed. An empty answer is no. @param nothing see `withQuestions`. */
+export async function isConfirmed(text: string, nothing: string): Promise<boolean> {
+  const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'type yes or no');
+  const question = { text: `${text} yes or no`, fallback: 'no', problem };
+  return /^y/i.test(await withQuestions((ask) => ask(question), nothing));
+}

@@ -121,7 +121,8 @@ function takes(command: string, { name }: ConfigFlag): boolean {
 
 function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
   const own = words.split(/[\s=]+/);
-  if (name === '-c') return own.includes('-c') || own.includes('--config');
+  // A config may be an argument too, as in a command that is repeated as it was typed.
+  if (name === '-c') return own.includes('-c') || own.includes('--config') || own.includes(value);
   if (name === '--set') {
     const key = value.split('=', 1)[0];
     return words.includes(`--set ${key}=`) || words.includes(`--set '${key}=`);
@@ -143,7 +144,8 @@ function configFlags(command: Command): ConfigFlag[] {
   const all: [ConfigFlag['name'], unknown][] = [
     ...[...config, file].map((value): [ConfigFlag['name'], unknown] => ['-c', value]),
     ['--source', of.source],
-    ['--output', of.output],
+    // Of a report it names the page, and of the other commands the output of a run.
+    ['--output', command.name() === 'report' ? undefined : of.output],
     ['--base-url', of.baseUrl],
     ['--state-dir', of.stateDir],
     ...[...set].map((value): [ConfigFlag['name'], unknown] => ['--set', value]),

@@ -10,15 +10,27 @@ export const INDENT = 12;
  * @param text in words, where a word has spaces: a path that a person copies.
  */
 export function field(name: string, text: string | readonly string[]): string[] {
+  const words = typeof text === 'string' ? text.split(' ') : text;
+  return broken(words, WIDTH - INDENT).map(
+    (one, at) => `  ${(at === 0 ? name : '').padEnd(INDENT - 3)} ${one}`,
+  );
+}
+
+/** A sentence below the fields. One with a command or a path stays in one line: broken, it could not be copied. */
+export function sentence(text: string): string[] {
+  const lines = /foliopipe |\//.test(text) ? [text] : broken(text.split(' '), WIDTH - 2);
+  return lines.map((line) => `  ${line}`);
+}
+
+function broken(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of typeof text === 'string' ? text.split(' ') : text) {
+  for (const word of words) {
     const longer = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && INDENT + longer.length > WIDTH) {
+    if (line !== '' && longer.length > width) {
       lines.push(line);
       line = word;
     } else line = longer;
   }
-  lines.push(line);
-  return lines.map((one, at) => `  ${(at === 0 ? name : '').padEnd(INDENT - 3)} ${one}`);
+  return [...lines, line];
 }

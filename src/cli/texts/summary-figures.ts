@@ -8,6 +8,16 @@ import { field, INDENT, WIDTH } from './summary-field.js';
 /** The lines about records and what they cost. */
 export function recordLines(summary: RunSummary): string[] {
   const { read, successful, failed, unprocessed, rejected } = summary.counts;
+  const rows = successful + failed + unprocessed;
+  if (rows + rejected < read) {
+    const written = `${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, rows)}) + ${formatCount(unprocessed)} unprocessed`;
+    return [
+      ...field('records', `${formatCount(read)} read; ${countOf(rows, 'row')} written so far = ${written}`),
+      ...reasonLines(summary),
+      ...runReuseLines(summary),
+      ...costLines(summary),
+    ];
+  }
   const ends = `${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`;
   return [
     ...field('records', `${formatCount(read)} read = ${ends}`),

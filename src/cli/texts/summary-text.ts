@@ -137,13 +137,23 @@ function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
   ];
 }
 
-/** What may be typed after a run that has just ended well, with failed records that are tolerated. */
+/** What may be typed after a run that is done, or stopped by its deadline. */
 function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
-  const { state, exitCode, found, sample } = summary;
-  // What is next for a sample stands above.
-  if (sample !== null || state !== 'done' || exitCode !== 0 || found === 'done') return [];
-  const retry = retryWay(summary, terms);
-  return retry === undefined ? [] : [`  next: nothing; or ${wayText(retry)}`];
+  const { run, state, exitCode, found, sample, output, load } = summary;
+  if (exitCode === 8) return whatNext(summary, terms).ways.map((way) => `  next: ${wayText(way)}`);
+  // What is next for a sample, a lost output or a failed load stands above.
+  const isOpen = output?.inPlace === false || load?.state === 'failed' || load?.state === 'pending';
+  if (sample !== null || state !== 'done' || exitCode !== 0 || isOpen) return [];
+  const retry = found === 'done' ? undefined : retryWay(summary, terms);
+  if (summary.unusual.length > 0 && terms.mayRetry) {
+    return [
+      `  next: foliopipe report ${run} shows it beside the nights before`,
+      ...(retry === undefined ? [] : [`  or: ${wayText(retry)}`]),
+    ];
+  }
+  if (retry !== undefined) return [`  next: nothing; or ${wayText(retry)}`];
+  // A rehearsal has a state of its own, in which no other command looks.
+  return [`  next: nothing${terms.mayRetry ? `; foliopipe report ${run} makes a page of it` : ''}`];
 }
 
 function wayText({ command, effect }: NextWay): string {

@@ -7,8 +7,13 @@ import {
   type RunSummary,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
+import { sentence } from './summary-field.js';
 
 export function warningLines(summary: RunSummary): string[] {
+  return warnings(summary).flatMap(sentence);
+}
+
+function warnings(summary: RunSummary): string[] {
   const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } =
     summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
@@ -16,51 +21,49 @@ export function warningLines(summary: RunSummary): string[] {
   const skipped = summary.origins.skipped.records;
   return [
     ...(rehearsal
-      ? ['  This is a rehearsal: the local service answered, so the predictions are not real.']
+      ? ['This is a rehearsal: the local service answered, so the predictions are not real.']
       : []),
     ...(summary.sample === null
       ? []
       : [
-          `  This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run without --limit does all of it.`,
+          `This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run without --limit does all of it.`,
         ]),
     ...(uploads.ambiguous > 0
       ? [
-          `  ${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
+          `${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
         ]
       : []),
     ...(searches.answered > 0
-      ? [
-          `  ${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`,
-        ]
+      ? [`${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`]
       : []),
     ...(searches.ambiguous > 0
       ? [
-          `  ${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
+          `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
         ]
       : []),
-    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...summary.lost.map((one) => `  ${lostFolioText(run, one)}`),
-    ...summary.abandoned.map((one) => `  ${abandonedText(run, one)}`),
+    ...adoptable.map((one) => `chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
+    ...summary.lost.map((one) => lostFolioText(run, one)),
+    ...summary.abandoned.map((one) => abandonedText(run, one)),
     ...outputProblem(summary),
     ...(skipped > 0
       ? [
-          `  ${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
+          `${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
         ]
       : []),
     ...(refused > 0
       ? [
-          `  ${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
+          `${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
         ]
       : []),
     ...(indistinct > 0
       ? [
-          `  ${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
+          `${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
         ]
       : []),
-    ...(joinedOnWord === null ? [] : [`  ${joinedOnWord}.`]),
+    ...(joinedOnWord === null ? [] : [`${joinedOnWord}.`]),
     ...(counts.rejected > 0 && manifest !== null
       ? [
-          `  ${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
+          `${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
         ]
       : []),
   ];
@@ -77,8 +80,8 @@ function outputProblem({ run, output, prunedAt }: RunSummary): string[] {
   if (output === null || output.inPlace) return [];
   const { path, heldBy, inPlace } = output;
   if (inPlace === null)
-    return [`  Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
-  if (heldBy !== null) return [`  ${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
-  if (prunedAt !== null) return [`  The output is missing or was changed, and ${prunedText(prunedAt)}.`];
-  return [`  The output is missing or was changed; write it again with: foliopipe publish ${run}`];
+    return [`Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
+  if (heldBy !== null) return [`${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
+  if (prunedAt !== null) return [`The output is missing or was changed, and ${prunedText(prunedAt)}.`];
+  return [`The output is missing or was changed; write it again with: foliopipe publish ${run}`];
 }

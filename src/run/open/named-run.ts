@@ -8,6 +8,7 @@ import { openStateReader, stateMissing } from '../state-reader.js';
 /**
  * Reads a run from its state, without a lock.
  * @param name see `namedRun`.
+ * @param find which run the name means.
  * @param checkpoint left out: the one of the config, opened for reading and closed again.
  * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_AMBIGUOUS`.
  */
@@ -16,13 +17,14 @@ export async function withNamedRun<T>(
   name: string,
   checkpoint: CheckpointReader | undefined,
   use: (checkpoint: CheckpointReader, run: Run) => Promise<T>,
+  find = namedRun,
 ): Promise<T> {
   const opened = checkpoint === undefined ? await openStateReader(config) : undefined;
   const state = checkpoint ?? opened;
   if (state === undefined) throw stateMissing(config);
   const { pipeline } = config;
   try {
-    const run = await namedRun(state, pipeline, name);
+    const run = await find(state, pipeline, name);
     checkKnown(run, pipeline, name);
     return await use(state, run);
   } finally {
@@ -53,6 +55,16 @@ export async function namedRun(
     runs.map((run) => run.id),
   );
   return runs.find((run) => run.id === id);
+}
+
+/** The run that somebody looks at: as `namedRun`, but `last` names the newest sample where there is nothing else. */
+export async function shownRun(
+  checkpoint: Parameters<typeof namedRun>[0],
+  pipeline: string,
+  name: string,
+): Promise<Run | undefined> {
+  const run = await namedRun(checkpoint, pipeline, name);
+  return run === undefined && name === 'last' ? (await checkpoint.runs(pipeline))[0] : run;
 }
 
 /** The run that is named in the options; undefined if none is, or there is none. @throws ConfigError `RUN_AMBIGUOUS`. */

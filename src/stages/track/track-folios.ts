@@ -86,13 +86,15 @@ export function trackFolios(
     try {
       const report = await pollUntilComplete(run, chunk, state, until).finally(() => {
         state.open -= 1;
-        run.progress.percentages.delete(chunk.number);
       });
       return report && (await finish(run, chunk, report));
     } catch (error) {
       if (!(error instanceof FolioLostError)) throw error;
       if (until?.aborted) return postponeFolio(run, chunk, error);
       return giveUpFolio(run, chunk, error);
+    } finally {
+      // Not before it is recorded as finished: until then it is shown among the open ones.
+      run.progress.percentages.delete(chunk.number);
     }
   };
 

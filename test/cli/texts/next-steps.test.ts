@@ -60,6 +60,10 @@ describe('a command in a text', () => {
     expect(completeCommands(text, flags)).toBe(completed);
     expect(completeCommands(text, [])).toBe(text);
   });
+  it('keeps a config that is its argument', () => {
+    const typed = 'foliopipe run b.yaml --log-file x';
+    expect(completeCommands(typed, [{ name: '-c', value: 'b.yaml' }])).toBe(typed);
+  });
   it('keeps a flag of its own', () => {
     expect(completeCommands('foliopipe run --set source.maxRejected=3 -c a.yaml; x', flags)).toBe(
       "foliopipe run --output 'o/it'\\''s.csv' --set source.maxRejected=3 -c a.yaml; x",
@@ -92,6 +96,7 @@ describe('what was typed', () => {
       "foliopipe retry --base-url http://x --set 'a=b c' RUN",
     ],
     [['runs'], 'foliopipe retry RUN'],
+    [['report', 'R1', 'a.yaml', '--output', 'page.html'], 'foliopipe retry -c a.yaml RUN'],
     [['run', '--rehearse', '--output', 'x'], 'foliopipe retry RUN'],
   ])('%j', async (words, completed) => {
     await type(...words);

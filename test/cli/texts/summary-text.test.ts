@@ -61,6 +61,8 @@ const terms = {
   budget: { pricePerRecord: null, currency: 'USD' },
 } as const;
 const textOf = (changes: Partial<RunSummary>) => summaryText({ ...done, ...changes }, terms);
+/** With each sentence in one line. */
+const flatOf = (changes: Partial<RunSummary>) => textOf(changes).replaceAll(/\s+/g, ' ');
 
 describe('summaryText', () => {
   it('shows the output, the files and the balance', () => {
@@ -98,7 +100,7 @@ describe('summaryText', () => {
     );
   });
   it('never lets a rehearsal look real', () => {
-    expect(textOf({ rehearsal: true })).toMatch(/^rehearsal r1 is done\n[\s\S]*predictions are not real/);
+    expect(flatOf({ rehearsal: true })).toMatch(/^rehearsal r1 is done .*predictions are not real/);
   });
   it('says that a run was done already, and that --new pays again', () => {
     expect(textOf({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
@@ -117,6 +119,30 @@ describe('summaryText', () => {
     const text = textOf({ found: 'done', output });
     expect(text).toContain('\n  out.csv now holds publication 3 of run r0.\n');
     expect(text).not.toContain('foliopipe publish');
+  });
+  it('says that nothing is next, unless a loss that is told above needs a command', () => {
+    const all = { counts: { ...done.counts, successful: 1000, failed: 0 } };
+    const origins = { ...done.origins, sent: { records: 1000, successful: 1000, failed: 0, unprocessed: 0 } };
+    const end = '\n  next: nothing; foliopipe report r1 makes a page of it\n';
+    expect(textOf({ ...all, origins })).toContain(end);
+    expect(textOf({ found: 'done' })).toContain(end);
+    const output = { ...done.output!, inPlace: false };
+    expect(textOf({ ...all, origins, output })).not.toContain('next: nothing');
+    const rehearsed = summaryText({ ...done, ...all, origins }, { ...terms, mayRetry: false });
+    expect(rehearsed).toMatch(/\n {2}next: nothing\n$/);
+  });
+  it('after an unusual night lets a person look at it first', () => {
+    const text = textOf({ unusual: [{ text: '52% failed' } as RunSummary['unusual'][number]] });
+    expect(text).toMatch(/\n {2}next: foliopipe report r1 shows it .*\n {2}or: foliopipe retry r1 sends/);
+  });
+  it('after a deadline names the command that goes on', () => {
+    expect(textOf({ state: 'open', exitCode: 8 })).toMatch(/\n {2}next: foliopipe run goes on with it/);
+  });
+  it('does not call an unfinished run balanced', () => {
+    const counts = { read: 1000, successful: 181, failed: 19, unprocessed: 0, rejected: 0 };
+    expect(flatOf({ state: 'open', exitCode: 8, counts })).toContain(
+      'records 1,000 read; 200 rows written so far = 181 successful + 19 failed (9.5%) + 0 unprocessed',
+    );
   });
   it('says how to go on with a run that is not done', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
@@ -139,7 +165,7 @@ describe('summaryText', () => {
     'of %i ambiguous uploads, %i sent again, says what may have been paid twice or in vain',
     (ambiguous, resubmitted, text) => {
       const uploads = { accepted: 3, ambiguous, resubmitted };
-      expect(textOf({ uploads, ambiguousRecords: 20 })).toContain(`  ${text}`);
+      expect(flatOf({ uploads, ambiguousRecords: 20 })).toContain(` ${text}`);
     },
   );
   it('names the file to look for and the command that binds its folio', () => {
@@ -195,7 +221,7 @@ describe('summaryText', () => {
     const skipped = { ...none, records: 10, failed: 10 };
     const text = textOf({ origins: { sent, reused: none, duplicates: none, skipped }, exitCode: 3 });
     expect(text).toContain(
-      '\n  10 records blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.\n',
+      '\n  10 records blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent\n  and not paid for.\n',
     );
     expect(text).toContain('Exit 3: 90 of 990 records failed (9.1%)');
   });

@@ -112,7 +112,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     });
     expect(table.stdout.split('\n')).toHaveLength(1 + 1 + 3 + 2 + 1);
     expect(table.stdout).toMatch(
-      /^ {2}time .*\n\S+ {2}nightly\n {2}\d{4}-\d\d-\d\d \d\d:\d\d .* rehearsal\n[\s\S]*30 records in rehearsals \(3 uploads\) cost nothing/,
+      /^ {2}time .*\n\S+ {2}nightly {2}rehearsal\n {2}\d\d-\d\d \d\d:\d\d .*\n[\s\S]*30 records in rehearsals \(3 uploads\) cost nothing/,
     );
   } finally {
     await serve.stop();

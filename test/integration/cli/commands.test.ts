@@ -47,7 +47,7 @@ describe('plan', () => {
       stdout: expect.stringMatching(/6 chunks with 60 records, \S+ KB to upload/),
     });
     expect(dryRun.stdout).toMatch(
-      /30\.00 USD\ndisk\n {2}\S+: about \S+ MB for its output, .*\nnext\n {2}foliopipe run begins a new run: 6 chunks/,
+      /30\.00 USD\ndisk\n {2}\S+: about \S+ MB for its output, .*\nnext\n {2}foliopipe run -c .*\.yaml .*begins a new run: 6 chunks/,
     );
     await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
 

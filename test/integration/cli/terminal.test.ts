@@ -118,3 +118,15 @@ it.runIf(hasTerminals)(
     expect(config).not.toMatchObject({ upload: { columns: { address: expect.anything() } } });
   },
 );
+
+it.runIf(hasTerminals)('reuse forget asks in a terminal, and an empty answer gives nothing up', async () => {
+  const job = await createJob(await folder(), { pipeline: 'forget', baseUrl: 'http://127.0.0.1:9' });
+  const { shows, type, ended, shown } = openTerminal(
+    [command, 'reuse', 'forget', '--all', '-c', job.config],
+    job.env,
+  );
+  await shows('Their records are bought again. yes or no [no]: ');
+  type('\r');
+  expect(await ended, shown()).toBe(0);
+  expect(shown()).toContain('nothing was forgotten');
+});

@@ -23,7 +23,7 @@ afterAll(() => serve.stop());
 
 describe('without address and token', () => {
   it.each([
-    [['plan'], 'has done this source already'],
+    [['plan'], 'has done this source already; foliopipe run -c '],
     [['status'], 'is done'],
     [['runs'], 'exit 0'],
     [['ledger'], '60 records in rehearsals'],
@@ -34,6 +34,12 @@ describe('without address and token', () => {
     if (told === null) return expect(stderr).toContain('LOAD_NOT_LOADABLE');
     expect(code, stderr).toBe(0);
     expect(stdout).toContain(told);
+  });
+
+  it('the ledger fits 80 columns', async () => {
+    const { stdout } = await callMain(['ledger', '-c', job.config, ...unset]);
+    expect(stdout).toMatch(/ {2}rehearsal\n {2}\S+ \S+ {2,}1 {2,}1 .* \w{32}\n/);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
   it('foliopipe publish writes a lost output again, and names what is missing where a part is lost', async () => {

@@ -162,7 +162,8 @@ describe('the command says', () => {
             rejected
   reasons   6 SERVICE_FAILED: no industry matches the name
   reuse     0 reused + 0 duplicates, 40 sent
-  This is a rehearsal: the local service answered, so the predictions are not real.
+  This is a rehearsal: the local service answered, so the predictions are not
+  real.
   Exit 9: 6 of 40 records failed (15%), and failures.tolerate is 5%; failures.onExceeded: withhold keeps such an output back
   next: foliopipe publish -c ${job.file} ${run} publishes it as it is (exit 3)
   or: foliopipe retry -c ${job.file} ${run} sends 6 failed records once more

@@ -1,7 +1,7 @@
 /** Which run a name means. */
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/checkpoint/checkpoint.js';
-import { beginningWith, namedRun } from '../../../src/run/open/named-run.js';
+import { beginningWith, namedRun, shownRun } from '../../../src/run/open/named-run.js';
 
 function run(id: string, pipeline: string): Run {
   return { id, pipeline } as Run;
@@ -43,6 +43,13 @@ describe('namedRun', () => {
       message: `2 runs begin with 20261121: ${runs[1]!.id}, ${runs[2]!.id}`,
     });
   });
+});
+
+it('whoever looks finds a sample as the last run, if there is nothing else', async () => {
+  const samples = { ...checkpoint, latestRun: async () => undefined };
+  expect(await shownRun(samples, 'nightly', 'last')).toBe(runs[0]);
+  expect(await namedRun(samples, 'nightly', 'last')).toBeUndefined();
+  expect(await shownRun(samples, 'nightly', '2025')).toBeUndefined();
 });
 
 describe('beginningWith', () => {
