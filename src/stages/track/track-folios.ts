@@ -142,17 +142,20 @@ async function pollUntilComplete(
   let status = '';
   let before: Reading | null = null;
   let last: Reading | null = null;
-  /** When to poll next: other folios may have told more since the last poll. */
-  const due = (): number => {
+  /** The time from the last poll, or from the upload, to the next poll: other folios may have told more meanwhile. */
+  const delay = (): number => {
     const limits = { ...poll, sweep: sweepTime(state.open, service.requestsPerSecond) };
     const times = state.times.length > 0 ? state.times : [...state.predicted.values()];
     const others = expectedTime(times, limits, 1000 / service.requestsPerSecond);
     const expected = status === 'FINISHED' ? 0 : others;
-    if (last === null) return since + firstDelay(expected, nth, limits);
-    return since + last.elapsed + pollDelay({ last, before, expected }, limits);
+    return last === null ? firstDelay(expected, nth, limits) : pollDelay({ last, before, expected }, limits);
   };
   for (let polls = 1; ; polls++) {
-    await sleepUntilDue(run, () => Math.min(due(), began + poll.timeout), state, until);
+    const from = run.clock.now();
+    // The clock may have been set back.
+    const passed = Math.max(from - since - (last?.elapsed ?? 0), 0);
+    const timeLeft = Math.max(began + poll.timeout - from, 0);
+    await sleepFor(run, () => Math.min(delay() - passed, timeLeft), state, until);
     const askedAt = run.clock.now();
     const report = await pollOnce(run, chunk, folio, until);
     if (report === undefined) return undefined;
@@ -197,16 +200,19 @@ async function pollUntilComplete(
   }
 }
 
-/** Sleeps until a time that may change meanwhile, or until `until` is aborted. */
-async function sleepUntilDue(
+/** Sleeps for a time that may change meanwhile, or until `until` is aborted. What it slept counts whatever the clock says. */
+async function sleepFor(
   run: TrackFoliosNeeds,
-  due: () => number,
+  time: () => number,
   { known }: PollState,
   until: AbortSignal | undefined,
 ): Promise<void> {
-  for (let wait = due() - run.clock.now(); wait > 0 && !until?.aborted; wait = due() - run.clock.now()) {
+  let slept = 0;
+  for (let left = time(); left > 0 && !until?.aborted; left = time() - slept) {
     const enders = [until, known.signal].filter((signal) => signal !== undefined && !signal.aborted);
-    await sleepUntil(run, wait, enders as AbortSignal[]);
+    const began = run.clock.now();
+    const isWhole = await sleepUntil(run, left, enders as AbortSignal[]);
+    slept += isWhole ? left : Math.max(run.clock.now() - began, 0);
   }
 }
 
@@ -248,16 +254,20 @@ function withAbandonHint({ code, message, facts }: BrokenReplyError, { number }:
   });
 }
 
-/** Sleeps for the delay, or until one of the signals is aborted. */
+/** Sleeps for the delay, or until one of the signals is aborted. @returns whether it slept for the whole delay. */
 async function sleepUntil(
   run: TrackFoliosNeeds,
   delay: number,
   enders: readonly AbortSignal[],
-): Promise<void> {
-  if (enders.length === 0) return run.clock.sleep(delay, run.signal);
-  await run.clock.sleep(delay, AbortSignal.any([run.signal, ...enders])).catch((error: unknown) => {
-    if (run.signal.aborted) throw error;
-  });
+): Promise<boolean> {
+  const signal = enders.length === 0 ? run.signal : AbortSignal.any([run.signal, ...enders]);
+  try {
+    await run.clock.sleep(delay, signal);
+    return true;
+  } catch (error) {
+    if (run.signal.aborted || enders.length === 0) throw error;
+    return false;
+  }
 }
 
 function logStatus(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): void {
