@@ -63,6 +63,7 @@ async function makePlan(config: Config, options: Options): Promise<Plan> {
     return await untilStopped((signal) =>
       plan(config, {
         signal,
+        logger,
         stdin: standardInput,
         onProgress: progress.onProgress,
         ...beginOptions(options),

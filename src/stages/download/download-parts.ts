@@ -7,7 +7,7 @@ import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
-import { fetchTogether } from './fetch-together.js';
+import { type FetchTogether, fetchTogether } from './fetch-together.js';
 import { bytesOf, checkBalance } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
@@ -66,7 +66,7 @@ export async function fetchParts(
   run: DownloadPartsNeeds,
   chunk: ChunkRow,
   until?: AbortSignal,
-  slots?: Permits,
+  slots: Permits = createPermits(run.config.concurrency.downloads),
 ): Promise<ChunkRow> {
   const stored = await run.checkpoint.parts(run.id, chunk.number);
   const listed = await run.checkpoint.listedParts(run.id, chunk.number);
@@ -87,7 +87,7 @@ export async function fetchParts(
       { chunk: chunk.number, folio: chunk.folio, code: error.code },
       `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
     );
-    return fetchOnceMore(run, chunk, error, until);
+    return fetchOnceMore(run, chunk, error, { until, slots });
   }
   run.at('after-part-before-downloaded');
   return run.checkpoint.recordDownloaded(run.id, chunk.number, run.clock.now());
@@ -98,15 +98,15 @@ async function fetchOnceMore(
   run: DownloadPartsNeeds,
   chunk: ChunkRow,
   unbalanced: MismatchError,
-  until: AbortSignal | undefined,
+  how: Pick<FetchTogether, 'until' | 'slots'>,
 ): Promise<ChunkRow> {
-  const replacement = await refetchParts(run, chunk, until);
+  const replacement = await refetchParts(run, chunk, how);
   try {
     await replacement.fetchAll();
     return await replacement.commit();
   } catch (error) {
     await replacement.discard();
-    const isLost = error instanceof FolioLostError && until?.aborted !== true;
+    const isLost = error instanceof FolioLostError && how.until?.aborted !== true;
     throw isLost ? unbalanced : error;
   }
 }

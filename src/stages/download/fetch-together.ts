@@ -15,7 +15,7 @@ type FetchPartRun = Parameters<typeof fetchPart>[0];
 export interface FetchTogether {
   /** The bytes of the folio's other parts, which are here already. */
   readonly held: Bytes;
-  /** A permit for each part that is fetched at the same time, for all chunks. Default: `concurrency.downloads` of them. */
+  /** A permit for each part that is fetched at the same time, for all chunks. Without it: one part after the other. */
   readonly slots?: Permits | undefined;
   /** Once aborted, one answer that the folio or a part is not known is final. */
   readonly until?: AbortSignal | undefined;
@@ -34,7 +34,7 @@ export async function fetchTogether(
   { held, slots, until, store }: FetchTogether,
 ): Promise<StoredPart[]> {
   const { downloads } = run.config.concurrency;
-  const permits = slots ?? createPermits(downloads);
+  const permits = slots ?? createPermits(1);
   const bytes = createFolioBytes(chunk, held);
   const controller = new AbortController();
   const signal = parts.length > 1 ? AbortSignal.any([run.signal, controller.signal]) : run.signal;

@@ -7,7 +7,7 @@ import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { fetchTogether } from './fetch-together.js';
+import { type FetchTogether, fetchTogether } from './fetch-together.js';
 import { bytesOf, checkBalance, isComplete, listParts } from './folio-parts.js';
 
 export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'at' | 'files' | 'signal'> & {
@@ -40,12 +40,12 @@ export interface PartReplacement {
 /**
  * Prepares a replacement. Only its methods send requests.
  * @param chunk `finished` or `downloaded`.
- * @param until once aborted, one answer that the folio or a part is not known is final.
+ * @param how see `FetchTogether`.
  */
 export async function refetchParts(
   run: RefetchPartsNeeds,
   chunk: ChunkRow,
-  until?: AbortSignal,
+  { until, slots }: Pick<FetchTogether, 'until' | 'slots'> = {},
 ): Promise<PartReplacement> {
   const stored = await run.checkpoint.parts(run.id, chunk.number);
   const fetched: StoredPart[] = [];
@@ -54,7 +54,7 @@ export async function refetchParts(
 
   const store = async (part: StoredPart): Promise<void> => void fetched.push(part);
   const fetch = (some: readonly PartReference[], held: Bytes) =>
-    fetchTogether(run, chunk, some, { held, until, store });
+    fetchTogether(run, chunk, some, { held, slots, until, store });
   const removeExcept = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {
     for (const part of some) {
       if (!kept.some((other) => isSame(part, other))) await run.files.removePart(chunk.number, part);

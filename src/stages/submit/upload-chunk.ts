@@ -5,7 +5,7 @@
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
 import { budgetAt } from '../../config/sections/calendar.js';
-import { AmbiguousUploadError, ConfigError, FoliopipeError } from '../../errors.js';
+import { AmbiguousUploadError, ConfigError, FoliopipeError, LockedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { adoptCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
@@ -96,6 +96,8 @@ async function recordAccepted(
       );
       throw error.cause;
     }
+    // A checkpoint on a database server records what the service says of an attempt before it looks whose the run is.
+    if (error instanceof LockedError && error.code === 'LEASE_LOST') throw error;
     run.uploads.unrecorded.push({ chunk: chunk.number, folio, cause: error });
     const unrecorded = unrecordedError(run)!;
     // The process may be killed before it ends with this error.

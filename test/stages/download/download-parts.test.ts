@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
@@ -108,6 +109,23 @@ describe('parts that are fetched at the same time', () => {
     expect(stored.sort((a, b) => a - b).slice(0, 12)).toEqual(Array.from({ length: 12 }, (_, part) => part));
     // The folio says that it has one record of each kind.
     expect(error).toContain('MismatchError');
+  });
+
+  it('are as many for all chunks together, also where all of them are fetched once more', async () => {
+    const { run, chunk, working } = await many(() => turns(3));
+    const checkpoint = {
+      ...run.checkpoint,
+      recordPart: async () => undefined,
+      parts: async () => [],
+      recordRefetched: async (_: string, number: number) => ({ ...chunk, number }),
+    };
+    const listed = Array.from({ length: 12 }, (_, part) => part);
+    const track: PredictionApi['track'] = async () =>
+      report('FINISHED', 12, { counts: { successful: 12, failed: 0 }, successfulParts: listed });
+    const chunks = [1, 2, 3, 4].map((number) => ({ ...chunk, number, records: 12 }));
+    await collect(downloadParts({ ...run, checkpoint, api: { ...run.api, track } })(Readable.from(chunks)));
+    expect(working.begun).toBe(4 * 12 * 2);
+    expect(working.most).toBe(4);
   });
 
   it('end when one of them fails, before the chunk is given up', async () => {
