@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import {
   type Config,
   givenUpText,
+  type Logger,
   limitText,
   type Plan,
   plan,
@@ -63,7 +64,7 @@ async function makePlan(config: Config, options: Options): Promise<Plan> {
     return await untilStopped((signal) =>
       plan(config, {
         signal,
-        logger,
+        logger: onlyWarnings(logger),
         stdin: standardInput,
         onProgress: progress.onProgress,
         ...beginOptions(options),
@@ -72,6 +73,12 @@ async function makePlan(config: Config, options: Options): Promise<Plan> {
   } finally {
     progress.close();
   }
+}
+
+/** What else would be logged stands in the plan. */
+function onlyWarnings(logger: Logger): Logger {
+  const silent = () => undefined;
+  return { debug: silent, info: silent, warn: logger.warn.bind(logger), error: logger.error.bind(logger) };
 }
 
 /** @param isNew whether the plan is for `--new`. */

@@ -63,6 +63,20 @@ describe('plan', () => {
     expect(jsonLines(fresh.stdout)[0]).toMatchObject({ next: { kind: 'begin', chunks: 6 } });
   });
 
+  it('warns as a run does, and of nothing else', async () => {
+    const source = join(await folder(), 'headless.csv');
+    await writeFile(source, 'Acme LLC,1 Main St,CA\nBolt Inc,2 Oak Ave,TX\nElm Cafe,3 Elm St,NY\n');
+    const config = join(await folder(), 'headless.yaml');
+    const columns = '{ name: Acme LLC, address: 1 Main St, state: CA }';
+    await writeFile(
+      config,
+      `pipeline: headless\nsource: { path: ${source} }\nupload: { columns: ${columns} }\noutput: { path: headless.out.csv }\n`,
+    );
+    const { code, stderr } = await callMain(['plan', config], { env: {} });
+    expect(code, stderr).toBe(0);
+    expect(stderr).toMatch(/^\S+ \S+ WARN: the header of \S+headless\.csv looks like a record: .*\n$/);
+  });
+
   it('shows what is left to do after a kill', async () => {
     const killed = await createJob(await folder(), { pipeline: 'killed', baseUrl: serve.url });
     const settings = ['--set', 'concurrency.uploads=1'];
