@@ -20,8 +20,13 @@ const api = openPredictionApi({
   requestsPerSecond: rate,
   limiter: {
     wait: async (...given) => {
-      await limiter.wait(...given);
-      sent.push(performance.now());
+      const written = await limiter.wait(...given);
+      let isSent = false;
+      return () => {
+        if (!isSent) sent.push(performance.now());
+        isSent = true;
+        written();
+      };
     },
     pause: (time) => limiter.pause(time),
   },

@@ -25,8 +25,11 @@ export interface HttpClientOptions {
 }
 
 export interface HttpClient {
-  /** @throws AttemptError when no reply came. */
-  send(request: HttpRequest, signal: AbortSignal): Promise<HttpReply>;
+  /**
+   * @param onBegin called when the connection is open and the request is being written.
+   * @throws AttemptError when no reply came.
+   */
+  send(request: HttpRequest, signal: AbortSignal, onBegin?: () => void): Promise<HttpReply>;
   close(): void;
 }
 
@@ -49,7 +52,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     return agent;
   };
   return {
-    send: (request, signal) => sendRequest({ ...options, agent: agentOf(request) }, request, signal),
+    send: (request, signal, onBegin) =>
+      sendRequest({ ...options, agent: agentOf(request) }, request, signal, onBegin),
     close: () => {
       for (const agent of agents.values()) agent.destroy();
     },

@@ -84,8 +84,8 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   ): Promise<T> => {
     // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
     setMaxListeners(0, signal);
-    const attempt = async (attemptSignal: AbortSignal): Promise<T> => {
-      const reply = await client.send(request, attemptSignal);
+    const attempt = async (attemptSignal: AbortSignal, written: () => void): Promise<T> => {
+      const reply = await client.send(request, attemptSignal, written);
       if (reply.status < 200 || reply.status > 299) {
         throw new AttemptError(await statusFailure(reply, request.url, show));
       }
@@ -93,8 +93,11 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     };
     const isPaid = operation === 'upload' || operation === 'search';
     const once = isPaid
-      ? () => withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, attempt)
-      : () => attempt(signal);
+      ? (written: () => void) =>
+          withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one) =>
+            attempt(one, written),
+          )
+      : (written: () => void) => attempt(signal, written);
     const { origin, pathname } = request.url;
     const address = show(`${request.method} ${origin}${pathname}`);
     return loop.run({ operation, path: pathname, request: address, facts }, once, signal, waits);

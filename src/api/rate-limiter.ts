@@ -10,8 +10,13 @@ import { RequestWindow } from './request-window.js';
 
 /** Every request waits for it. Processes that share an account may share one limiter behind this port. */
 export interface RequestLimiter {
-  /** Resolves when a request may start; throws the signal's reason if it aborts first. */
-  wait(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when a request may start; throws the signal's reason if it aborts first.
+   * @returns nothing, or a function: it is called when the request is being written to the service, which may be long
+   *   after its start where a connection must be opened first, and again at its end in any case. It must not throw.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a limiter that counts at the start resolves with nothing.
+  wait(signal: AbortSignal): Promise<(() => void) | void>;
   /** From now on, lets no request of this process start before this time has passed; keeps a longer pause. */
   pause(time: Milliseconds): void;
 }
@@ -19,12 +24,13 @@ export interface RequestLimiter {
 /** Starts one waiting request. */
 type Waiter = () => void;
 
-/**
- * The share of a second's requests that start in one turn of the event loop. Those of one turn count from its end, when
- * all of them are sent.
- */
+/** The share of a second's requests that start in one turn of the event loop. */
 const TURNS_PER_SECOND = 20;
 
+/**
+ * A request holds its place from its start until the end of the turn of the event loop in which it is written, and counts
+ * from then on.
+ */
 export class RateLimiter implements RequestLimiter {
   readonly #window: RequestWindow;
   readonly #perTurn: number;
@@ -32,7 +38,11 @@ export class RateLimiter implements RequestLimiter {
   /** When the pause ends, on the clock of `performance.now()`. */
   #pausedUntil = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Set from the start of some requests until they are counted. */
+  /** Requests that have started and are not yet counted. */
+  #held = 0;
+  /** Those of them that are written in this turn. */
+  #written = 0;
+  /** Set until the end of a turn in which requests start or are written. */
   #turn: NodeJS.Immediate | undefined;
 
   constructor(requestsPerSecond: number) {
@@ -40,7 +50,8 @@ export class RateLimiter implements RequestLimiter {
     this.#perTurn = Math.ceil(requestsPerSecond / TURNS_PER_SECOND);
   }
 
-  async wait(signal: AbortSignal): Promise<void> {
+  /** @returns what the caller must call when the request is written or ends: the first call counts. */
+  async wait(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => {
@@ -57,6 +68,13 @@ export class RateLimiter implements RequestLimiter {
       this.#waiters.add(waiter);
       this.#startNext();
     });
+    let isWritten = false;
+    return () => {
+      if (isWritten) return;
+      isWritten = true;
+      this.#written++;
+      this.#awaitTurnEnd();
+    };
   }
 
   pause(time: Milliseconds): void {
@@ -66,8 +84,10 @@ export class RateLimiter implements RequestLimiter {
   #startNext(): void {
     if (this.#waiters.size === 0 || this.#timer !== undefined || this.#turn !== undefined) return;
     const now = performance.now();
-    const free = this.#window.free(now);
+    const free = this.#window.free(now) - this.#held;
     const opensAt = Math.max(this.#pausedUntil, free > 0 ? now : this.#window.opensAt());
+    // All places are held: the next request that is written goes on.
+    if (opensAt === Number.POSITIVE_INFINITY) return;
     // A timer may fire early: then another one waits for the rest.
     if (now < opensAt) {
       this.#timer = setTimeout(
@@ -80,11 +100,18 @@ export class RateLimiter implements RequestLimiter {
       return;
     }
     const started = [...this.#waiters].slice(0, Math.min(free, this.#perTurn));
+    this.#held += started.length;
     for (const start of started) start();
-    // This process may be stopped before they are sent, so they count from the next turn, and no other starts before.
-    this.#turn = setImmediate(() => {
+    this.#awaitTurnEnd();
+  }
+
+  /** This process may be stopped before requests are sent, so they count from the turn's end, and no other starts before. */
+  #awaitTurnEnd(): void {
+    this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
-      this.#window.record(started.length, performance.now());
+      this.#window.record(this.#written, performance.now());
+      this.#held -= this.#written;
+      this.#written = 0;
       this.#startNext();
     });
   }

@@ -35,13 +35,14 @@ export class RequestWindow {
     return this.#most - this.#count;
   }
 
-  /** When the next request may be sent, if none may be sent now. */
+  /** When the oldest request counts no more; never, if none counts. */
   opensAt(): Milliseconds {
-    return (this.#sent[0]?.at ?? Number.NEGATIVE_INFINITY) + this.#span;
+    return (this.#sent[0]?.at ?? Number.POSITIVE_INFINITY) + this.#span;
   }
 
   /** @param at a time at which they certainly were sent: it may be later than the request, but not earlier. */
   record(count: number, at: Milliseconds): void {
+    if (count === 0) return;
     this.#sent.push({ at, count });
     this.#count += count;
   }

@@ -80,15 +80,16 @@ export class RetryLoop {
   /**
    * Makes attempts until one ends the call. Limits their time, not their number. An attempt that failed throws
    * `AttemptError` or `MalformedReplyError`; any other error ends the call unchanged.
+   * @param attempt calls `written` when its request is being written.
    * @throws the errors of `finalError`; the signal's reason after an abort, if the failure would allow a retry.
    */
   async run<T>(
     call: Call,
-    attempt: () => Promise<T>,
+    attempt: (written: () => void) => Promise<T>,
     signal: AbortSignal,
     { until, refused }: CallWaits = {},
   ): Promise<T> {
-    const { limiter, retry, show, clock } = this.#options;
+    const { retry, show, clock } = this.#options;
     const state: CallState = {
       failingSince: null,
       missing: null,
@@ -98,8 +99,7 @@ export class RetryLoop {
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
-        await limiter.wait(signal);
-        outcome = { value: await attempt() };
+        outcome = { value: await this.#limited(attempt, signal) };
         this.#outage(call.operation).recordSuccess(clock.now());
         this.#options.watcher?.works(call.operation);
       } catch (error) {
@@ -126,6 +126,17 @@ export class RetryLoop {
     }
     if (outcome !== undefined && 'value' in outcome) return outcome.value;
     throw outcome?.error;
+  }
+
+  /** Makes one attempt when the limiter lets it start. */
+  async #limited<T>(attempt: (written: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const given = await this.#options.limiter.wait(signal);
+    const written = typeof given === 'function' ? given : () => undefined;
+    try {
+      return await attempt(written);
+    } finally {
+      written();
+    }
   }
 
   /**

@@ -40,18 +40,21 @@ export interface Connection {
 
 /**
  * Sends a request and waits for the reply's headers. Does not follow redirects; any status is a reply.
+ * @param onBegin called when the connection is open and the request is being written.
  * @throws AttemptError when no reply came, also after an abort: the caller must know whether the request began.
  */
 export async function sendRequest(
   connection: Connection,
   sent: HttpRequest,
   signal: AbortSignal,
+  onBegin?: () => void,
 ): Promise<HttpReply> {
   const { show } = connection;
   let began = false;
   try {
     const reply = await receiveReply(connection, sent, signal, () => {
       began = true;
+      onBegin?.();
     });
     // Avoids an uncaught exception when the body is destroyed while it is not being read.
     reply.on('error', () => undefined);

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { afterEach, describe, expect, it, test } from 'vitest';
+import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { createProxyChoice } from '../../src/api/http-client.js';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import { ConfigError, TroubleError } from '../../src/errors.js';
@@ -53,6 +53,27 @@ test('a certificate that does not verify is a config error, and is not retried f
     hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
     facts: { reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
   });
+});
+
+test('requests that wait for their connection reach the service no faster than the rate', async () => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+  const arrived: number[] = [];
+  const service = https.createServer(certificate, (_request, response) => {
+    arrived.push(performance.now());
+    response.writeHead(400).end();
+  });
+  const port = await listen(service);
+  const farAway = net.createServer((near) => {
+    const far = net.connect(port, '127.0.0.1');
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    setTimeout(() => near.pipe(far).pipe(near), 500);
+  });
+  const client = open(`https://127.0.0.1:${await listen(farAway)}`, { requestsPerSecond: 5 });
+  await Promise.all(Array.from({ length: 6 }, () => errorOf(client.track('F', noSignal))));
+  vi.unstubAllEnvs();
+  // The last one has a connection when it starts. A second after the others' start is half a second after they came.
+  expect(arrived).toHaveLength(6);
+  expect(arrived[5]! - arrived[0]!).toBeGreaterThan(900);
 });
 
 test('a service without TLS gets nothing, so the search is tried again', async () => {

@@ -17,12 +17,15 @@ function tensOf(time: number): number {
   return 10 * Math.round(time / 10);
 }
 
-/** Waits under a name and records when it passed. */
+/** Waits under a name, records when it passed, and is written at once. */
 function createQueue(limiter: RateLimiter) {
   const start = performance.now();
   const passed: string[] = [];
   const wait = (name: string, signal = noSignal) =>
-    limiter.wait(signal).then(() => passed.push(`${name} ${tensOf(performance.now() - start)}`));
+    limiter.wait(signal).then((written) => {
+      passed.push(`${name} ${tensOf(performance.now() - start)}`);
+      written();
+    });
   return { wait, passed };
 }
 
@@ -54,6 +57,32 @@ test('a pause holds all requests, also those that wait already, and the longest 
   limiter.pause(20);
   await vi.advanceTimersByTimeAsync(10_000);
   expect(passed).toEqual(['a 0', 'b 5000', 'c 6000']);
+});
+
+test('a request holds its place until it is written, counts from then on, and only once', async () => {
+  const limiter = new RateLimiter(2);
+  const { wait, passed } = createQueue(limiter);
+  const written = limiter.wait(noSignal);
+  for (const name of ['b', 'c', 'd', 'e']) void wait(name);
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(passed).toEqual(['b 0', 'c 1000']);
+  await vi.advanceTimersByTimeAsync(100);
+  (await written)();
+  (await written)();
+  await vi.advanceTimersByTimeAsync(1100);
+  expect(passed.slice(2)).toEqual(['d 2000', 'e 2600']);
+});
+
+test('where all places are held, the next request waits for one that is written, without a timer', async () => {
+  const limiter = new RateLimiter(1);
+  const { wait, passed } = createQueue(limiter);
+  const written = await limiter.wait(noSignal);
+  void wait('b');
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(vi.getTimerCount()).toBe(0);
+  written();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(passed).toEqual(['b 6000']);
 });
 
 test('an aborted request leaves the queue and does not count', async () => {

@@ -1,7 +1,7 @@
 /** Attempts, back-off, giving up, and what is logged. */
 import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
-import { RateLimiter } from '../../src/api/rate-limiter.js';
+import { RateLimiter, type RequestLimiter } from '../../src/api/rate-limiter.js';
 import { type ApiWatcher, Outage, RetryLoop } from '../../src/api/retry-loop.js';
 import { BrokenReplyError, FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
@@ -21,10 +21,11 @@ function createLoop(
   lostAfter = 0,
   now = () => performance.now(),
   watcher?: ApiWatcher,
+  limiter: RequestLimiter = new RateLimiter(10_000),
 ) {
   const log: string[] = [];
   const loop = new RetryLoop({
-    limiter: new RateLimiter(10_000),
+    limiter,
     retry: { first: 1, max: 3, giveUpAfter },
     lostAfter,
     logger: {
@@ -36,7 +37,12 @@ function createLoop(
     clock: { now },
     ...(watcher && { watcher }),
   });
-  const run = <T>(operation: Operation, attempt: () => Promise<T>, signal = noSignal, until?: AbortSignal) =>
+  const run = <T>(
+    operation: Operation,
+    attempt: (written: () => void) => Promise<T>,
+    signal = noSignal,
+    until?: AbortSignal,
+  ) =>
     loop.run({ operation, path: '/x', request: 'GET http://x/x', facts: { folio: 'F' } }, attempt, signal, {
       until,
     });
@@ -68,6 +74,27 @@ test('an outage is logged when it begins and when it is over, its attempts only 
     'warn track fails and is tried again: reset (ECONNRESET)',
     'info track works again after 0 s',
   ]);
+});
+
+test('a limiter is told when each attempt is written, or ends without', async () => {
+  const told: string[] = [];
+  const limiter = { wait: async () => () => void told.push('written'), pause: () => undefined };
+  const { run } = createLoop(60_000, 0, undefined, undefined, limiter);
+  const { attempt } = failing(CUT);
+  const write = async (written: () => void): Promise<string> => {
+    const done = await attempt();
+    written();
+    told.push(done);
+    return done;
+  };
+  await run('track', write);
+  expect(told).toEqual(['written', 'written', 'done', 'written']);
+});
+
+test('a limiter may count at the start: it resolves with nothing', async () => {
+  const limiter = { wait: async () => undefined, pause: () => undefined };
+  const { run } = createLoop(60_000, 0, undefined, undefined, limiter);
+  expect(await run('track', failing(CUT).attempt)).toBe('done');
 });
 
 test('a watcher is told of throttles and outages, and when the operation works again', async () => {

@@ -1,6 +1,6 @@
 /**
  * The rate limiter on a simulated event loop, whose timers fire early or late, whose turns take time, and which stops for
- * seconds: no second, wherever it begins, has more requests than allowed, and nearly all that are allowed are reached.
+ * seconds, and whose requests may be written late: no second, wherever it begins, has more requests than allowed, and nearly all that are allowed are reached.
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -31,6 +31,7 @@ function createLoop(lateness: readonly number[], turn: readonly number[]) {
   vi.stubGlobal('performance', { now: () => now });
   return {
     now: () => now,
+    later: (delay: number, run: () => void) => void add(now + delay, run),
     /** Something takes time in the middle of a turn. */
     spend: (time: number) => {
       now += time;
@@ -56,19 +57,29 @@ function mostInASecond(times: readonly number[]): number {
   }, 0);
 }
 
-/** Sends request after request; each takes its time on the way from its start until it is sent. */
+/**
+ * Sends request after request. Each opens a connection for some time after its start, or has one at 0, and then takes its
+ * time until it is sent.
+ */
 async function send(
   rate: number,
   count: number,
   loop: ReturnType<typeof createLoop>,
   sending: readonly number[],
+  opening: readonly number[],
 ) {
   const limiter = new RateLimiter(rate);
   const sent: number[] = [];
   for (let i = 0; i < count; i++) {
-    void limiter.wait(noSignal).then(() => {
-      loop.spend(sending[i % sending.length]!);
-      sent.push(loop.now());
+    void limiter.wait(noSignal).then((written) => {
+      const write = () => {
+        written();
+        loop.spend(sending[i % sending.length]!);
+        sent.push(loop.now());
+      };
+      const delay = opening[i % opening.length]!;
+      if (delay === 0) write();
+      else loop.later(delay, write);
     });
   }
   for (let i = 0; i < 4; i++) await Promise.resolve();
@@ -91,13 +102,15 @@ it('no second has more requests than allowed, whatever the loop does', async () 
       some(fc.integer({ min: -1, max: 50 })),
       some(stop),
       some(stop),
+      some(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_000 }))),
       async (...given) => {
-        const [rate, lateness, turn, sending] = given;
+        const [rate, lateness, turn, sending, opening] = given;
         const sent = await send(
           rate,
           Math.min(Math.ceil(4 * rate), 300),
           createLoop(lateness, turn),
           sending,
+          opening,
         );
         expect(mostInASecond(sent)).toBeLessThanOrEqual(Math.ceil(rate));
       },
@@ -110,7 +123,7 @@ it('nearly all that are allowed are reached where timers are some milliseconds l
   const late = some(fc.integer({ min: -1, max: 8 }));
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(10, 100, 1000), late, async (rate, lateness) => {
-      const sent = await send(rate, 6 * rate, createLoop(lateness, [0.05]), [0.02]);
+      const sent = await send(rate, 6 * rate, createLoop(lateness, [0.05]), [0.02], [0]);
       const seconds = (sent.at(-1)! - sent[0]!) / 1000;
       // The first second's worth is sent at once.
       expect((sent.length - rate) / seconds / rate).toBeGreaterThan(0.98);
