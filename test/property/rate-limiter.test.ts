@@ -25,7 +25,7 @@ function createLoop(lateness: readonly number[], turn: readonly number[]) {
     return task;
   };
   vi.stubGlobal('setTimeout', (run: () => void, delay: number) =>
-    add(now + Math.max(delay + lateness[timers++ % lateness.length]!, 0), run),
+    add(now + Math.max(delay + lateness[timers++ % lateness.length]!, 0.1), run),
   );
   vi.stubGlobal('setImmediate', (run: () => void) => add(now, run));
   vi.stubGlobal('performance', { now: () => now });
