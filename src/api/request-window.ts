@@ -29,7 +29,8 @@ export class RequestWindow {
 
   /** How many requests may be sent now. */
   free(now: Milliseconds): number {
-    while (this.#sent.length > 0 && now - this.#sent[0]!.at >= this.#span) {
+    // The same sum as in `opensAt`: rounded differently, it would open at a time at which nothing is free.
+    while (now >= this.opensAt()) {
       this.#count -= this.#sent.shift()!.count;
     }
     return this.#most - this.#count;
