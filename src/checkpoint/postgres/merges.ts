@@ -3,7 +3,7 @@
 import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { type StoredStretch, toStretchIfAny } from '../rows/stretch-row.js';
+import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../rows/stretch-row.js';
 import { fenced, HELD, type StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
@@ -67,33 +67,7 @@ const REASONS_PAGE = 1_000;
 export function mergeChanges(db: StateSession): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
   return {
     recordMerged: async (run, stretch, at) => {
-      const { firstRecord, lastRecord, records, end, counts, workEnd, sha256, reasons } = stretch;
-      const { successful, failed, unprocessed, indistinct, reused, duplicates, skipped } = counts;
-      const row = {
-        run,
-        firstRecord,
-        lastRecord,
-        records,
-        endFile: end.file,
-        endOffset: end.offset,
-        workEnd,
-        sha256,
-        successful,
-        failed,
-        unprocessed,
-        indistinct,
-        reusedSuccessful: reused.successful,
-        reusedFailed: reused.failed,
-        duplicateSuccessful: duplicates.successful,
-        duplicateFailed: duplicates.failed,
-        duplicateUnprocessed: duplicates.unprocessed,
-        skipped,
-        reasons: reasons === undefined ? null : JSON.stringify(reasons),
-        at: at ?? null,
-      };
-      const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
-      const missing = `${span} are not the next to merge, have no answer yet, or have other counts`;
-      await db.change(merge, row, 'recordMerged', missing);
+      await db.change(merge, toStoredStretch(run, stretch, at), 'recordMerged', mergeRefused(run, stretch));
     },
     recordUnmerged: (run, fromRecord) =>
       db.changes(async (query) => {

@@ -50,3 +50,37 @@ export function toStretchIfAny(row: StoredStretch | undefined): Stretch | undefi
     }
   );
 }
+
+/** The parameters of the statement that adds a stretch. */
+export function toStoredStretch(run: string, stretch: Stretch, at: number | undefined) {
+  const { firstRecord, lastRecord, records, end, counts, workEnd, sha256, reasons } = stretch;
+  const { successful, failed, unprocessed, indistinct, reused, duplicates, skipped } = counts;
+  return {
+    run,
+    firstRecord,
+    lastRecord,
+    records,
+    endFile: end.file,
+    endOffset: end.offset,
+    workEnd,
+    sha256,
+    successful,
+    failed,
+    unprocessed,
+    indistinct,
+    reusedSuccessful: reused.successful,
+    reusedFailed: reused.failed,
+    duplicateSuccessful: duplicates.successful,
+    duplicateFailed: duplicates.failed,
+    duplicateUnprocessed: duplicates.unprocessed,
+    skipped,
+    reasons: reasons === undefined ? null : JSON.stringify(reasons),
+    at: at ?? null,
+  };
+}
+
+/** Why a stretch was not added. */
+export function mergeRefused(run: string, { firstRecord, lastRecord }: Stretch): string {
+  const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
+  return `${span} are not the next to merge, have no answer yet, or have other counts`;
+}

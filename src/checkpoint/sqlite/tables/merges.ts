@@ -2,7 +2,7 @@
 
 import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
 import type { Checkpoint, CheckpointReader, Stretch } from '../../checkpoint.js';
-import { type StoredStretch, toStretchIfAny } from '../../rows/stretch-row.js';
+import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../../rows/stretch-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordMerged` and `recordUnmerged`. */
@@ -37,33 +37,8 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
 
   return {
     recordMerged: db.unsyncedChange((run: string, stretch: Stretch, at?: number) => {
-      const { firstRecord, lastRecord, records, end, counts, workEnd, sha256, reasons } = stretch;
-      const { successful, failed, unprocessed, indistinct, reused, duplicates, skipped } = counts;
-      const merged = merge.run({
-        run,
-        firstRecord,
-        lastRecord,
-        records,
-        endFile: end.file,
-        endOffset: end.offset,
-        workEnd,
-        sha256,
-        successful,
-        failed,
-        unprocessed,
-        indistinct,
-        reusedSuccessful: reused.successful,
-        reusedFailed: reused.failed,
-        duplicateSuccessful: duplicates.successful,
-        duplicateFailed: duplicates.failed,
-        duplicateUnprocessed: duplicates.unprocessed,
-        skipped,
-        reasons: reasons === undefined ? null : JSON.stringify(reasons),
-        at: at ?? null,
-      });
-      const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
-      const missing = `${span} are not the next to merge, have no answer yet, or have other counts`;
-      expectOneRow(merged, 'recordMerged', missing);
+      const merged = merge.run(toStoredStretch(run, stretch, at));
+      expectOneRow(merged, 'recordMerged', mergeRefused(run, stretch));
     }),
     recordUnmerged: db.change((run: string, fromRecord: number) => {
       unmerge.run({ run, fromRecord });
