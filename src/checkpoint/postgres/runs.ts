@@ -1,7 +1,7 @@
 /** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them. */
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
+import { createSourceParser, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
 
 const insert = fenced(`
@@ -111,8 +111,12 @@ type RunRead = 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns';
 
 /** Makes the reads of runs. */
 export function runReads(db: StateSession): Pick<CheckpointReader, RunRead> {
+  const sourceOf = createSourceParser();
   return {
-    run: async (id) => toRunIfAny((await db.read(byId, { id }))[0]),
+    run: async (id) => {
+      const [row] = await db.read(byId, { id });
+      return row && toRun(row, sourceOf);
+    },
     runs: async (pipeline) =>
       (pipeline === undefined ? await db.read(all, {}) : await db.read(ofPipeline, { pipeline })).map((row) =>
         toRun(row),
