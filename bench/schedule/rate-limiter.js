@@ -3,13 +3,15 @@ import { RequestWindow } from '../../dist/src/api/request-window.js';
 
 export function createRateLimiter(clock, requestsPerSecond) {
   const window = new RequestWindow(requestsPerSecond);
-  const waiters = [];
+  const uploads = [];
+  const others = [];
+  const first = () => [uploads, others].find(({ length }) => length > 0);
   let pausedUntil = 0;
   let opening = false;
 
   const open = async (signal) => {
     opening = true;
-    while (waiters.length > 0) {
+    while (first() !== undefined) {
       const now = clock.now();
       const opensAt = Math.max(pausedUntil, window.free(now) > 0 ? now : window.opensAt());
       if (now < opensAt) {
@@ -17,15 +19,15 @@ export function createRateLimiter(clock, requestsPerSecond) {
         continue;
       }
       window.record(1, now);
-      waiters.shift()();
+      first().shift()();
     }
     opening = false;
   };
 
   return {
-    wait: (signal) =>
+    wait: (signal, operation) =>
       new Promise((start, reject) => {
-        waiters.push(start);
+        (operation === 'upload' ? uploads : others).push(start);
         if (!opening) open(signal).catch(reject);
       }),
     pause: (time) => {

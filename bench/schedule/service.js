@@ -26,9 +26,9 @@ export function createModelledService({ clock, limiter, work, model }) {
   let throttlesAt = model.throttledEach ?? Infinity;
   const content = partOf(model.records);
 
-  const enter = async (signal) => {
+  const enter = async (signal, operation) => {
     for (;;) {
-      await limiter.wait(signal);
+      await limiter.wait(signal, operation);
       requests += 1;
       if (clock.now() < throttlesAt) return;
       throttlesAt = clock.now() + model.throttledEach;
@@ -53,12 +53,12 @@ export function createModelledService({ clock, limiter, work, model }) {
     requests: () => requests,
     upload: async ({ refused }, signal) => {
       const asked = clock.now();
-      await enter(signal);
+      await enter(signal, 'upload');
       uploadWaits.push(clock.now() - asked);
       while (isFull()) {
         await refuse(signal);
         refused();
-        await enter(signal);
+        await enter(signal, 'upload');
       }
       arriving += 1;
       await clock.sleep(model.upload, signal);
@@ -69,7 +69,7 @@ export function createModelledService({ clock, limiter, work, model }) {
       return { folio: String(folios.length - 1), totalRecords: model.records, rehearsal: false };
     },
     track: async (id, signal) => {
-      await enter(signal);
+      await enter(signal, 'track');
       await clock.sleep(model.reply / 2, signal);
       const folio = folios[Number(id)];
       folio.polls += 1;
@@ -81,7 +81,7 @@ export function createModelledService({ clock, limiter, work, model }) {
       return report;
     },
     download: async (_, consume, signal) => {
-      await enter(signal);
+      await enter(signal, 'download');
       await clock.sleep(model.download, signal);
       return consume(content(), { rehearsal: false });
     },

@@ -1,22 +1,25 @@
 /**
- * Limits all requests to a number in any second, first come, first served. During a pause none starts.
+ * Limits all requests to a number in any second. An upload starts before all others that wait, because it sets the service
+ * to work; the others start first come, first served. During a pause none starts.
  *
  * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429 must
  * also delay every request that is already waiting.
  */
 import { longestTimerMs } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
+import type { Operation } from './failure.js';
 import { RequestWindow } from './request-window.js';
 
 /** Every request waits for it. Processes that share an account may share one limiter behind this port. */
 export interface RequestLimiter {
   /**
    * Resolves when a request may start; throws the signal's reason if it aborts first.
+   * @param operation what the request is for: a limiter may let some start before others.
    * @returns nothing, or a function: it is called when the request is being written to the service, which may be long
    *   after its start where a connection must be opened first, and again at its end in any case. It must not throw.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a limiter that counts at the start resolves with nothing.
-  wait(signal: AbortSignal): Promise<(() => void) | void>;
+  wait(signal: AbortSignal, operation: Operation): Promise<(() => void) | void>;
   /** From now on, lets no request of this process start before this time has passed; keeps a longer pause. */
   pause(time: Milliseconds): void;
 }
@@ -34,7 +37,8 @@ const TURNS_PER_SECOND = 20;
 export class RateLimiter implements RequestLimiter {
   readonly #window: RequestWindow;
   readonly #perTurn: number;
-  readonly #waiters = new Set<Waiter>();
+  readonly #uploads = new Set<Waiter>();
+  readonly #others = new Set<Waiter>();
   /** When the pause ends, on the clock of `performance.now()`. */
   #pausedUntil = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -51,21 +55,22 @@ export class RateLimiter implements RequestLimiter {
   }
 
   /** @returns what the caller must call when the request is written or ends: the first call counts. */
-  async wait(signal: AbortSignal): Promise<() => void> {
+  async wait(signal: AbortSignal, operation: Operation): Promise<() => void> {
     signal.throwIfAborted();
+    const waiters = operation === 'upload' ? this.#uploads : this.#others;
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => {
-        this.#waiters.delete(waiter);
+        waiters.delete(waiter);
         this.#stopIdleTimer();
         reject(signal.reason);
       };
       const waiter: Waiter = () => {
-        this.#waiters.delete(waiter);
+        waiters.delete(waiter);
         signal.removeEventListener('abort', onAbort);
         resolve();
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(waiter);
+      waiters.add(waiter);
       this.#startNext();
     });
     let isWritten = false;
@@ -82,7 +87,7 @@ export class RateLimiter implements RequestLimiter {
   }
 
   #startNext(): void {
-    if (this.#waiters.size === 0 || this.#timer !== undefined || this.#turn !== undefined) return;
+    if (!this.#isAwaited() || this.#timer !== undefined || this.#turn !== undefined) return;
     const now = performance.now();
     const free = this.#window.free(now) - this.#held;
     const opensAt = Math.max(this.#pausedUntil, free > 0 ? now : this.#window.opensAt());
@@ -99,7 +104,7 @@ export class RateLimiter implements RequestLimiter {
       );
       return;
     }
-    const started = [...this.#waiters].slice(0, Math.min(free, this.#perTurn));
+    const started = [...this.#uploads, ...this.#others].slice(0, Math.min(free, this.#perTurn));
     this.#held += started.length;
     for (const start of started) start();
     this.#awaitTurnEnd();
@@ -118,8 +123,12 @@ export class RateLimiter implements RequestLimiter {
 
   /** Stops the timer of a long pause when no request waits, so that it does not keep the process alive. */
   #stopIdleTimer(): void {
-    if (this.#waiters.size > 0) return;
+    if (this.#isAwaited()) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  #isAwaited(): boolean {
+    return this.#uploads.size + this.#others.size > 0;
   }
 }

@@ -99,7 +99,7 @@ export class RetryLoop {
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
       try {
-        outcome = { value: await this.#limited(attempt, signal) };
+        outcome = { value: await this.#limited(call.operation, attempt, signal) };
         this.#outage(call.operation).recordSuccess(clock.now());
         this.#options.watcher?.works(call.operation);
       } catch (error) {
@@ -129,8 +129,12 @@ export class RetryLoop {
   }
 
   /** Makes one attempt when the limiter lets it start. */
-  async #limited<T>(attempt: (written: () => void) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const given = await this.#options.limiter.wait(signal);
+  async #limited<T>(
+    operation: Operation,
+    attempt: (written: () => void) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const given = await this.#options.limiter.wait(signal, operation);
     const written = typeof given === 'function' ? given : () => undefined;
     try {
       return await attempt(written);

@@ -1,5 +1,6 @@
 /** Spacing, order, pauses and aborts of the rate limiter, on a clock that the test moves. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Operation } from '../../src/api/failure.js';
 import { RateLimiter } from '../../src/api/rate-limiter.js';
 import { noSignal } from '../helpers/api/test-client.js';
 
@@ -21,8 +22,8 @@ function tensOf(time: number): number {
 function createQueue(limiter: RateLimiter) {
   const start = performance.now();
   const passed: string[] = [];
-  const wait = (name: string, signal = noSignal) =>
-    limiter.wait(signal).then((written) => {
+  const wait = (name: string, signal = noSignal, operation: Operation = 'track') =>
+    limiter.wait(signal, operation).then((written) => {
       passed.push(`${name} ${tensOf(performance.now() - start)}`);
       written();
     });
@@ -39,6 +40,20 @@ test('lets a number of requests pass in any second, first come, first served', a
   for (const name of ['d', 'e']) void wait(name);
   await vi.advanceTimersByTimeAsync(1000);
   expect(passed.slice(3)).toEqual(['d 1200', 'e 2000']);
+});
+
+test('uploads start before the others that wait', async () => {
+  const { wait, passed } = createQueue(new RateLimiter(1));
+  const operations = ['download', 'track', 'upload', 'download', 'upload'] as const;
+  for (const [n, operation] of operations.entries()) void wait(`${operation} ${n}`, noSignal, operation);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(passed).toEqual([
+    'download 0 0',
+    'upload 2 1000',
+    'upload 4 2000',
+    'track 1 3000',
+    'download 3 4000',
+  ]);
 });
 
 test('a fraction is reached over more than a second', async () => {
@@ -62,7 +77,7 @@ test('a pause holds all requests, also those that wait already, and the longest 
 test('a request holds its place until it is written, counts from then on, and only once', async () => {
   const limiter = new RateLimiter(2);
   const { wait, passed } = createQueue(limiter);
-  const written = limiter.wait(noSignal);
+  const written = limiter.wait(noSignal, 'track');
   for (const name of ['b', 'c', 'd', 'e']) void wait(name);
   await vi.advanceTimersByTimeAsync(1500);
   expect(passed).toEqual(['b 0', 'c 1000']);
@@ -76,7 +91,7 @@ test('a request holds its place until it is written, counts from then on, and on
 test('where all places are held, the next request waits for one that is written, without a timer', async () => {
   const limiter = new RateLimiter(1);
   const { wait, passed } = createQueue(limiter);
-  const written = await limiter.wait(noSignal);
+  const written = await limiter.wait(noSignal, 'track');
   void wait('b');
   await vi.advanceTimersByTimeAsync(5000);
   expect(vi.getTimerCount()).toBe(0);
@@ -101,7 +116,7 @@ test('a pause keeps no timer when no request waits', async () => {
   const limiter = new RateLimiter(10);
   limiter.pause(3_600_000);
   const controller = new AbortController();
-  const left = limiter.wait(controller.signal).catch(() => 'left');
+  const left = limiter.wait(controller.signal, 'track').catch(() => 'left');
   expect(vi.getTimerCount()).toBe(1);
   controller.abort();
   expect(await left).toBe('left');

@@ -77,7 +77,7 @@ async function send(
   const limiter = new RateLimiter(rate);
   const sent: number[] = [];
   for (let i = 0; i < count; i++) {
-    void limiter.wait(noSignal).then((written) => {
+    void limiter.wait(noSignal, 'track').then((written) => {
       const write = () => {
         written();
         loop.spend(sending[i % sending.length]!);

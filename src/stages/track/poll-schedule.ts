@@ -64,16 +64,27 @@ export function firstDelay(expected: Milliseconds | null, nth: number, limits: P
     if (nth < scoutAges.length) return Math.floor(limits.first * scoutAges[nth]!);
     return Math.min(Math.max(limits.first, limits.sweep) * (1 + ((nth * goldenRatio) % 1)), limits.max);
   }
-  // From time to time one is polled early: the service may have become quicker.
-  const age = nth % trialEvery === trialEvery / 2 ? expected * trialShare : expected;
+  const age = isTrial(nth, expected, limits)
+    ? expected - Math.max(expected * trialShare, limits.first)
+    : expected;
   return Math.min(Math.ceil(approach(age, Math.max(limits.sweep, limits.first))), limits.max);
+}
+
+/**
+ * From time to time one folio is polled early, because the service may have become quicker; and so early that its next
+ * poll is in time all the same. Short folios are tried more often: what their percentage tells is soon forgotten.
+ */
+function isTrial(nth: number, expected: Milliseconds, { first }: PollLimits): boolean {
+  if (first < expected * dearPoll) return nth % trialEvery === trialEvery / 2;
+  return nth % maxTimes === 0 && expected - first >= expected * dearPoll;
 }
 
 const scoutAges = [0, 0.25, 0.5, 0.75];
 /** Its multiples, modulo 1, are spread evenly however many there are. */
 const goldenRatio = 0.618034;
 const trialEvery = 128;
-const trialShare = 0.9;
+/** How long before its expected end, as a share of its time. */
+const trialShare = 0.1;
 
 /** The time in which every open folio can be polled once, using half of the request rate. */
 export function sweepTime(open: number, requestsPerSecond: number): Milliseconds {
@@ -132,11 +143,17 @@ export function expectedTime(
 /** A wait of this share of a folio's time is worth avoiding. */
 const dearPoll = 0.1;
 
-/** The time of a folio: what its percentage tells, else the shortest time that the others allow. */
-function likelyEnd({ after, by, percentage }: FolioTime, times: readonly FolioTime[]): Milliseconds {
+/** The time of a folio: what its percentage tells, else the shortest time that it and the others allow. */
+function likelyEnd(time: FolioTime, times: readonly FolioTime[]): Milliseconds {
+  return (
+    endByPercentage(time) ??
+    Math.min(...times.map((other) => endByPercentage(other) ?? other.by).filter((end) => end > time.after))
+  );
+}
+
+function endByPercentage({ after, by, percentage }: FolioTime): Milliseconds | null {
   // Most services round percentages down.
-  if (percentage) return Math.min((100 * after) / (percentage + 0.5), by);
-  return Math.min(...times.map((time) => time.by).filter((end) => end > after));
+  return percentage ? Math.min((100 * after) / (percentage + 0.5), by) : null;
 }
 
 function approach(left: Milliseconds, stride: Milliseconds): Milliseconds {

@@ -92,12 +92,12 @@ describe('the wait before the next poll', () => {
 describe('the wait before the first poll', () => {
   it('is half of what a folio takes', () => {
     expect(firstDelay(4 * minute, 0, limits)).toBe(2 * minute);
-    expect(firstDelay(4_000, 0, { ...limits, sweep: 12_000 })).toBe(4_000);
+    expect(firstDelay(4_000, 1, { ...limits, sweep: 12_000 })).toBe(4_000);
     expect(firstDelay(1_000 * minute, 0, limits)).toBe(60 * minute);
   });
 
   it('reaches the end of a folio that is over before it may be polled twice', () => {
-    expect(firstDelay(1_800, 0, limits)).toBe(1_800);
+    expect(firstDelay(1_800, 1, limits)).toBe(1_800);
   });
 
   it('is that of a scout while nothing is known, and longer for all others', () => {
@@ -107,9 +107,18 @@ describe('the wait before the first poll', () => {
     expect(Math.max(...ages.slice(4))).toBeLessThan(2_000);
   });
 
-  it('is shorter for one folio in 128, because the service may have become quicker', () => {
-    const ages = Array.from({ length: 256 }, (_, nth) => firstDelay(1_800, nth, limits));
-    expect(ages.filter((age) => age !== 1_800)).toEqual([1_620, 1_620]);
+  it('is shorter from time to time, because the service may have become quicker', () => {
+    const trials = (expected: number) =>
+      Array.from({ length: 256 }, (_, nth) => firstDelay(expected, nth, limits)).filter(
+        (age) => age !== expected,
+      );
+    const many = { ...limits, sweep: 60_000 };
+    const ages = Array.from({ length: 256 }, (_, nth) => firstDelay(40_000, nth, many));
+    expect(ages.filter((age) => age !== 40_000)).toEqual([36_000, 36_000]);
+    // Its next poll, a second later, is in time.
+    expect(new Set(trials(1_800))).toEqual(new Set([800]));
+    expect(trials(1_800).length).toBe(18);
+    expect(trials(1_050)).toEqual([]);
   });
 });
 
