@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrate, refuseOlder, schemaVersion } from '../../../src/checkpoint/sqlite/migrate.js';
-import { withheldRuns } from '../../../src/checkpoint/sqlite/migrations/0006-withheld-runs.js';
+import { withheldRuns } from '../../../src/checkpoint/sqlite/migrations/changes.js';
 import { migrations } from '../../../src/checkpoint/sqlite/migrations/index.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 
