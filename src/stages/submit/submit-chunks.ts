@@ -36,15 +36,21 @@ export function submitChunks(
     const breaker = createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
     const submit = createSubmitter(run, breaker, refetch);
     const { uploads } = run.config.concurrency;
-    yield* mapGrowing(chunks, uploads, submit, run.controller);
+    const left = await ambiguousChunks(run);
+    const first = async (chunk: ChunkRow, add: AddItems<ChunkRow>) => {
+      left.delete(chunk.number);
+      return submit(chunk, add);
+    };
+    yield* mapGrowing(chunks, uploads, first, run.controller);
     if (run.uploads.stopped) return;
     // One at a time: the records that were sent again before decide whether the next chunk may be sent again.
-    const ambiguous = eachChunk(run.checkpoint, run.id, ['ambiguous']);
     yield* mapGrowing(
-      ambiguous,
+      undecidedChunks(run, left),
       1,
-      async (chunk, add) => {
+      async (found, add) => {
         if (run.uploads.stopped) return undefined;
+        // The process that had sent it before it lost its lease may have recorded what became of it.
+        const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
         if (chunk.state !== 'ambiguous') return submit(chunk, add);
         const decision = await resolveAmbiguous(run, chunk, breaker);
         return decision === 'again' ? submit(chunk, add) : decision;
@@ -53,6 +59,28 @@ export function submitChunks(
     );
   };
   return (chunks) => abortOnEarlyReturn(submitAll(chunks), run.controller);
+}
+
+/** The numbers of the chunks that are ambiguous. */
+async function ambiguousChunks(run: SubmitChunksNeeds): Promise<Set<number>> {
+  const found = new Set<number>();
+  for await (const { number } of eachChunk(run.checkpoint, run.id, ['ambiguous'])) found.add(number);
+  return found;
+}
+
+/**
+ * The chunks that are ambiguous, then those that were.
+ * @param left the numbers of chunks that were ambiguous before and have not been passed on.
+ */
+async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): AsyncGenerator<ChunkRow> {
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+    left.delete(chunk.number);
+    yield chunk;
+  }
+  for (const number of left) {
+    const chunk = await run.checkpoint.chunk(run.id, number);
+    if (chunk?.state === 'submitted' || chunk?.state === 'cut') yield chunk;
+  }
 }
 
 /** Submits a chunk. If the chunk is refused, adds the chunks that replace it. */

@@ -7,6 +7,7 @@ export type SubmitChunksNeeds = JudgeFirstChunksNeeds &
   Pick<RunContext, 'api' | 'at' | 'clock' | 'controller' | 'files' | 'folioPermits' | 'logger'> & {
     readonly checkpoint: Pick<
       Checkpoint,
+      | 'chunk'
       | 'chunksIn'
       | 'doubtsInRow'
       | 'misreadUpload'

@@ -3,6 +3,7 @@
  * first", docs/architecture.md#intent-first). If it is unknown whether the service accepted the chunk, it is ambiguous.
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
+import { CheckpointStateError } from '../../checkpoint/checkpoint-state-error.js';
 import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, ConfigError, FoliopipeError, LockedError } from '../../errors.js';
@@ -29,7 +30,12 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   const names = uploadNames(run, chunk);
   const now = run.clock.now();
   const budget = budgetAt(run.config.budget, now);
-  const intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
+  let intent: Upload;
+  try {
+    intent = await run.checkpoint.recordIntent(run.id, chunk.number, names.fileName, now, budget);
+  } catch (error) {
+    return await acceptedMeanwhile(run, chunk, error);
+  }
   // Only now no guard and no budget stops it any more.
   if (chunk.state === 'ambiguous') {
     run.logger.warn(
@@ -52,6 +58,21 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   }
   await checkOneService(run.checkpoint, run.id);
   return accepted;
+}
+
+/**
+ * The chunk with the folio that the process which had sent it before it lost its lease has recorded just now.
+ * @throws the error if there is none.
+ */
+async function acceptedMeanwhile(
+  run: SubmitChunksNeeds,
+  { number, state }: ChunkRow,
+  error: unknown,
+): Promise<ChunkRow> {
+  if (state !== 'ambiguous' || !(error instanceof CheckpointStateError)) throw error;
+  const now = await run.checkpoint.chunk(run.id, number);
+  if (now?.state !== 'submitted') throw error;
+  return now;
 }
 
 async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadContent, description: string) {

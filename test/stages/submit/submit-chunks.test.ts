@@ -18,6 +18,7 @@ import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
 const one = { uploads: 1, folios: 16 };
+const NO_BUDGET = { day: '2026-11-21', perRun: null, perDay: null, perMonth: null };
 
 async function open(options: StageRunOptions = {}): Promise<StageRun> {
   return createStageRun(await folder(), options);
@@ -227,6 +228,53 @@ describe('an ambiguous upload', () => {
     });
     await expect(submitAll(run)).rejects.toThrow('SIGTERM');
     expect(await statesOf(run)).toEqual(['ambiguous']);
+  });
+});
+
+describe('an ambiguous upload of another process', () => {
+  const reply = (folio: string) => ({ folio, serviceRecords: 2, rehearsal: false });
+  /** A run whose first chunk an earlier process was uploading when it lost its lease. */
+  async function takenOver(policy: 'hold' | 'resubmit'): Promise<StageRun> {
+    const run = await open({ config: { concurrency: one, ambiguous: { policy } } });
+    const [first] = await collect(chunkRecords(run)());
+    await run.checkpoint.recordIntent(run.id, first!.number, { before: 'a-', after: '' }, 1, NO_BUDGET);
+    await run.checkpoint.recordInterrupted(run.id);
+    return run;
+  }
+
+  it.each(['hold', 'resubmit'] as const)(
+    'under %s is passed on if that process has recorded its folio since',
+    async (policy) => {
+      const run = await takenOver(policy);
+      const service = createFakeApi();
+      const upload: PredictionApi['upload'] = async (request, signal) => {
+        const [attempt] = await run.checkpoint.attempts(run.id, 1);
+        if (attempt!.state === 'ambiguous') await run.checkpoint.recordAdopted(run.id, 1, reply('G1'), 2);
+        return service.upload(request, signal);
+      };
+      const passed = await submitAll({ ...run, api: { ...service, upload } });
+      expect(passed.map(({ number, state, folio }) => [number, state, folio])).toEqual([
+        [2, 'submitted', 'F1'],
+        [3, 'submitted', 'F2'],
+        [1, 'submitted', 'G1'],
+      ]);
+      expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 accepted', '3.1 accepted']);
+    },
+  );
+
+  it('is passed on if that process records its folio as the chunk is sent again', async () => {
+    const run = await takenOver('resubmit');
+    const recordIntent: StageRun['checkpoint']['recordIntent'] = async (id, chunk, ...rest) => {
+      if (chunk === 1) await run.checkpoint.recordAdopted(id, chunk, reply('G1'), 2);
+      return run.checkpoint.recordIntent(id, chunk, ...rest);
+    };
+    const passed = await submitAll({ ...run, checkpoint: { ...run.checkpoint, recordIntent } });
+    expect(passed.map(({ number, folio }) => [number, folio])).toEqual([
+      [2, 'F1'],
+      [3, 'F2'],
+      [1, 'G1'],
+    ]);
+    expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 accepted', '3.1 accepted']);
   });
 });
 
