@@ -68,7 +68,7 @@ const mayChange = async () => undefined;
 describeFileStore('parts in Postgres', async () => {
   await empty();
   connection ??= await openStateConnection(database);
-  const parts = createPostgresParts(async () => connection!);
+  const parts = createPostgresParts(async () => connection!, { held: undefined });
   return createSplitFiles(createLocalFiles(await newFolder()), parts, mayChange);
 });
 
@@ -78,7 +78,7 @@ describeFileStore('parts in a shared folder', async () =>
 
 it('stores a part of many pieces, and removes all of them', async () => {
   await empty();
-  const files = await createPostgresParts(async () => connection!).ofRun('R1');
+  const files = await createPostgresParts(async () => connection!, { held: undefined }).ofRun('R1');
   // What cannot be compressed.
   const pieces = Array.from({ length: 5 }, () => randomBytes(700_000));
   const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;

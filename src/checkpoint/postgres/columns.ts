@@ -1,8 +1,9 @@
 /** The settings that are fixed before the first merge: the columns that the service adds, and the join method. */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { unmerge } from './merges.js';
-import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+import { expectRow, type StateSession } from './state-session.js';
 
 // The work file begins with the header, so the columns can change only while nothing is merged.
 const fixColumns = statement(`

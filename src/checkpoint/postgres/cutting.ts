@@ -2,6 +2,7 @@
  * New chunks: cut from the source, then cut for rounds of failed records, or made by splitting a refused chunk. The
  * checkpoint gives each chunk its number.
  */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement, type Value } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
@@ -12,7 +13,7 @@ import { areHalves, containsPicked, haveItsRecords, type Parent } from '../rows/
 import type { ChunkRow, NewChunk } from '../state.js';
 import { pickedNumbers } from './chunks.js';
 import { unmerge } from './merges.js';
-import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+import { expectRow, type StateSession } from './state-session.js';
 
 /** Adds the row of a chunk and its picked records with the run's next number. @param from a row for each chunk. */
 const insertion = (from: string) => `

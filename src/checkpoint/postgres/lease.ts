@@ -3,7 +3,9 @@
  * on when this one is gone; its number, the fence, increases with each holder. Every change proves it
  * (state-session.ts). The lease has a connection of its own, so that no long statement keeps it from being renewed.
  */
+
 import { hostname } from 'node:os';
+import { type Fence, leaseLost } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import {
@@ -13,7 +15,6 @@ import {
   lockedError,
   type PipelineLock,
 } from '../pipeline-lock.js';
-import { type Fence, leaseLost } from './state-session.js';
 
 /** How long a lease lasts, and how often it is renewed, in ms. */
 export interface LeaseTimes {

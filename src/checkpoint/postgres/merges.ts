@@ -1,10 +1,11 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
 
 import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
+import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../rows/stretch-row.js';
-import { fenced, HELD, type StateSession } from './state-session.js';
+import type { StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
 const merge = fenced(`

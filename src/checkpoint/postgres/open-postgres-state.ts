@@ -3,7 +3,9 @@
  * one connection for its checkpoint and one for the lease of its pipeline. There is no journal: a database server has
  * its own.
  */
+
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
+import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
@@ -21,7 +23,7 @@ import { runChanges, runReads } from './runs.js';
 import { searchChanges, searchReads } from './searches.js';
 import { segmentChanges, segmentReads } from './segments.js';
 import { spendingReads } from './spending.js';
-import { createStateSession, type Fence, type StateSession } from './state-session.js';
+import { createStateSession, type StateSession } from './state-session.js';
 import { migrations } from './tables.js';
 import { driverMissing, translateStateError } from './translate-state-error.js';
 import { uploadReads } from './upload-reads.js';
@@ -34,6 +36,8 @@ export interface PostgresState {
   readonly checkpoint: Checkpoint;
   /** Its lease fences every change of the checkpoint. */
   readonly lock: PipelineLock;
+  /** The lease, for what else is changed in the database. */
+  readonly fence: Fence;
   /** The locks of outputs, by their paths: leases too, which fence nothing. */
   readonly outputs: PipelineLock;
   /** @throws LockedError `LEASE_LOST` if this process had a lease and has it no longer. */
@@ -66,6 +70,7 @@ export async function openPostgresState(address: DatabaseAddress): Promise<Postg
   return {
     checkpoint: { ...reads(db), ...changes(db), close: async () => undefined },
     lock: leases,
+    fence,
     outputs: { take: (path, holder) => outputs.take(`output:${path}`, holder) },
     expectHeld: db.expectHeld,
     openParts,

@@ -1,11 +1,12 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-row.js';
 import { unmerge } from './merges.js';
-import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+import { expectRow, type StateSession } from './state-session.js';
 
 const LISTED = 'unnest(@statuses::text[], @numbers::int8[]) AS named (status, number)';
 

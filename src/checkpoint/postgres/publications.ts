@@ -2,6 +2,7 @@
  * The publication of a run: it is being put in place, is in place, is loaded, is confirmed instead, is withheld, or is
  * undone to be written again (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Segment } from '../../types.js';
 import type { Checkpoint, Publication, PublishedFile, Run } from '../checkpoint.js';
@@ -9,7 +10,7 @@ import type { RecordedLoad } from '../recorded-load.js';
 import { isSameFile } from '../rows/run-row.js';
 import { unmerge } from './merges.js';
 import { addSegment } from './segments.js';
-import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+import { expectRow, type StateSession } from './state-session.js';
 
 interface Publishable {
   readonly pipeline: string;

@@ -1,8 +1,9 @@
 /** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them. */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { createSourceParser, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
-import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+import { expectRow, type StateSession } from './state-session.js';
 
 const insert = fenced(`
   added AS (

@@ -1,6 +1,7 @@
 /**
  * Paid searches: for single failed records of a run, and those that belong to no run. The intent is committed before
- * the request (rule "Intent first", docs/architecture.md#intent-first).
+ * the request (rule "Intent first", docs/architecture.md#intent-first). What became of it is recorded by whoever has sent
+ * it, also after the lease has passed to another process.
  */
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
@@ -15,10 +16,14 @@ const begin = statement(`
     SET state = 'intent', started_at = excluded.started_at, day = excluded.day
     WHERE searches.state = 'dropped'
   RETURNING record`);
+// A process that has taken over has marked the search ambiguous, and may have ended or pruned the run.
 const end: Prepared<{ day: string }> = statement(`
-  UPDATE searches SET state = @state, "values" = @values
-  WHERE run = @run AND record = @record AND state = 'intent'
-    AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open') RETURNING day`);
+  UPDATE searches SET state = @state,
+    "values" = CASE WHEN EXISTS (SELECT 1 FROM runs WHERE id = @run AND pruned_at IS NULL) THEN @values END
+  WHERE run = @run AND record = @record
+    AND (state = 'ambiguous' AND @isOurs::boolean
+      OR state = 'intent' AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open'))
+  RETURNING day`);
 const page: Prepared<StoredSearch> = statement(`
   SELECT record, state, "values", started_at AS "startedAt" FROM searches
   WHERE run = @run AND record > @after ORDER BY record LIMIT @limit`);
@@ -41,28 +46,35 @@ type SearchMethod =
 
 /** Makes the changes of searches. */
 export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> {
+  /** The searches that this process has begun and that have not ended. */
+  const asked = new Set<string>();
   return {
-    recordSearchIntent: (run, record, at, budget) =>
-      db.changes(async (query) => {
+    recordSearchIntent: async (run, record, at, budget) => {
+      await db.changes(async (query) => {
         const { day } = budget;
         const missing = `run ${run} is not open, or has asked for record ${record}`;
         expectRow(await query(begin, { run, record, at, day }), 'recordSearchIntent', missing);
         await refuseOverBudget(query, { run }, 1, budget);
         await spendRecords(query, { run }, 1, day);
-      }),
-    recordSearchEnd: (run, record, ended) =>
-      db.outcome(async (query) => {
+      });
+      asked.add(`${run} ${record}`);
+    },
+    recordSearchEnd: async (run, record, ended) => {
+      const isOurs = asked.has(`${run} ${record}`);
+      await db.outcome(async (query) => {
         const { state } = ended;
         const found = state === 'answered' ? ended.values : null;
         const values = found === null ? null : JSON.stringify(found);
         const missing = `run ${run} is not asking for record ${record}`;
         const { day } = expectRow(
-          await query(end, { run, record, state, values }),
+          await query(end, { run, record, state, values, isOurs }),
           'recordSearchEnd',
           missing,
         );
         if (state === 'dropped') await spendRecords(query, { run }, -1, day);
-      }),
+      });
+      asked.delete(`${run} ${record}`);
+    },
     recordSingleSearchIntent: ({ id, pipeline, service, startedAt }, budget) =>
       db.changes(async (query) => {
         const { day } = budget;

@@ -3,6 +3,7 @@
  * docs/architecture.md#intent-first). What became of an attempt is recorded by whoever has sent it, even if the lease
  * has passed to another process meanwhile, which has marked the attempt ambiguous: a folio is never lost.
  */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
@@ -10,7 +11,7 @@ import { hasCaps } from '../rows/caps.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-row.js';
 import { chunkByNumber } from './chunks.js';
 import { refuseOverBudget, spend } from './spending.js';
-import { expectRow, fenced, HELD, type StateSession } from './state-session.js';
+import { expectRow, type StateSession } from './state-session.js';
 
 type UploadMethod =
   | 'recordIntent'

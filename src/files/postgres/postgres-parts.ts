@@ -6,6 +6,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { askFenced, type Fence, fenced, HELD } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference, StoredPart } from '../../types.js';
@@ -20,13 +21,24 @@ const PIECE_BYTES = 1024 * 1024;
 
 const addPiece = statement(`
   INSERT INTO part_pieces (run, file, piece, bytes) VALUES (@run, @file, @piece, @bytes)`);
-const addLastPiece: Prepared<{ file: string }> = statement(`
-  WITH named AS (
+// A process without its lease names nothing: its successor may have removed the pieces before the last one.
+const addLastPiece = fenced<{ file: string }>(`
+  named AS (
     INSERT INTO part_files (run, chunk, file_status, part, sha256, file, bytes)
-    VALUES (@run, @chunk, @fileStatus, @part, @sha256, @file, @total)
+    SELECT @run, @chunk::int8, @fileStatus, @part::int8, @sha256, @file, @total::int8 WHERE ${HELD}
     ON CONFLICT DO NOTHING RETURNING file)
-  INSERT INTO part_pieces (run, file, piece, bytes) SELECT @run, file, @piece, @bytes FROM named RETURNING file`);
-const forgetPieces = statement('DELETE FROM part_pieces WHERE run = @run AND file = @file');
+  INSERT INTO part_pieces (run, file, piece, bytes)
+  SELECT @run, file, @piece::int8, @bytes::bytea FROM named RETURNING file`);
+const isNamed = (alias: string) =>
+  `EXISTS (SELECT 1 FROM part_files WHERE part_files.run = ${alias}.run AND part_files.file = ${alias}.file)`;
+const forgetPieces = statement(
+  `DELETE FROM part_pieces AS old WHERE run = @run AND file = @file AND NOT ${isNamed('old')}`,
+);
+const forgetUnnamed = fenced(`
+  gone AS (
+    DELETE FROM part_pieces AS old USING runs
+    WHERE runs.pipeline = @pipeline AND old.run = runs.id AND ${HELD} AND NOT ${isNamed('old')} RETURNING piece)
+  SELECT (SELECT count(*) FROM gone) AS pieces FROM held`);
 
 const OF_PART = `part_files.run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part
   AND sha256 = @sha256`;
@@ -44,10 +56,13 @@ const forgetFiles = statement('DELETE FROM part_files WHERE run = @run');
 const forgetAllPieces = statement('DELETE FROM part_pieces WHERE run = @run');
 const allRuns: Prepared<{ run: string }> = statement('SELECT DISTINCT run FROM part_pieces');
 
-/** @param open gives the connection for parts; called when the first one is needed. */
-export function createPostgresParts(open: () => Promise<PostgresSession>): PartStore {
+/**
+ * @param open gives the connection for parts; called when the first one is needed.
+ * @param fence the lease without which no part gets its name.
+ */
+export function createPostgresParts(open: () => Promise<PostgresSession>, fence: Fence): PartStore {
   return {
-    ofRun: async (run) => createParts(run, await open()),
+    ofRun: async (run) => createParts(run, await open(), fence),
     sizeOf: async (run) => (await (await open()).query(sizeOfRun, { run }, true))[0]!.bytes ?? undefined,
     remove: async (run) => {
       const db = await open();
@@ -61,7 +76,18 @@ export function createPostgresParts(open: () => Promise<PostgresSession>): PartS
   };
 }
 
-function createParts(run: string, db: PostgresSession): PartFiles {
+/**
+ * Removes the pieces of parts that a process of the pipeline has begun, and will not name any more. Called by the holder
+ * of the lease before it writes a part.
+ */
+export async function removeUnnamedPieces(
+  { openParts, fence }: { openParts(): Promise<PostgresSession>; readonly fence: Fence },
+  pipeline: string,
+): Promise<void> {
+  await askFenced(await openParts(), fence, forgetUnnamed, { pipeline }, true);
+}
+
+function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles {
   // A part is never changed under its hash.
   const recent = createRecentParts(undefined, () => run);
   const named = (chunk: number, { fileStatus, part }: PartReference, sha256: string) => ({
@@ -100,7 +126,7 @@ function createParts(run: string, db: PostgresSession): PartFiles {
         await gzipPieces(content, hashed, take);
         const sha256 = hash.digest('hex');
         const last = { ...named(chunk, part, sha256), file, piece, total, bytes: Buffer.concat(waiting) };
-        const [added] = await db.query(addLastPiece, last, true);
+        const [added] = await askFenced(db, fence, addLastPiece, last, true);
         // The same content was stored before.
         if (added === undefined && piece > 0) await db.query(forgetPieces, { run, file }, true);
         if (copy !== undefined) recent.keep(file, sha256, copy);

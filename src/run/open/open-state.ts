@@ -84,16 +84,19 @@ async function openDatabase(
 
 /** The files of runs: on this disk, or parts where every machine sees them. */
 async function openFiles(
-  { stateDir, files }: StateConfig,
+  { pipeline, stateDir, files }: StateConfig,
   database: PostgresState | undefined,
 ): Promise<FileStore> {
   const local = createLocalFiles(stateDir);
   if (database === undefined) return local;
-  const parts =
-    files === null
-      ? (await import('../../files/postgres/postgres-parts.js')).createPostgresParts(database.openParts)
-      : createLocalFiles(files);
-  return createSplitFiles(local, parts, database.expectHeld);
+  if (files !== null) return createSplitFiles(local, createLocalFiles(files), database.expectHeld);
+  const { createPostgresParts, removeUnnamedPieces } = await import('../../files/postgres/postgres-parts.js');
+  await removeUnnamedPieces(database, pipeline);
+  return createSplitFiles(
+    local,
+    createPostgresParts(database.openParts, database.fence),
+    database.expectHeld,
+  );
 }
 
 /** This process, as it is shown to others while it holds a lock. */

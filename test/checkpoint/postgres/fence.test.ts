@@ -1,9 +1,18 @@
 /** A process that has lost its lease changes nothing; what the service has said to it is recorded all the same. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import { migrations } from '../../../src/checkpoint/postgres/tables.js';
 import { LockedError } from '../../../src/errors.js';
-import { sampleBudget, sampleChunk, samplePart, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { createPostgresParts, removeUnnamedPieces } from '../../../src/files/postgres/postgres-parts.js';
+import { readWhole } from '../../../src/files/run-files.js';
+import {
+  sampleBudget,
+  sampleChunk,
+  samplePart,
+  samplePublication,
+  sampleRun,
+} from '../../helpers/checkpoint/samples.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../../helpers/postgres/postgres-state.js';
 
@@ -45,6 +54,7 @@ async function withTakeover(
     await checkpoint.recordCut('r1', sampleChunk(1));
     await checkpoint.recordCut('r1', sampleChunk(2));
     await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
+    for (const record of [7, 8, 9]) await checkpoint.recordSearchIntent('r1', record, 1, sampleBudget());
     await expireLease();
     await second.lock.take('nightly', { ...holder, pid: 4343 });
     await second.checkpoint.recordInterrupted('r1');
@@ -101,15 +111,69 @@ it('records a late folio beside the attempt that was sent instead', () =>
       { state: 'accepted', folio: 'F-1' },
       { state: 'accepted', folio: 'F-2' },
     ]);
-    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(20);
+    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(23);
   }));
 
 it('refunds a late refusal, and lets the chunk be sent again', () =>
   withTakeover(async (first, second) => {
     await first.checkpoint.recordDropped('r1', 1, 9);
     expect(await second.checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut' });
-    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(0);
+    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(3);
   }));
+
+it('records the answer of a search that another process holds for ambiguous', () =>
+  withTakeover(async (first, second) => {
+    const values = { code: '722511' };
+    await first.checkpoint.recordSearchEnd('r1', 7, { state: 'answered', values });
+    await first.checkpoint.recordSearchEnd('r1', 8, { state: 'dropped' });
+    await first.checkpoint.recordSearchEnd('r1', 9, { state: 'ambiguous' });
+    expect(await second.checkpoint.searches('r1', 0, 9)).toMatchObject([
+      { record: 7, state: 'answered', values },
+      { record: 8, state: 'dropped' },
+      { record: 9, state: 'ambiguous' },
+    ]);
+    // The chunk, and the two searches that may have been paid for.
+    expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(12);
+  }));
+
+it('keeps the answer of a search that comes after the run has been published', () =>
+  withTakeover(async (first, second) => {
+    await second.checkpoint.recordPublishing('r1', samplePublication);
+    await second.checkpoint.recordDone('r1', 5);
+    await first.checkpoint.recordSearchEnd('r1', 7, { state: 'answered', values: null });
+    expect((await second.checkpoint.searches('r1', 0, 1))[0]).toMatchObject({ state: 'answered' });
+  }));
+
+it('names no part of a process without its lease, and the successor removes its pieces', async () => {
+  const [first, second] = [await openState(database), await openState(database)];
+  try {
+    await first.lock.take('nightly', holder);
+    await first.checkpoint.recordRun(sampleRun('r1'));
+    const files = await createPostgresParts(first.openParts, first.fence).ofRun('r1');
+    const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+    const pieces = Array.from({ length: 4 }, () => randomBytes(1_200_000));
+    const stored = { ...part, ...(await files.writePart(1, part, pieces)), records: 1 };
+    const countPieces = () => database.query('SELECT file FROM foliopipe.part_pieces');
+    const before = (await countPieces()).length;
+    const content = async function* () {
+      yield* pieces.slice(1);
+      // It is killed, or it is paused and wakes up.
+      await expireLease();
+      await second.lock.take('nightly', { ...holder, pid: 4343 });
+      expect((await countPieces()).length).toBeGreaterThan(before);
+      await removeUnnamedPieces(second, 'nightly');
+      expect(await countPieces()).toHaveLength(before);
+    };
+    await expect(files.writePart(2, part, content())).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(await database.query('SELECT chunk FROM foliopipe.part_files')).toHaveLength(1);
+    const others = await createPostgresParts(second.openParts, second.fence).ofRun('r1');
+    const read = await readWhole(others.readPart(1, stored));
+    expect(read.equals(Buffer.concat(pieces))).toBe(true);
+  } finally {
+    await first.close();
+    await second.close();
+  }
+});
 
 it('renews a lease, and tells when it is lost', async () => {
   const times = { lease: 600, renew: 50 };

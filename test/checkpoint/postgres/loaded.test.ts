@@ -27,7 +27,7 @@ it.each(['src/cli.ts', 'src/cli/commands/run.ts', 'pipelines/index.ts'])('%s loa
   const loaded = [...loadedBy(entry)];
   // The walk finds what is loaded.
   expect(loaded).toContain(entry);
-  const ofPostgres = /^src\/(?:checkpoint|files)\/postgres\/|^src\/postgres\/(?:session|statement)/;
+  const ofPostgres = /^src\/(?:checkpoint|files)\/postgres\/|^src\/postgres\/(?:session|statement|fenced)/;
   expect(loaded.filter((file) => ofPostgres.test(file))).toEqual([]);
 });
 
