@@ -7,13 +7,13 @@ import {
   type ImportedAnswers,
   type ImportOptions,
   importAnswers,
-  openAnswers,
   openStateReader,
   pruneAnswers,
   type RunOptions,
   type ShownAnswers,
   showAnswers,
   withAnswers,
+  withStores,
 } from '../src/index.js';
 
 /** The options that the functions for stored answers share. */
@@ -22,19 +22,16 @@ export type ReuseOptions = Pick<RunOptions, 'signal' | 'logger' | 'clock' | 'che
 /** Reports on all stored answers of the state folder. Changes nothing, takes no lock, and needs no service. */
 export async function showReuse(
   config: Config,
-  {
-    checkpoint,
-    clock,
-    answers = openAnswers(config),
-  }: Pick<ReuseOptions, 'checkpoint' | 'clock' | 'answers'> = {},
+  { checkpoint, clock, answers }: Pick<ReuseOptions, 'checkpoint' | 'clock' | 'answers'> = {},
 ): Promise<ShownAnswers> {
   const now = clock?.now() ?? Date.now();
-  if (checkpoint !== undefined) return showAnswers(config, checkpoint, answers, now);
-  const reader = await openStateReader(config);
+  const reader = checkpoint ?? (await openStateReader(config));
   try {
-    return await showAnswers(config, reader, answers, now);
+    return await withStores(config, async (stores) =>
+      showAnswers(config, reader, answers ?? stores.answers, now),
+    );
   } finally {
-    await reader?.close();
+    if (checkpoint === undefined) await reader?.close();
   }
 }
 

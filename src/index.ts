@@ -180,13 +180,13 @@ export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './ru
 export { checkKnown, namedRun, shownRun, withNamedRun } from './run/open/named-run.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open/open-run.js';
 export {
-  openAnswers,
   type StateContext,
   waitForLock,
   withAnswers,
   withCheckpoint,
   withState,
 } from './run/open/open-state.js';
+export { type Stores, withStores } from './run/open/open-stores.js';
 export {
   checkRetryBudget,
   type RetryPlan,

@@ -9,7 +9,7 @@ import { IN_DATABASE } from './sections/state-section.js';
  * @param hasStateDir whether `stateDir` is given, besides its default.
  */
 export function checkState(
-  { state, files, scratchDir, source, upload, reuse, output }: Sections,
+  { state, files, scratchDir, source }: Sections,
   hasStateDir: boolean,
   onProblem: (key: string, text: string) => void,
 ): void {
@@ -36,21 +36,6 @@ export function checkState(
     onProblem(
       'source.path',
       `is a Parquet file, of which a run reads a copy, ${local}: write a CSV, or leave out state`,
-    );
-  }
-  if (reuse && reuse.maxAge > 0) {
-    onProblem('reuse.maxAge', `takes answers of earlier runs, ${local}: set it to 0, or leave out state`);
-  }
-  if (upload?.duplicates === 'once') {
-    onProblem(
-      'upload.duplicates',
-      `once needs a list of the doubles, ${local}: set it to send, or leave out state`,
-    );
-  }
-  if (output?.delta) {
-    onProblem(
-      'output.delta',
-      `compares with the last publication, ${local}: set it to false, or leave out state`,
     );
   }
 }

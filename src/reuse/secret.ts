@@ -53,6 +53,11 @@ export function secretLost(path: string, what: string): ConfigError {
   });
 }
 
+/** Writes a new secret to a path where there is none. */
+export async function writeSecret(path: string): Promise<void> {
+  await writeFileAtomically(path, 0o600, (file) => writeFileSync(file, randomBytes(SECRET_BYTES)));
+}
+
 function readSecret(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
@@ -67,7 +72,7 @@ async function makeSecret(folder: string, path: string, mustExist: boolean): Pro
   if (mustExist || hasSegments(folder)) throw secretLost(path, 'is missing');
   makeFolder(folder, 0o700);
   const own = join(folder, `secret-${randomUUID()}`);
-  await writeFileAtomically(own, 0o600, (file) => writeFileSync(file, randomBytes(SECRET_BYTES)));
+  await writeSecret(own);
   try {
     linkSync(own, path);
   } catch (error) {

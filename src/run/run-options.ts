@@ -35,11 +35,11 @@ export interface RunPorts {
   readonly lock?: PipelineLock | undefined;
   /** Chunk and part files. Default: folders in `stateDir`. */
   readonly files?: FileStore | undefined;
-  /** The answers of earlier runs. Default: files in `stateDir`. */
+  /** The answers of earlier runs. Default: files in `stateDir`, or where all machines see them (`state`). */
   readonly answers?: AnswerStore | undefined;
   /** The store for the output, its manifest, marker and rejects. Default: local folders. */
   readonly output?: OutputStore | undefined;
-  /** What is kept of each pipeline's last publication, for `output.delta`. Default: files in `stateDir`. */
+  /** What is kept of each pipeline's last publication, for `output.delta`. Default: as of `answers`. */
   readonly deltas?: DeltaStore | undefined;
   /** The database into which publications are loaded, if the config has `load`. Default: the one at `load.into`. */
   readonly loadTarget?: LoadTarget | undefined;

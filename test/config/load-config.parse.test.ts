@@ -214,17 +214,6 @@ test.each([
   ['files', { state: 'postgres://h/d', files: 's3://bucket' }, 'a folder that all machines see'],
   ['scratchDir', { scratchDir: 'scratch' }, 'write stateDir'],
   ['stateDir', { state: 'postgres://h/d', stateDir: 'state' }, 'use only one of them'],
-  ['reuse.maxAge', { state: 'postgres://h/d', reuse: { maxAge: '1d' } }, 'files of one machine'],
-  [
-    'upload.duplicates',
-    { state: 'postgres://h/d', upload: { columns: { a: 'A' }, duplicates: 'once' } },
-    'one machine',
-  ],
-  [
-    'output.delta',
-    { state: 'postgres://h/d', source: { path: 'x', key: 'a' }, output: { path: 'o', delta: true } },
-    'one machine',
-  ],
   ['source', { state: 'postgres://h/d', source: { path: '-' } }, 'every machine sees'],
   ['source.path', { state: 'postgres://h/d', source: { path: 'a.parquet' } }, 'write a CSV'],
   ['output.mode', { output: { path: 'o', mode: 640 } }, 'in quotes'],
@@ -255,6 +244,19 @@ test.each([
   const found = Object.entries(facts).find(([name]) => name === key || name.startsWith(`${key}.`));
   expect(found?.[1]).toContain(text);
   expect(found).toBeDefined();
+});
+
+test('with a state in a database, answers are reused, doubles are sent once, and deltas are written', () => {
+  const config = parseConfig(
+    minimalWith({
+      state: 'postgres://h/d',
+      source: { path: 'x', key: 'a' },
+      upload: { columns: { a: 'A' }, duplicates: 'once' },
+      reuse: { maxAge: '1d' },
+      output: { path: 'o', delta: true },
+    }),
+  );
+  expect(config).toMatchObject({ reuse: { maxAge: 86_400_000 }, output: { delta: true } });
 });
 
 test('accepts policies, caps, prices, chosen columns, no key column', () => {

@@ -1,21 +1,28 @@
-/** The contracts of the checkpoint, of the pipeline's lock and of a run's files, over Postgres: one server for all. */
+/** The contracts of the checkpoint, the pipeline's lock and everything in files, over Postgres: one server for all. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLeases } from '../../src/checkpoint/postgres/lease.js';
 import type { PostgresState } from '../../src/checkpoint/postgres/open-postgres-state.js';
+import { createSharedDeltaStore } from '../../src/delta/shared-delta-store.js';
+import { createFileCache } from '../../src/files/file-cache.js';
 import { createLocalFiles } from '../../src/files/local-run-files.js';
 import { createPostgresParts } from '../../src/files/postgres/postgres-parts.js';
+import { createSharedFiles } from '../../src/files/postgres/shared-names.js';
 import { readWhole } from '../../src/files/run-files.js';
 import { createSplitFiles } from '../../src/files/split-files.js';
 import type { PostgresSession } from '../../src/postgres/session.js';
+import { createSharedAnswerStore } from '../../src/reuse/shared-answer-store.js';
 import { type Database, openPostgres, type PostgresServer } from '../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../helpers/postgres/postgres-state.js';
+import { describeAnswerStore } from './answer-store-contract.js';
 import { checkpointContract } from './checkpoint-contract.js';
+import { describeDeltaStore } from './delta-store-contract.js';
 import { describeFileStore } from './files-contract.js';
 import { lockContract } from './lock-contract.js';
+import { describeSharedFiles } from './shared-files-contract.js';
 
 let server: PostgresServer;
 let database: Database;
@@ -75,6 +82,45 @@ describeFileStore('parts in Postgres', async () => {
 describeFileStore('parts in a shared folder', async () =>
   createSplitFiles(createLocalFiles(await newFolder()), createLocalFiles(await newFolder()), mayChange),
 );
+
+/** Files that all machines see, with their contents in the database or in a folder. */
+const openShared = async (folder: string | null) => {
+  await empty();
+  connection ??= await openStateConnection(database);
+  const fence = { held: undefined };
+  return createSharedFiles({ open: async () => connection!, place: database.place, fence, folder });
+};
+
+describeSharedFiles(
+  'in Postgres',
+  async () => ({
+    shared: await openShared(null),
+    contents: async () => {
+      const rows = await database.query('SELECT DISTINCT file FROM foliopipe.shared_pieces');
+      return rows.map(({ file }) => String(file));
+    },
+  }),
+  newFolder,
+);
+describeSharedFiles(
+  'in a shared folder',
+  async () => {
+    const folder = await newFolder();
+    return { shared: await openShared(folder), contents: () => readdir(join(folder, 'shared')) };
+  },
+  newFolder,
+);
+
+/** Small lanes and blocks, as in the contract over the local disk. */
+const limits = { block: { entries: 1, valueInts: 1 }, laneBits: 5 };
+describeAnswerStore('files in Postgres', async () => {
+  const shared = await openShared(null);
+  return createSharedAnswerStore(shared, createFileCache(shared, await newFolder()), limits);
+});
+describeDeltaStore('files in Postgres', async () => {
+  const shared = await openShared(null);
+  return createSharedDeltaStore(shared, createFileCache(shared, await newFolder()));
+});
 
 it('stores a part of many pieces, and removes all of them', async () => {
   await empty();

@@ -220,4 +220,26 @@ CREATE TABLE segments (
 );
 `;
 
-export const migrations: readonly string[] = [initialTables];
+/** Files that every machine sees besides the parts: stored answers, choices, and what deltas need. */
+const sharedFiles = `
+CREATE TABLE shared_files (
+  name       text COLLATE "C" PRIMARY KEY,  -- as in the folder of a state: reuse/segments/R1-1.seg
+  file       text NOT NULL,                 -- the id of its content
+  folder     text,                          -- with the content; null if it is in shared_pieces
+  bytes      bigint NOT NULL,
+  sha256     text NOT NULL,
+  written_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX shared_files_by_file ON shared_files (file);
+
+CREATE TABLE shared_pieces (
+  file       text NOT NULL,
+  piece      bigint NOT NULL,
+  bytes      bytea NOT NULL,
+  written_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (file, piece)
+);
+ALTER TABLE shared_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
+`;
+
+export const migrations: readonly string[] = [initialTables, sharedFiles];

@@ -85,7 +85,7 @@ function addForget(reuse: Command, finish: Finish): void {
       (value: string, before: readonly string[] = []) => [...before, value],
     )
     .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
-    .option('--all', 'every answer of every pipeline in the state folder')
+    .option('--all', 'every answer of every pipeline in the state')
     .option('--yes', 'do not ask');
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: ForgetFlags) => {
@@ -116,7 +116,7 @@ function answersText({ run, key, olderThan }: ForgetFlags): string {
   if (run !== undefined) return `the answers of ${run}`;
   if (key !== undefined) return `the answers of ${countOf(key.length, 'key')}`;
   if (olderThan !== undefined) return `the answers that were paid for more than ${olderThan} ago`;
-  return 'every answer of every pipeline in the state folder';
+  return 'every answer of every pipeline in the state';
 }
 
 /** @throws ConfigError `USAGE` unless exactly one of the flags is given. */

@@ -2,7 +2,7 @@
 import type { RebuiltRun } from '../../checkpoint/recovery/rebuilt-run.js';
 import type { RecoveredDatabase } from '../../checkpoint/recovery/recovered-database.js';
 import type { Segment } from '../../types.js';
-import { openAnswers } from '../open/open-state.js';
+import { localStores } from '../open/open-stores.js';
 
 /** The stored answers that were found again. */
 export interface RecoveredAnswers {
@@ -27,7 +27,7 @@ export async function recoverAnswers(
   stateDir: string,
   rebuilt: readonly RebuiltRun[],
 ): Promise<RecoveredAnswers> {
-  const { segments: stored, damaged } = await openAnswers({ stateDir }).storedSegments();
+  const { segments: stored, damaged } = await localStores(stateDir).answers.storedSegments();
   const states = new Map(rebuilt.map(({ head, state }) => [head.run, state]));
   const known = new Set(database.segments.map(({ run }) => run));
   const isForgotten = (run: string) => database.known.includes(run) && !states.has(run);

@@ -4,7 +4,6 @@ import type { Run } from '../../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../../checkpoint/pipeline-lock.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath } from '../../config/sections/output-path.js';
-import { createLocalDeltaStore } from '../../delta/local-delta-store.js';
 import { diskError } from '../../disk-error.js';
 import { createOutputStore } from '../../files/create-output-store.js';
 import type { OutputStore } from '../../files/output-store.js';
@@ -35,7 +34,6 @@ import {
   createReleasers,
   holderOf,
   type OpenState,
-  openAnswers,
   openState,
   type Releasers,
   type StateContext,
@@ -112,7 +110,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     }
     signal.throwIfAborted();
     const opened = await openState(whole, wanted, { clock, signal, logger }, releasers);
-    const { checkpoint, files, lock, outputs } = opened;
+    const { checkpoint, files, lock, outputs, stores } = opened;
     stopWhenLost(controller, lock);
     const named = await givenRun(checkpoint, whole.pipeline, wanted);
     const limit = named === undefined ? wanted.limit : named.source.limit;
@@ -120,7 +118,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     const options: RunOptions = limit === undefined ? wanted : { ...wanted, limit };
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
-    const { deltas = createLocalDeltaStore(given.stateDir) } = options;
+    const { deltas = stores.deltas } = options;
     const waits = createWaits(options.onProgress, () => Date.now());
     const api = measure.watch(options.api ?? openApi(given, options, waits));
     if (options.api === undefined) releasers.add(api);
@@ -129,7 +127,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
     const service = serviceIdentity(given);
-    const { answers = openAnswers(given) } = options;
+    const { answers = stores.answers } = options;
     const { preparer, output } = createPreparer(
       given,
       options,

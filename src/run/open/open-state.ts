@@ -1,5 +1,4 @@
 /** Locks a pipeline and opens the checkpoint, for every command that changes state. */
-import { join } from 'node:path';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import {
   type HeldLock,
@@ -13,19 +12,17 @@ import { openSqliteCheckpoint } from '../../checkpoint/sqlite/open-sqlite-checkp
 import { createFileLock } from '../../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../../config/schema.js';
 import { LockedError } from '../../errors.js';
-import { createLocalFiles } from '../../files/local-run-files.js';
 import type { FileStore } from '../../files/run-files.js';
-import { createSplitFiles } from '../../files/split-files.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import type { OnProgress } from '../../progress/events.js';
 import { guardListeners, guardLogger } from '../../progress/guard-listeners.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
-import { createLocalAnswerStore } from '../../reuse/local-answer-store.js';
 import { withStopErrors } from '../../streams/abortable.js';
 import { type Clock, systemClock } from '../../streams/clock.js';
 import type { Milliseconds } from '../../types.js';
 import type { RunOptions, RunPorts } from '../run-options.js';
-import { loadPostgres, refuseDatabase } from '../state-reader.js';
+import { loadPostgres } from '../state-reader.js';
+import { type FilesPlace, openFiles, openStores, type Stores } from './open-stores.js';
 
 type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | 'onProgress' | keyof RunPorts>;
 
@@ -43,6 +40,7 @@ export type StateConfig = Pick<Config, 'pipeline' | 'stateDir' | 'state' | 'file
 export interface OpenState {
   readonly checkpoint: Checkpoint;
   readonly files: FileStore;
+  readonly stores: Stores;
   readonly lock: HeldLock;
   /** The locks of outputs that all machines see; undefined if they are files beside the outputs. */
   readonly outputs: PipelineLock | undefined;
@@ -66,11 +64,13 @@ export async function openState(
   const held = await waitForLock(lock, { pipeline, holder, wait: waitLock, onProgress }, context);
   releasers.add(held);
   const files = options.files ?? (await openFiles(config, database));
+  const stores = await openStores(config, database);
+  const opened = { files, stores, lock: held, outputs: database?.outputs };
   const given = options.checkpoint ?? database?.checkpoint;
-  if (given !== undefined) return { checkpoint: given, files, lock: held, outputs: database?.outputs };
+  if (given !== undefined) return { ...opened, checkpoint: given };
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
-  return { checkpoint, files, lock: held, outputs: undefined };
+  return { ...opened, checkpoint };
 }
 
 /** Opens the state in Postgres, unless the config has none or the caller has a checkpoint of its own. */
@@ -80,23 +80,6 @@ async function openDatabase(
 ): Promise<PostgresState | undefined> {
   if (state === null || checkpoint !== undefined) return undefined;
   return (await loadPostgres()).openPostgresState(state);
-}
-
-/** The files of runs: on this disk, or parts where every machine sees them. */
-async function openFiles(
-  { pipeline, stateDir, files }: StateConfig,
-  database: PostgresState | undefined,
-): Promise<FileStore> {
-  const local = createLocalFiles(stateDir);
-  if (database === undefined) return local;
-  if (files !== null) return createSplitFiles(local, createLocalFiles(files), database.expectHeld);
-  const { createPostgresParts, removeUnnamedPieces } = await import('../../files/postgres/postgres-parts.js');
-  await removeUnnamedPieces(database, pipeline);
-  return createSplitFiles(
-    local,
-    createPostgresParts(database.openParts, database.fence),
-    database.expectHeld,
-  );
 }
 
 /** This process, as it is shown to others while it holds a lock. */
@@ -122,8 +105,8 @@ export async function withState<T>(
     const context = { clock, logger, signal };
     const releasers = createReleasers();
     try {
-      const { checkpoint, files, lock } = await openState(config, options, context, releasers);
-      const { answers = openAnswers(config) } = options;
+      const { checkpoint, files, lock, stores } = await openState(config, options, context, releasers);
+      const { answers = stores.answers } = options;
       const stop = lock.lost === undefined ? signal : AbortSignal.any([signal, lock.lost]);
       return await body({ ...context, signal: stop, checkpoint, files, answers });
     } finally {
@@ -146,9 +129,9 @@ export interface AnswersState {
  * Runs a body with the checkpoint. Takes no lock: for changes that belong to no run, each of which is one transaction.
  */
 export async function withCheckpoint<T>(
-  config: Pick<Config, 'stateDir' | 'state'>,
+  config: FilesPlace,
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
-  body: (state: StateContext & { readonly checkpoint: Checkpoint }) => Promise<T>,
+  body: (state: StateContext & { readonly checkpoint: Checkpoint; readonly stores: Stores }) => Promise<T>,
 ): Promise<T> {
   const { clock = systemClock } = options;
   const logger = guardLogger(options.logger);
@@ -157,7 +140,8 @@ export async function withCheckpoint<T>(
     const given = options.checkpoint ?? database?.checkpoint;
     const checkpoint = given ?? (await openSqliteCheckpoint(config.stateDir));
     try {
-      return await body({ clock, logger, signal, checkpoint });
+      const stores = await openStores(config, database);
+      return await body({ clock, logger, signal, checkpoint, stores });
     } finally {
       await (database ?? (given === undefined ? checkpoint : undefined))?.close();
     }
@@ -169,18 +153,13 @@ export async function withCheckpoint<T>(
  * a row is one transaction.
  */
 export async function withAnswers<T>(
-  config: Pick<Config, 'stateDir' | 'state'>,
+  config: FilesPlace,
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint' | 'answers'>,
   body: (state: AnswersState) => Promise<T>,
 ): Promise<T> {
-  refuseDatabase(config, 'foliopipe reuse');
-  const { answers = openAnswers(config) } = options;
-  return withCheckpoint(config, options, (state) => body({ ...state, answers }));
-}
-
-/** The answers of earlier runs on the local disk. */
-export function openAnswers({ stateDir }: Pick<Config, 'stateDir'>): AnswerStore {
-  return createLocalAnswerStore(join(stateDir, 'reuse'));
+  return withCheckpoint(config, options, ({ stores, ...state }) =>
+    body({ ...state, answers: options.answers ?? stores.answers }),
+  );
 }
 
 export interface LockRequest {

@@ -9,7 +9,7 @@ import { createLocalAnswerStore } from '../../reuse/local-answer-store.js';
 import type { Choice, Source } from '../../types.js';
 import { type ChooseContext, isMiss, mayChoose, planChoice } from '../open/choose-records.js';
 import { runsWithoutSegment } from '../open/missing-segments.js';
-import { openAnswers } from '../open/open-state.js';
+import { withStores } from '../open/open-stores.js';
 import type { RunOptions } from '../run-options.js';
 
 /** What a run would not send, because the answer is known. */
@@ -50,12 +50,15 @@ export async function withPlannedRecords<T>(
   const { config } = context;
   if (begun !== undefined) {
     if (begun.choice === null) return use(everyRecord);
-    const chosen = await (options.answers ?? openAnswers(config)).openChoice(begun.id, begun.choice);
-    try {
-      return await use({ reuse: reuseOf(begun.choice, config), toSend: chosen.toSend });
-    } finally {
-      await chosen.close();
-    }
+    const { id, choice } = begun;
+    return withStored(config, options, async (answers) => {
+      const chosen = await answers.openChoice(id, choice);
+      try {
+        return await use({ reuse: reuseOf(choice, config), toSend: chosen.toSend });
+      } finally {
+        await chosen.close();
+      }
+    });
   }
   if (!mayChoose(config)) return use(everyRecord);
   return withAnswers(context, options, async (answers) => {
@@ -94,15 +97,23 @@ async function countUnkept(
   return (await runsWithoutSegment(checkpoint, config, unfinished)).length;
 }
 
+async function withStored<T>(
+  config: PlanContext['config'],
+  { answers }: Pick<RunOptions, 'answers'>,
+  use: (answers: AnswerStore) => Promise<T>,
+): Promise<T> {
+  if (answers !== undefined) return use(answers);
+  return withStores(config, (stores) => use(stores.answers));
+}
+
 /** A state without answers has no secret yet, and a plan must not make one: its look-up gets a folder of its own. */
 async function withAnswers<T>(
   { config, checkpoint }: Pick<PlanContext, 'config' | 'checkpoint'>,
   { answers }: Pick<RunOptions, 'answers'>,
   use: (answers: AnswerStore) => Promise<T>,
 ): Promise<T> {
-  if (answers !== undefined) return use(answers);
   const segments = (await checkpoint?.segments()) ?? [];
-  if (segments.length > 0) return use(openAnswers(config));
+  if (answers !== undefined || segments.length > 0) return withStored(config, { answers }, use);
   const folder = await mkdtemp(join(tmpdir(), 'foliopipe-plan-'));
   try {
     return await use(createLocalAnswerStore(folder));

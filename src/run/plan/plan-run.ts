@@ -8,7 +8,6 @@ import { reservePath } from '../../checkpoint/journal/reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
-import { createLocalDeltaStore } from '../../delta/local-delta-store.js';
 import type { SourceError } from '../../errors.js';
 import { createOutputStore } from '../../files/create-output-store.js';
 import type { OutputStore } from '../../files/output-store.js';
@@ -26,6 +25,7 @@ import { checkSource } from '../check/check-source.js';
 import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from '../check/guards.js';
 import { asBegun, pickDoneRun, prunedError } from '../open/done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
+import { withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../service.js';
 import { openStateReader } from '../state-reader.js';
@@ -135,8 +135,11 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       await checkOutput(config, output, paths);
       if (kind === 'begin') {
         const { path } = config.output;
-        const { deltas = createLocalDeltaStore(config.stateDir) } = options;
-        if (reader !== undefined) await checkDelta({ config, deltas, checkpoint: reader });
+        if (reader !== undefined) {
+          await withStores(config, async ({ deltas }) =>
+            checkDelta({ config, deltas: options.deltas ?? deltas, checkpoint: reader }),
+          );
+        }
         await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
       }
     }

@@ -1,10 +1,13 @@
 /** A process that has lost its lease changes nothing; what the service has said to it is recorded all the same. */
 import { randomBytes } from 'node:crypto';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import { migrations } from '../../../src/checkpoint/postgres/tables.js';
 import { LockedError } from '../../../src/errors.js';
 import { createPostgresParts, removeUnnamedPieces } from '../../../src/files/postgres/postgres-parts.js';
+import { createSharedFiles } from '../../../src/files/postgres/shared-names.js';
 import { readWhole } from '../../../src/files/run-files.js';
 import {
   sampleBudget,
@@ -13,9 +16,11 @@ import {
   samplePublication,
   sampleRun,
 } from '../../helpers/checkpoint/samples.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../../helpers/postgres/postgres-state.js';
 
+const newFolder = useFolder();
 let server: PostgresServer;
 let database: Database;
 let empty: () => Promise<void>;
@@ -174,6 +179,45 @@ it('names no part of a process without its lease, and the successor removes its 
     await second.close();
   }
 });
+
+it.each([null, 'a folder'])(
+  'names no shared file of a process without its lease, contents in %s',
+  async (where) => {
+    const [first, second] = [await openState(database), await openState(database)];
+    const folder = where === null ? null : await newFolder();
+    const sharedOf = ({ openParts: open, fence }: typeof first) =>
+      createSharedFiles({ open, place: database.place, fence, folder });
+    const path = join(await newFolder(), 'local');
+    const contents = async () =>
+      folder === null
+        ? await database.query('SELECT file FROM foliopipe.shared_pieces')
+        : await readdir(join(folder, 'shared'));
+    try {
+      await first.lock.take('nightly', holder);
+      await writeFile(path, 'ours');
+      await sharedOf(first).put('a', path);
+      await expireLease();
+      await second.lock.take('nightly', { ...holder, pid: 4343 });
+      const before = [await sharedOf(second).find('a'), await contents()];
+      expect(before).toMatchObject([{ bytes: 4 }, [expect.anything()]]);
+      await writeFile(path, 'of a process that was paused');
+      for (const change of [
+        () => sharedOf(first).put('a', path),
+        () => sharedOf(first).put('b', path),
+        () => sharedOf(first).putFirst('c', path),
+        () => sharedOf(first).remove(['a']),
+      ]) {
+        await expect(change()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+        const after = [await sharedOf(second).find('a'), await contents()];
+        expect(after).toMatchObject([{ ...(before[0] as object), age: expect.any(Number) }, before[1]]);
+      }
+      expect(await sharedOf(second).list('')).toHaveLength(1);
+    } finally {
+      await first.close();
+      await second.close();
+    }
+  },
+);
 
 it('renews a lease, and tells when it is lost', async () => {
   const times = { lease: 600, renew: 50 };

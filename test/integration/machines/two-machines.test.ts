@@ -2,17 +2,18 @@
  * A state in Postgres: what one machine has paid for, another one goes on with and publishes. A machine is a folder of
  * its own, and is killed for good: its folder is removed. Source and output are where both see them.
  */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { enrich, loadConfig } from '../../../pipelines/index.js';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jobs/cli-job.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { createJob, enrichJob, filesHolding } from '../../helpers/jobs/cli-job.js';
+import { endLeases, loseMachine, openSite } from '../../helpers/postgres/machines.js';
+import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios, serveToken } from '../../helpers/service/serve.js';
+import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 
 const records = 60;
 const chunks = 6;
@@ -36,60 +37,8 @@ afterAll(async () => {
   await server.close();
 });
 
-interface Site {
-  readonly database: Database;
-  readonly output: string;
-  readonly pipeline: string;
-  /** A folder with a config, as a machine has it. */
-  machine(name: string): Promise<Machine>;
-}
-
-interface Machine {
-  readonly folder: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
-/** Source and output that all machines see, and an empty database. */
-async function createSite(pipeline: string, files = 'postgres'): Promise<Site> {
-  const site = join(await folder(), pipeline);
-  const shared = join(site, 'shared');
-  await mkdir(shared, { recursive: true });
-  await writeFile(join(shared, 'source.csv'), sourceText(records));
-  const database = await server.createDatabase();
-  const output = join(shared, 'out', 'enriched.csv');
-  const config = {
-    pipeline,
-    source: { path: join(shared, 'source.csv') },
-    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: { baseUrl: serve.url, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
-    chunks: { maxRecords: records / chunks },
-    poll: { first: '20ms', max: '100ms', lostAfter: '300ms' },
-    failures: { tolerate: '100%' },
-    output: { path: output },
-    state: `\${STATE_URL}`,
-    files: files === 'postgres' ? files : `file://${join(shared, 'parts')}`,
-  };
-  return {
-    database,
-    output,
-    pipeline,
-    machine: async (name) => {
-      const own = join(site, name);
-      await mkdir(own, { recursive: true });
-      const file = join(own, 'job.yaml');
-      await writeFile(file, JSON.stringify(config));
-      const env = { FOLIOPIPE_TOKEN: serveToken, STATE_URL: database.url };
-      return { folder: own, args: ['-c', file], env };
-    },
-  };
-}
-
-/** The machine is gone, with all that it had; its lease ends at once, and not in half a minute. */
-async function loseMachine({ database }: Site, machine: Machine): Promise<void> {
-  await rm(machine.folder, { recursive: true });
-  await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
-}
+const createSite = (pipeline: string, files: 'postgres' | 'folder' = 'postgres') =>
+  openSite({ parent: folder, server, baseUrl: serve.url, pipeline, files, records, chunks });
 
 /** The uploads that the service has accepted for a pipeline. */
 async function uploadsOf(pipeline: string): Promise<number> {
@@ -173,7 +122,7 @@ it('stops a process that was paused for longer than its lease', async () => {
   await expect
     .poll(async () => (await readFile(`/proc/${paused.pid}/stat`, 'utf8')).split(' ')[2], { timeout: 30_000 })
     .toBe('T');
-  await site.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  await endLeases(site);
   const ended = await callMain(['run', ...second.args], { cwd: second.folder, env: second.env });
   expect(ended).toMatchObject({ code: 0 });
   const rows = () => site.database.query('SELECT * FROM foliopipe.chunks ORDER BY number');
@@ -234,7 +183,7 @@ it('waits for a database that is killed and started again in the middle of a run
   await restarted;
   if (first instanceof Error) {
     expect(first).toMatchObject({ code: 'STATE_DATABASE_LOST', exitCode: 5 });
-    await site.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+    await endLeases(site);
   }
   const { uploads } = await run();
   expect((await readFile(site.output)).equals(unbroken)).toBe(true);

@@ -1,0 +1,120 @@
+/**
+ * Shared files whose names are rows in Postgres. The content is written first, under an id of its own; the statement that
+ * names it proves the lease. So a process that was paused changes no file, wherever the contents are.
+ */
+import { randomUUID } from 'node:crypto';
+import { TroubleError } from '../../errors.js';
+import { askFenced, type Fence, fenced, HELD } from '../../postgres/fenced.js';
+import type { PostgresSession } from '../../postgres/session.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+import { hashFile } from '../../streams/file-identity.js';
+import type { SharedContents, SharedFile, SharedFiles } from '../shared-files.js';
+import { createFolderContents } from '../shared-folder.js';
+import { createPieceContents, IS_WHOLE } from './shared-pieces.js';
+
+const COLUMNS = `name, file, folder, bytes, sha256,
+  (extract(epoch FROM clock_timestamp() - written_at) * 1000)::float8 AS age`;
+const byName: Prepared<SharedFile> = statement(`SELECT ${COLUMNS} FROM shared_files WHERE name = @name`);
+const beginningWith: Prepared<SharedFile> = statement(
+  `SELECT ${COLUMNS} FROM shared_files WHERE starts_with(name, @beginning) ORDER BY name`,
+);
+const named: Prepared<{ file: string }> = statement('SELECT file FROM shared_files WHERE file = @file');
+
+type Content = Pick<SharedFile, 'file' | 'folder'>;
+
+/** @param onConflict what becomes of a file that has the name already. */
+const naming = (onConflict: string) =>
+  fenced<{ oldFile: string | null; oldFolder: string | null }>(`
+  before AS (SELECT file, folder FROM shared_files WHERE name = @name AND ${HELD}),
+  named AS (
+    INSERT INTO shared_files (name, file, folder, bytes, sha256)
+    SELECT @name, @file, @folder, @bytes::int8, @sha256 WHERE ${HELD} AND ${IS_WHOLE}
+    ON CONFLICT (name) DO ${onConflict} RETURNING name)
+  SELECT before.file AS "oldFile", before.folder AS "oldFolder" FROM named LEFT JOIN before ON true`);
+const replace = naming(`UPDATE SET file = excluded.file, folder = excluded.folder, bytes = excluded.bytes,
+      sha256 = excluded.sha256, written_at = excluded.written_at`);
+const keepFirst = naming('NOTHING');
+const unname = fenced<{ file: string | null; folder: string | null }>(`
+  gone AS (DELETE FROM shared_files WHERE name = @name AND ${HELD} RETURNING file, folder)
+  SELECT gone.file, gone.folder FROM held LEFT JOIN gone ON true`);
+
+/** Where shared files are. */
+export interface SharedPlace {
+  /** Gives the connection; called when it is needed. */
+  open(): Promise<PostgresSession>;
+  /** The database, as it may be shown. */
+  readonly place: string;
+  /** The lease without which no name is changed. */
+  readonly fence: Fence;
+  /** The folder that all machines see for new contents; null: they are in the database. */
+  readonly folder: string | null;
+}
+
+export function createSharedFiles({ open, place, fence, folder }: SharedPlace): SharedFiles {
+  const pieces = createPieceContents(open);
+  /** A file stays where it was written, also after the setting was changed. */
+  const contentsIn = (where: string | null): SharedContents =>
+    where === null ? pieces : createFolderContents(where);
+  const removeContent = ({ file, folder: where }: Content) => contentsIn(where).remove([file]);
+
+  /** It may have got its name although the connection was lost meanwhile. */
+  const removeIfUnnamed = async (content: Content) => {
+    const [row] = await (await open()).query(named, { file: content.file }, true);
+    if (row === undefined) await removeContent(content);
+  };
+
+  const put = async (name: string, path: string, isFirst: boolean): Promise<void> => {
+    const content: Content = { file: randomUUID(), folder };
+    try {
+      const identity = { bytes: 0, sha256: '' };
+      const pieceCount = await contentsIn(folder).write(content.file, async (append) => {
+        const found = await hashFile(path, append);
+        if (found === undefined) throw new Error(`${path} is missing`);
+        Object.assign(identity, found);
+      });
+      const values = { name, ...content, ...identity, pieces: pieceCount };
+      const [row] = await askFenced(await open(), fence, isFirst ? keepFirst : replace, values, true);
+      if (row === undefined && !isFirst) throw incomplete(place, name);
+      if (row === undefined) await removeIfUnnamed(content);
+      else if (row.oldFile !== null && row.oldFile !== content.file) {
+        await removeContent({ file: row.oldFile, folder: row.oldFolder });
+      }
+    } catch (error) {
+      await removeIfUnnamed(content).catch(() => undefined);
+      throw error;
+    }
+  };
+
+  return {
+    place,
+    find: async (name) => (await (await open()).query(byName, { name }, true))[0],
+    list: async (beginning) => (await open()).query(beginningWith, { beginning }, true),
+    put: (name, path) => put(name, path, false),
+    putFirst: (name, path) => put(name, path, true),
+    read: ({ file, folder: where }) => contentsIn(where).read(file),
+    remove: async (names) => {
+      const db = await open();
+      for (const name of names) {
+        const [gone] = await askFenced(db, fence, unname, { name }, true);
+        if (gone?.file) await removeContent({ file: gone.file, folder: gone.folder });
+      }
+    },
+    removeUnnamed: async (age) => {
+      const db = await open();
+      for (const contents of folder === null ? [pieces] : [pieces, contentsIn(folder)]) {
+        for (const file of await contents.olderThan(age)) {
+          const [row] = await db.query(named, { file }, true);
+          if (row === undefined) await contents.remove([file]);
+        }
+      }
+    },
+  };
+}
+
+function incomplete(place: string, name: string): TroubleError {
+  return new TroubleError(
+    'STATE_DATABASE_FAILED',
+    `${place}: ${name} was not stored: pieces of it were removed before it was complete`,
+    { facts: { database: place, file: name } },
+  );
+}

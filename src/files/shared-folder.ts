@@ -1,0 +1,51 @@
+/** The contents of shared files in a folder that all machines see; files 0600, folders 0700. */
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder } from '../make-folder.js';
+import { writeFileAtomically } from '../streams/atomic-file.js';
+import { readPieces } from '../streams/read-pieces.js';
+import { isMissing } from '../streams/system-error.js';
+import type { SharedContents } from './shared-files.js';
+
+/** @param folder made when it is first written to; its parent has other files of the state. */
+export function createFolderContents(folder: string): SharedContents {
+  const own = join(folder, 'shared');
+  const pathOf = (file: string) => join(own, file);
+  return {
+    folder,
+    write: async (file, fill) => {
+      makeFolder(own, 0o700);
+      await writeFileAtomically(pathOf(file), 0o600, (fd) => fill(async (piece) => writeFileSync(fd, piece)));
+      return 0;
+    },
+    read: (file) => readIfThere(pathOf(file)),
+    remove: async (files) => {
+      for (const file of files) rmSync(pathOf(file), { force: true });
+    },
+    olderThan: async (age) => {
+      const before = Date.now() - age;
+      return namesIn(own).filter((name) => {
+        const found = statSync(pathOf(name), { throwIfNoEntry: false });
+        return found !== undefined && found.mtimeMs < before;
+      });
+    },
+  };
+}
+
+/** A file that is missing has no content: its hash differs. */
+async function* readIfThere(path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* readPieces(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
