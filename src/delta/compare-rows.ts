@@ -2,6 +2,7 @@
  * Compares the rows of two outputs by their digests, bucket by bucket, so that memory holds one bucket of each and a few
  * bits for each row.
  */
+import { setImmediate as pause } from 'node:timers/promises';
 import { KEY_ENTRY_INTS, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import { BUCKETS, HashMatcher } from '../streams/hash-buckets.js';
 import type { AnswerDrift } from './answer-drift.js';
@@ -76,6 +77,8 @@ export async function compareRows(
         if (isOtherTable || !isSame) changed.add(row);
         drift?.add(row, isSame, old, found, now, at);
       }
+      // Signals and timers of the caller go on.
+      await pause();
     }
   } finally {
     matcher.release();

@@ -19,6 +19,7 @@ import {
   type DigestReader,
   openDigestReader,
 } from './digest-file.js';
+import { RowPlaces } from './row-places.js';
 
 /** What a delta is compared with. */
 export interface BaseOptions {
@@ -32,6 +33,8 @@ export interface BaseOptions {
 
 export interface DeltaOptions extends BaseOptions {
   readonly table: OutputTable;
+  /** Where a temporary file may be written. */
+  readonly folder: string;
   /** SHA-256 of the output, hex. */
   readonly sha256: string;
   /** The name of the delta's last column. */
@@ -53,17 +56,19 @@ export async function computeDelta(
   options: DeltaOptions,
   append: (piece: Uint8Array) => void,
 ): Promise<PublishedDelta> {
-  const { store, pipeline, last, key, table, sha256, signal, changeColumn } = options;
+  const { store, pipeline, last, key, table, folder, sha256, signal, changeColumn } = options;
   const reason = reasonOf(options);
   const isFromBase = last !== undefined && (reason === null || reason === 'columns');
   const entryInts = ROW_ENTRY_INTS + table.answerFields.length;
   const opened: StoredDigests[] = [];
+  const places = new RowPlaces(table.path, folder);
   try {
     const base = isFromBase ? await openBase(options, opened) : undefined;
     const digests = digestsName(sha256, key);
     await store.writeDigests(pipeline, digests, async (appendDigests) => {
       const secret = base?.secret ?? randomBytes(HASH_BYTES);
-      await digestRows(table, secret, createDigestWriter(secret, entryInts, appendDigests), signal);
+      const writer = createDigestWriter(secret, entryInts, appendDigests);
+      await digestRows(table, secret, writer, places, signal);
     });
     options.onDigests();
     const output = await openDigests(options, digests, opened);
@@ -78,7 +83,7 @@ export async function computeDelta(
           );
     const hash = createHash('sha256');
     let bytes = 0;
-    const counts = await writeDeltaRows(table, changes, base, changeColumn, (piece) => {
+    const counts = await writeDeltaRows(table, changes, places, base, changeColumn, (piece) => {
       hash.update(piece);
       bytes += piece.length;
       append(piece);
@@ -88,6 +93,7 @@ export async function computeDelta(
     const delta = { base: named, reason, key, ...counts, bytes, sha256: hash.digest('hex'), digests };
     return found === undefined ? delta : { ...delta, drift: found };
   } finally {
+    places.close();
     for (const stored of opened) await stored.close();
   }
 }

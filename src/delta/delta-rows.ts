@@ -9,6 +9,7 @@ import { UntrustedError } from '../errors.js';
 import { readPieces } from '../streams/read-pieces.js';
 import type { RowChanges } from './compare-rows.js';
 import type { DigestReader, DigestWriter } from './digest-file.js';
+import type { RowPlaces } from './row-places.js';
 
 /** A complete output on the local disk: a comma CSV with LF. */
 export interface OutputTable {
@@ -26,11 +27,12 @@ type Append = (piece: Uint8Array) => void;
 const MAX_ROW_BYTES = 1024 * 1024 * 1024;
 const FLUSH_BYTES = 256 * 1024;
 
-/** Reads the output once, and adds the digests of its rows. */
+/** Reads the output once, and adds the digests of its rows, and their places. */
 export async function digestRows(
   table: OutputTable,
   secret: Uint8Array,
   writer: DigestWriter,
+  places: RowPlaces,
   signal: AbortSignal,
 ): Promise<void> {
   const kernel = new DigestKernel(secret, table.keyFields, table.answerFields);
@@ -38,6 +40,7 @@ export async function digestRows(
     for await (const batch of outputRows(table)) {
       signal.throwIfAborted();
       writer.add(kernel.rows(batch));
+      places.add(batch);
     }
     writer.end();
   } finally {
@@ -46,7 +49,7 @@ export async function digestRows(
 }
 
 /**
- * Writes the header and the rows. Reads the output again.
+ * Writes the header and the rows.
  * @param base the digests of the base, for the keys of removed rows; undefined without a base.
  * @param changeColumn the name of the last column.
  * @returns how many rows there are of each kind.
@@ -54,6 +57,7 @@ export async function digestRows(
 export async function writeDeltaRows(
   table: OutputTable,
   { added, changed, kept }: RowChanges,
+  places: RowPlaces,
   base: DigestReader | undefined,
   changeColumn: string,
   append: Append,
@@ -65,18 +69,10 @@ export async function writeDeltaRows(
     out.clear();
   };
   out.utf8(stringify([[...table.columns, changeColumn]]));
-  if (added.count + changed.count > 0) {
-    for await (const batch of outputRows(table)) {
-      const { bytes, starts, ends, fields, count, numbers } = batch;
-      for (let row = 0; row < count; row++) {
-        const index = numbers[row]! - 1;
-        const isAdded = added.has(index);
-        if (!isAdded && !changed.has(index)) continue;
-        out.copy(bytes, starts[row]!, ends[(row + 1) * fields - 1]!);
-        out.ascii(isAdded ? ',added\n' : ',changed\n');
-        flush(FLUSH_BYTES);
-      }
-    }
+  for (const { row, bytes } of places.rows((row) => added.has(row) || changed.has(row))) {
+    out.copy(bytes, 0, bytes.length);
+    out.ascii(added.has(row) ? ',added\n' : ',changed\n');
+    flush(FLUSH_BYTES);
   }
   const removed = base === undefined ? 0 : base.rows - kept.count;
   if (base !== undefined && removed > 0) {
@@ -130,6 +126,7 @@ export async function* outputRows({
     file: 0,
     base: header,
     firstRecord: 1,
+    hasGoodText: true,
     onBadRecord: ({ record, message }) => {
       throw new UntrustedError('OUTPUT_UNREADABLE', `row ${record} of ${path} cannot be read: ${message}`, {
         hint: 'nothing is published; this is a fault of foliopipe, please report it; without output.delta the output is published',

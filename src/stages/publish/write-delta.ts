@@ -51,6 +51,7 @@ export async function writeDelta(
     last,
     key: source.key,
     table: { path: work.path, columns, keyFields, answerFields },
+    folder: run.config.stateDir,
     drift: await driftOptions(run, work.columns),
     sha256: work.sha256,
     changeColumn: changeColumn(columns, output.prefix),
