@@ -1,4 +1,5 @@
 /** Writes the rows of a delta: added and changed ones in the order of the output, then removed ones in that of the base. */
+import { setImmediate as pause } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA } from '../csv/bytes.js';
@@ -24,7 +25,7 @@ export interface OutputTable {
 type Append = (piece: Uint8Array) => void;
 
 /** A row is as long as its record and its answer; the scanner must only know that it ends. */
-const MAX_ROW_BYTES = 1024 * 1024 * 1024;
+export const MAX_ROW_BYTES = 1024 * 1024 * 1024;
 const FLUSH_BYTES = 256 * 1024;
 
 /** Reads the output once, and adds the digests of its rows, and their places. */
@@ -69,10 +70,16 @@ export async function writeDeltaRows(
     out.clear();
   };
   out.utf8(stringify([[...table.columns, changeColumn]]));
-  for (const { row, bytes } of places.rows((row) => added.has(row) || changed.has(row))) {
-    out.copy(bytes, 0, bytes.length);
-    out.ascii(added.has(row) ? ',added\n' : ',changed\n');
-    flush(FLUSH_BYTES);
+  for (const { first, count, bytes, ends } of places.blocks((row) => added.has(row) || changed.has(row))) {
+    for (let at = 0; at < count; at++) {
+      const isAdded = added.has(first + at);
+      if (!isAdded && !changed.has(first + at)) continue;
+      out.copy(bytes, at === 0 ? 0 : ends[at - 1]! + 1, ends[at]!);
+      out.ascii(isAdded ? ',added\n' : ',changed\n');
+      flush(FLUSH_BYTES);
+    }
+    // Signals and timers of the caller go on.
+    await pause();
   }
   const removed = base === undefined ? 0 : base.rows - kept.count;
   if (base !== undefined && removed > 0) {

@@ -19,11 +19,22 @@ interface Block {
   readonly readEnds: (into: Uint8Array) => void;
 }
 
+/** Consecutive rows that are read again. */
+export interface RowsAgain {
+  /** Number of the first row, from 0. */
+  readonly first: number;
+  readonly count: number;
+  readonly bytes: Uint8Array;
+  /** Where each row ends in `bytes`: the first one begins at 0, each other one behind the line feed of the one before. */
+  readonly ends: Int32Array;
+}
+
 export class RowPlaces {
   readonly #path: string;
   readonly #spill: Spill;
   readonly #blocks: Block[] = [];
   #rows = 0;
+  #file: number | undefined;
 
   /**
    * @param path of the output.
@@ -45,34 +56,45 @@ export class RowPlaces {
     this.#rows += count;
   }
 
-  /** The rows that are wanted, in their order, without their line feeds; the bytes are valid until the next one. */
-  *rows(isWanted: (row: number) => boolean): Generator<{ readonly row: number; readonly bytes: Uint8Array }> {
-    const file = openSync(this.#path, 'r');
-    try {
-      let content = Buffer.alloc(0);
-      let ends = new Int32Array(0);
-      for (const { first, count, offset, bytes, readEnds } of this.#blocks) {
-        let isRead = false;
-        for (let at = 0; at < count; at++) {
-          if (!isWanted(first + at)) continue;
-          if (!isRead) {
-            if (content.length < bytes) content = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25));
-            if (ends.length < count) ends = new Int32Array(Math.ceil(count * 1.25));
-            readAll(file, content.subarray(0, bytes), offset);
-            readEnds(new Uint8Array(ends.buffer, 0, count * ends.BYTES_PER_ELEMENT));
-            isRead = true;
-          }
-          const from = at === 0 ? 0 : ends[at - 1]! + 1;
-          yield { row: first + at, bytes: content.subarray(from, ends[at]!) };
-        }
-      }
-    } finally {
-      closeSync(file);
+  /** Reads the rows again, many at once; but not those among which none is wanted. Valid until the next ones. */
+  *blocks(isWanted: (row: number) => boolean): Generator<RowsAgain> {
+    this.#file ??= openSync(this.#path, 'r');
+    let content = Buffer.alloc(0);
+    let ends = new Int32Array(0);
+    for (const { first, count, offset, bytes, readEnds } of this.#blocks) {
+      let from = first;
+      while (from < first + count && !isWanted(from)) from += 1;
+      if (from === first + count) continue;
+      if (content.length < bytes) content = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25));
+      if (ends.length < count) ends = new Int32Array(Math.ceil(count * 1.25));
+      readAll(this.#file, content.subarray(0, bytes), offset);
+      readEnds(new Uint8Array(ends.buffer, 0, count * ends.BYTES_PER_ELEMENT));
+      yield { first, count, bytes: content, ends };
     }
   }
 
-  /** Frees the temporary file. */
+  /** A row without its line feed, valid until the next call. Rows may be asked for in any order. */
+  row(number: number): Uint8Array {
+    let [low, high] = [0, this.#blocks.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#blocks[middle]!.first <= number) low = middle;
+      else high = middle - 1;
+    }
+    const { first, count, offset, readEnds } = this.#blocks[low]!;
+    const ends = new Int32Array(count);
+    readEnds(new Uint8Array(ends.buffer));
+    const at = number - first;
+    const from = at === 0 ? 0 : ends[at - 1]! + 1;
+    const bytes = Buffer.allocUnsafe(ends[at]! - from);
+    this.#file ??= openSync(this.#path, 'r');
+    readAll(this.#file, bytes, offset + from);
+    return bytes;
+  }
+
+  /** Closes the files, of which one is temporary. */
   close(): void {
     this.#spill.close();
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 }

@@ -15,10 +15,11 @@ import { createOutputLayout, outputColumns } from '../../results/output-layout.j
 import type { RunContext } from '../../run-context.js';
 import { hashFile } from '../../streams/file-identity.js';
 import type { PublishedDelta } from '../../types.js';
+import { listKeyDrift } from './list-key-drift.js';
 
 export type DeltaNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'chosen' | 'deltas' | 'output' | 'signal' | 'at'
+  'id' | 'source' | 'config' | 'chosen' | 'deltas' | 'output' | 'signal' | 'at' | 'logger'
 > & {
   readonly checkpoint: Pick<Checkpoint, 'runs'>;
 };
@@ -58,7 +59,9 @@ export async function writeDelta(
     signal: run.signal,
     onDigests: () => run.at('after-digests-before-delta'),
   };
-  const delta = await writeLocalFile(waitingPath(run), (append) => computeDelta(options, append));
+  const delta = await listKeyDrift(run, last, (driftList) =>
+    writeLocalFile(waitingPath(run), (append) => computeDelta({ ...options, driftList }, append)),
+  );
   run.at('after-delta-before-publishing');
   return delta;
 }
