@@ -27,6 +27,8 @@ export interface ScanOptions {
   readonly firstLine?: number;
   /** Whether the bytes were decoded from another encoding than UTF-8. */
   readonly transcoded?: boolean;
+  /** Whether all text was checked before, or is our own. Then it is not looked at. */
+  readonly hasGoodText?: boolean;
   /** Indexes of the sent fields, if `Batch.blank` is wanted. */
   readonly sentFields?: readonly number[];
   /**
@@ -192,6 +194,7 @@ export class RecordScan {
 
   /** An offset up to which no record of the window has bad text, as far as one look at all of it can tell. */
   #endOfGoodText(bytes: Buffer, from: number, to: number): number {
+    if (this.#options.hasGoodText) return to;
     const end = to === 0 ? 0 : bytes.lastIndexOf(LF, to - 1) + 1;
     if (end <= from) return 0;
     return badText(bytes.subarray(from, end), this.#isTranscoded) === undefined ? end : 0;

@@ -12,6 +12,10 @@ export interface DriftOptions {
   readonly isSent: (row: number) => boolean;
 }
 
+/** A bit for each of the first 32 columns, set where the answers differ. */
+export type ColumnBits = number;
+export const COLUMN_BITS = 32;
+
 export interface AnswerDrift {
   /**
    * Adds a row of the output with the row of the base that has its key: their entries, and where they begin.
@@ -22,7 +26,11 @@ export interface AnswerDrift {
   result(): Drift | undefined;
 }
 
-export function createAnswerDrift({ columns, isSent }: DriftOptions): AnswerDrift {
+/** @param onChanged gets each row with another answer: of the base, and of the output; and the columns that differ. */
+export function createAnswerDrift(
+  { columns, isSent }: DriftOptions,
+  onChanged: (base: number, row: number, columns: ColumnBits) => void,
+): AnswerDrift {
   const counts = new Float64Array(columns.length);
   let compared = 0;
   let changed = 0;
@@ -31,21 +39,27 @@ export function createAnswerDrift({ columns, isSent }: DriftOptions): AnswerDrif
       if (!isSent(row)) return;
       compared += 1;
       if (isSame) return;
+      const count = (columns: ColumnBits) => {
+        changed += 1;
+        onChanged(old[found + ROW_ENTRY_INTS - 1]! - 1, row, columns);
+      };
       const differs = (column: number) =>
         old[found + ROW_ENTRY_INTS + column] !== now[at + ROW_ENTRY_INTS + column];
       // If one of them has failed, its other columns are empty.
       if (differs(0)) {
         counts[0]! += 1;
-        changed += 1;
+        count(1);
         return;
       }
+      let bits = 0;
       let isAny = false;
       for (let column = 1; column < columns.length; column++) {
         if (!differs(column)) continue;
         counts[column]! += 1;
         isAny = true;
+        if (column < COLUMN_BITS) bits |= 1 << column;
       }
-      if (isAny) changed += 1;
+      if (isAny) count(bits);
     },
     result: () => {
       if (compared === 0) return undefined;

@@ -2,8 +2,9 @@
  * Compares the rows of two outputs by their digests, bucket by bucket, so that memory holds one bucket of each and a few
  * bits for each row.
  */
+import { setImmediate as pause } from 'node:timers/promises';
 import { KEY_ENTRY_INTS, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
-import { BUCKETS, HashIndex, hasSameHash } from '../streams/hash-buckets.js';
+import { BUCKETS, HashMatcher } from '../streams/hash-buckets.js';
 import type { AnswerDrift } from './answer-drift.js';
 import { DamagedDigestsError, type DigestReader } from './digest-file.js';
 
@@ -54,58 +55,35 @@ export async function compareRows(
   const added = new RowSet(output.rows);
   const changed = new RowSet(output.rows);
   const kept = new RowSet(base.rows);
-  const index = new HashIndex();
-  for (let bucket = 0; bucket < BUCKETS; bucket++) {
-    const old = await base.bucket(bucket);
-    const now = await output.bucket(bucket);
-    const match = (found: number, at: number) => {
-      if (!kept.add(numberOf(old, found))) throw doubled();
-      const row = numberOf(now, at);
-      const isSame = hasSameValues(old, found, now, at);
-      if (isOtherTable || !isSame) changed.add(row);
-      drift?.add(row, isSame, old, found, now, at);
-    };
-    const missed = matchInOrder(old, base.entryInts, now, output.entryInts, match);
-    if (missed.length === 0) continue;
-    index.begin(old, old.length / base.entryInts);
-    for (let at = 0; at < old.length; at += base.entryInts) {
-      if (!kept.has(numberOf(old, at)) && index.add(at) >= 0) throw doubled();
+  const matcher = new HashMatcher();
+  try {
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      const old = await base.bucket(bucket);
+      const now = await output.bucket(bucket);
+      const places = matcher.match(
+        { entries: old, ints: base.entryInts },
+        { entries: now, ints: output.entryInts },
+      );
+      if (places === undefined) throw doubled();
+      for (let at = 0, entry = 0; entry < places.length; entry++, at += output.entryInts) {
+        const row = numberOf(now, at);
+        if (places[entry]! < 0) {
+          added.add(row);
+          continue;
+        }
+        const found = places[entry]! * base.entryInts;
+        if (!kept.add(numberOf(old, found))) throw doubled();
+        const isSame = hasSameValues(old, found, now, at);
+        if (isOtherTable || !isSame) changed.add(row);
+        drift?.add(row, isSame, old, found, now, at);
+      }
+      // Signals and timers of the caller go on.
+      await pause();
     }
-    for (const at of missed) {
-      const found = index.find(now, at);
-      if (found >= 0) match(found, at);
-      else added.add(numberOf(now, at));
-    }
+  } finally {
+    matcher.release();
   }
   return { added, changed, kept };
-}
-
-/** How many entries of the base are tried before a row counts as missed: that many may be removed one after the other. */
-const TRIED = 4;
-
-/**
- * Matches rows that stand in the same order in both, which most rows of most nights do: that is cheaper than an index.
- * @returns the offsets of the entries that it has not found.
- */
-function matchInOrder(
-  old: Int32Array,
-  oldInts: number,
-  now: Int32Array,
-  nowInts: number,
-  match: (found: number, at: number) => void,
-): readonly number[] {
-  const missed: number[] = [];
-  let next = 0;
-  for (let at = 0; at < now.length; at += nowInts) {
-    const end = Math.min(next + TRIED * oldInts, old.length);
-    let found = next;
-    while (found < end && !hasSameHash(old, found, now, at)) found += oldInts;
-    if (found < end) {
-      match(found, at);
-      next = found + oldInts;
-    } else missed.push(at);
-  }
-  return missed;
 }
 
 /** Rows of an output without a base: all are added. */

@@ -19,6 +19,9 @@ import {
   type DigestReader,
   openDigestReader,
 } from './digest-file.js';
+import { type DriftList, listDrift } from './list-drift.js';
+import { RowPlaces } from './row-places.js';
+import { SortedPairs } from './sorted-pairs.js';
 
 /** What a delta is compared with. */
 export interface BaseOptions {
@@ -32,12 +35,16 @@ export interface BaseOptions {
 
 export interface DeltaOptions extends BaseOptions {
   readonly table: OutputTable;
+  /** Where a temporary file may be written. */
+  readonly folder: string;
   /** SHA-256 of the output, hex. */
   readonly sha256: string;
   /** The name of the delta's last column. */
   readonly changeColumn: string;
   /** What the drift by key needs; undefined: it is not measured. */
   readonly drift?: DriftOptions | undefined;
+  /** Lists it; undefined: the differences are counted only. */
+  readonly driftList?: DriftList | undefined;
   readonly signal: AbortSignal;
   /** Called when the digests of the output are durable. */
   readonly onDigests: () => void;
@@ -53,43 +60,71 @@ export async function computeDelta(
   options: DeltaOptions,
   append: (piece: Uint8Array) => void,
 ): Promise<PublishedDelta> {
-  const { store, pipeline, last, key, table, sha256, signal, changeColumn } = options;
+  const { store, pipeline, last, key, table, folder, sha256, signal, changeColumn } = options;
   const reason = reasonOf(options);
   const isFromBase = last !== undefined && (reason === null || reason === 'columns');
   const entryInts = ROW_ENTRY_INTS + table.answerFields.length;
   const opened: StoredDigests[] = [];
+  const places = new RowPlaces(table.path, folder);
+  const closing: { close(): void }[] = [places];
   try {
     const base = isFromBase ? await openBase(options, opened) : undefined;
     const digests = digestsName(sha256, key);
     await store.writeDigests(pipeline, digests, async (appendDigests) => {
       const secret = base?.secret ?? randomBytes(HASH_BYTES);
-      await digestRows(table, secret, createDigestWriter(secret, entryInts, appendDigests), signal);
+      const writer = createDigestWriter(secret, entryInts, appendDigests);
+      await digestRows(table, secret, writer, places, signal);
     });
     options.onDigests();
     const output = await openDigests(options, digests, opened);
     // Digests of an earlier version have no hashes of answers.
     const hasAnswers = reason === null && base?.entryInts === output.entryInts;
-    const drift = hasAnswers && options.drift ? createAnswerDrift(options.drift) : undefined;
+    const drift = hasAnswers && options.drift ? openDrift(options, options.drift, base, places) : undefined;
+    if (drift !== undefined) closing.push(drift);
     const changes =
       base === undefined
         ? allAdded(output.rows)
-        : await compareRows(base, output, reason === 'columns', drift).catch((error) =>
+        : await compareRows(base, output, reason === 'columns', drift?.rows).catch((error) =>
             refuse(error, options),
           );
     const hash = createHash('sha256');
     let bytes = 0;
-    const counts = await writeDeltaRows(table, changes, base, changeColumn, (piece) => {
+    const counts = await writeDeltaRows(table, changes, places, base, changeColumn, (piece) => {
       hash.update(piece);
       bytes += piece.length;
       append(piece);
     }).catch((error) => refuse(error, options));
     const named = isFromBase ? { publication: last.publication, sha256: last.sha256 } : null;
-    const found = drift?.result();
+    const found = drift?.rows.result();
+    await drift?.list();
     const delta = { base: named, reason, key, ...counts, bytes, sha256: hash.digest('hex'), digests };
     return found === undefined ? delta : { ...delta, drift: found };
   } finally {
+    for (const one of closing) one.close();
     for (const stored of opened) await stored.close();
   }
+}
+
+/** What measures the drift by key, and lists it if that is asked for. */
+function openDrift(
+  { table, folder, driftList }: DeltaOptions,
+  options: DriftOptions,
+  base: DigestReader,
+  places: RowPlaces,
+) {
+  if (driftList === undefined) {
+    return {
+      rows: createAnswerDrift(options, () => undefined),
+      list: async () => undefined,
+      close: () => undefined,
+    };
+  }
+  const pairs = new SortedPairs(base.rows, folder);
+  return {
+    rows: createAnswerDrift(options, (old, row, bits) => pairs.add(old, row, bits)),
+    list: () => listDrift(driftList, pairs, table, options.columns, places),
+    close: () => pairs.close(),
+  };
 }
 
 /**

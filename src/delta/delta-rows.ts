@@ -1,4 +1,5 @@
 /** Writes the rows of a delta: added and changed ones in the order of the output, then removed ones in that of the base. */
+import { setImmediate as pause } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA } from '../csv/bytes.js';
@@ -9,6 +10,7 @@ import { UntrustedError } from '../errors.js';
 import { readPieces } from '../streams/read-pieces.js';
 import type { RowChanges } from './compare-rows.js';
 import type { DigestReader, DigestWriter } from './digest-file.js';
+import type { RowPlaces } from './row-places.js';
 
 /** A complete output on the local disk: a comma CSV with LF. */
 export interface OutputTable {
@@ -23,14 +25,15 @@ export interface OutputTable {
 type Append = (piece: Uint8Array) => void;
 
 /** A row is as long as its record and its answer; the scanner must only know that it ends. */
-const MAX_ROW_BYTES = 1024 * 1024 * 1024;
+export const MAX_ROW_BYTES = 1024 * 1024 * 1024;
 const FLUSH_BYTES = 256 * 1024;
 
-/** Reads the output once, and adds the digests of its rows. */
+/** Reads the output once, and adds the digests of its rows, and their places. */
 export async function digestRows(
   table: OutputTable,
   secret: Uint8Array,
   writer: DigestWriter,
+  places: RowPlaces,
   signal: AbortSignal,
 ): Promise<void> {
   const kernel = new DigestKernel(secret, table.keyFields, table.answerFields);
@@ -38,6 +41,7 @@ export async function digestRows(
     for await (const batch of outputRows(table)) {
       signal.throwIfAborted();
       writer.add(kernel.rows(batch));
+      places.add(batch);
     }
     writer.end();
   } finally {
@@ -46,7 +50,7 @@ export async function digestRows(
 }
 
 /**
- * Writes the header and the rows. Reads the output again.
+ * Writes the header and the rows.
  * @param base the digests of the base, for the keys of removed rows; undefined without a base.
  * @param changeColumn the name of the last column.
  * @returns how many rows there are of each kind.
@@ -54,6 +58,7 @@ export async function digestRows(
 export async function writeDeltaRows(
   table: OutputTable,
   { added, changed, kept }: RowChanges,
+  places: RowPlaces,
   base: DigestReader | undefined,
   changeColumn: string,
   append: Append,
@@ -65,18 +70,16 @@ export async function writeDeltaRows(
     out.clear();
   };
   out.utf8(stringify([[...table.columns, changeColumn]]));
-  if (added.count + changed.count > 0) {
-    for await (const batch of outputRows(table)) {
-      const { bytes, starts, ends, fields, count, numbers } = batch;
-      for (let row = 0; row < count; row++) {
-        const index = numbers[row]! - 1;
-        const isAdded = added.has(index);
-        if (!isAdded && !changed.has(index)) continue;
-        out.copy(bytes, starts[row]!, ends[(row + 1) * fields - 1]!);
-        out.ascii(isAdded ? ',added\n' : ',changed\n');
-        flush(FLUSH_BYTES);
-      }
+  for (const { first, count, bytes, ends } of places.blocks((row) => added.has(row) || changed.has(row))) {
+    for (let at = 0; at < count; at++) {
+      const isAdded = added.has(first + at);
+      if (!isAdded && !changed.has(first + at)) continue;
+      out.copy(bytes, at === 0 ? 0 : ends[at - 1]! + 1, ends[at]!);
+      out.ascii(isAdded ? ',added\n' : ',changed\n');
+      flush(FLUSH_BYTES);
     }
+    // Signals and timers of the caller go on.
+    await pause();
   }
   const removed = base === undefined ? 0 : base.rows - kept.count;
   if (base !== undefined && removed > 0) {
@@ -130,6 +133,7 @@ export async function* outputRows({
     file: 0,
     base: header,
     firstRecord: 1,
+    hasGoodText: true,
     onBadRecord: ({ record, message }) => {
       throw new UntrustedError('OUTPUT_UNREADABLE', `row ${record} of ${path} cannot be read: ${message}`, {
         hint: 'nothing is published; this is a fault of foliopipe, please report it; without output.delta the output is published',

@@ -101,43 +101,62 @@ export async function openDigestReader(stored: StoredDigests): Promise<DigestRea
   const fact = (index: number) => body.readDoubleLE(MAGIC.length + HASH_BYTES + index * 8);
   const numbers = new Float64Array(fact(1) / 8);
   await readChecked(stored, fact(0), fact(3), bytesOf(numbers));
-  const blocks = Array.from({ length: numbers.length / BLOCK_NUMBERS }, (_, index) => {
-    const [bucket, position, bytes, count, checksum] = numbers.subarray(index * BLOCK_NUMBERS);
-    const read = (into: Uint8Array) => readChecked(stored, position!, checksum!, into);
-    return { bucket: bucket!, bytes: bytes!, count: count!, read };
-  });
-  const byBucket = Array.from({ length: TEXTS + 1 }, (): typeof blocks => []);
-  for (const block of blocks) byBucket[block.bucket]!.push(block);
+  const blocks = blocksByBucket(numbers);
+  const read = (block: number, into: Uint8Array) => {
+    const [, position, , , checksum] = numbers.subarray(block * BLOCK_NUMBERS);
+    return readChecked(stored, position!, checksum!, into);
+  };
+  const bytesOfBlock = (block: number) => numbers[block * BLOCK_NUMBERS + 2]!;
+  const rowsOfBlock = (block: number) => numbers[block * BLOCK_NUMBERS + 3]!;
   let kept = new Int32Array(0);
-  const entries = blocks.find(({ bucket }) => bucket !== TEXTS);
+  const [entries] = blocks.of(0, TEXTS);
   return {
     secret,
     rows: fact(2),
     entryInts:
-      entries === undefined ? ROW_ENTRY_INTS : entries.bytes / kept.BYTES_PER_ELEMENT / entries.count,
+      entries === undefined
+        ? ROW_ENTRY_INTS
+        : bytesOfBlock(entries) / kept.BYTES_PER_ELEMENT / rowsOfBlock(entries),
     bucket: async (bucket) => {
-      const size = byBucket[bucket]!.reduce((sum, { bytes }) => sum + bytes, 0);
-      if (kept.byteLength < size) kept = new Int32Array(size / kept.BYTES_PER_ELEMENT);
+      const own = blocks.of(bucket, bucket + 1);
+      const size = own.reduce((sum, block) => sum + bytesOfBlock(block), 0);
+      if (kept.byteLength < size) kept = new Int32Array(Math.ceil((size * 1.25) / kept.BYTES_PER_ELEMENT));
       const all = bytesOf(kept);
       let at = 0;
-      for (const { bytes, read } of byBucket[bucket]!) {
-        await read(all.subarray(at, at + bytes));
-        at += bytes;
+      for (const block of own) {
+        await read(block, all.subarray(at, at + bytesOfBlock(block)));
+        at += bytesOfBlock(block);
       }
       return kept.subarray(0, size / kept.BYTES_PER_ELEMENT);
     },
     texts: async function* (isWanted) {
       let first = 0;
-      for (const { bytes, count, read } of byBucket[TEXTS]!) {
+      for (const block of blocks.of(TEXTS, TEXTS + 1)) {
+        const count = rowsOfBlock(block);
         if (isWanted(first, count)) {
-          const texts = Buffer.allocUnsafe(bytes);
-          await read(texts);
+          const texts = Buffer.allocUnsafe(bytesOfBlock(block));
+          await read(block, texts);
           yield { first, count, bytes: texts };
         }
         first += count;
       }
     },
   };
+}
+
+/** The indexes of the blocks in the directory, sorted by bucket; those of one bucket in their order. */
+function blocksByBucket(directory: Float64Array) {
+  const count = directory.length / BLOCK_NUMBERS;
+  const firsts = new Int32Array(TEXTS + 2);
+  const bucketOf = (block: number) => directory[block * BLOCK_NUMBERS]!;
+  for (let block = 0; block < count; block++) firsts[bucketOf(block) + 1]! += 1;
+  for (let bucket = 0; bucket <= TEXTS; bucket++) firsts[bucket + 1]! += firsts[bucket]!;
+  const places = firsts.slice();
+  const sorted = new Int32Array(count);
+  for (let block = 0; block < count; block++) sorted[places[bucketOf(block)]!++] = block;
+  /** @param to exclusive. */
+  const of = (from: number, to: number) => sorted.subarray(firsts[from]!, firsts[to]!);
+  return { of };
 }
 
 async function readChecked(

@@ -214,6 +214,11 @@ export function driftPath(output: string): string {
   return besidePath(output, 'drift.csv');
 }
 
+/** The list of differences between answers and those that the same keys had in the last publication. */
+export function keyDriftPath(output: string): string {
+  return besidePath(output, 'key-drift.csv');
+}
+
 export function deltaPath(output: string): string {
   return besidePath(output, 'delta.csv');
 }

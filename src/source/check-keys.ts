@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DigestKernel, HASH_BYTES, KEY_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import { type Batch, fieldValue } from '../csv/table.js';
 import { SourceError } from '../errors.js';
-import { BUCKETS, HashBuckets, HashIndex } from '../streams/hash-buckets.js';
+import { BUCKETS, HashBuckets, HashMatcher } from '../streams/hash-buckets.js';
 import { Spill } from '../streams/spill.js';
 import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
@@ -78,20 +78,18 @@ export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCh
 
 /** The numbers of the first record whose key was there before, and of the record that had it. */
 function firstDoubled(entriesOf: (bucket: number) => Int32Array): readonly [number, number] | undefined {
-  const index = new HashIndex();
+  const matcher = new HashMatcher();
   let doubled: readonly [number, number] | undefined;
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     const entries = entriesOf(bucket);
-    index.begin(entries, entries.length / KEY_ENTRY_INTS);
-    for (let at = 0; at < entries.length; at += KEY_ENTRY_INTS) {
-      const found = index.add(at);
-      if (found < 0) continue;
-      const record = entries[at + KEY_ENTRY_INTS - 1]!;
-      if (doubled === undefined || record < doubled[1]) {
-        doubled = [entries[found + KEY_ENTRY_INTS - 1]!, record];
-      }
+    const numberOf = (entry: number) => entries[(entry + 1) * KEY_ENTRY_INTS - 1]!;
+    for (const [entry, first] of matcher.doubled({ entries, ints: KEY_ENTRY_INTS })?.entries() ?? []) {
+      if (first === entry) continue;
+      const record = numberOf(entry);
+      if (doubled === undefined || record < doubled[1]) doubled = [numberOf(first), record];
     }
   }
+  matcher.release();
   return doubled;
 }
 

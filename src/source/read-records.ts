@@ -16,6 +16,8 @@ export interface ReadRecordsOptions {
   readonly onBadRecord?: ((bad: BadRecord) => void) | undefined;
   /** Physical line of each file's first record. Used for files that are read from their first record on. */
   readonly firstLines?: readonly number[];
+  /** Whether the check of the source has found no bad text, so that none is looked for again. */
+  readonly hasGoodText?: boolean;
   /** Indexes of the sent fields, if `Batch.blank` is wanted. */
   readonly sentFields?: readonly number[];
   readonly signal?: AbortSignal;
@@ -48,7 +50,7 @@ async function* readFiles(
   from: { readonly position: Position; readonly record: number },
   options: ReadRecordsOptions,
 ): AsyncGenerator<Batch, void, undefined> {
-  const { maxRecordBytes, onBadRecord, signal, firstLines, sentFields } = options;
+  const { maxRecordBytes, onBadRecord, signal, firstLines, hasGoodText = false, sentFields } = options;
   let firstRecord = from.record;
   for (const [index, file] of source.files.entries()) {
     if (index < from.position.file) continue;
@@ -64,6 +66,7 @@ async function* readFiles(
       firstRecord,
       ...(firstLine !== undefined && { firstLine }),
       transcoded: isTranscoded(file.dialect),
+      hasGoodText,
       ...(sentFields && { sentFields }),
       ...(onBadRecord && { onBadRecord: (bad) => onBadRecord(asInFile(bad, file.dialect)) }),
     });

@@ -44,6 +44,8 @@ export function recordsFrom(
   return readRecords(run.source, from, {
     maxRecordBytes: maxRecordBytes(run.config.upload, run.config.chunks.maxBytes),
     signal: run.signal,
+    // Bytes that have changed since the check are found by the file's stamp.
+    hasGoodText: run.source.rejected === 0,
     ...(skipsBlank(run.source) && { sentFields: createUploadLayout(run.source, run.config.upload).fields }),
     ...(run.source.rejected === 0 && {
       onBadRecord: (bad: BadRecord) => {

@@ -1,7 +1,19 @@
 /**
  * Entries that begin with a hash of 128 bits: spread over buckets by the hash, so that each bucket fits into memory, and
- * indexed within a bucket. Entries are numbers of 32 bits in arrays: no objects, whatever the number of entries.
+ * matched within a bucket, in WebAssembly. Entries are numbers of 32 bits in arrays: no objects, whatever their number.
  */
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+
+/** What assembly/buckets.ts exports. */
+interface BucketsExports {
+  readonly memory: WebAssembly.Memory;
+  readonly spreadTo: WebAssembly.Global;
+  readonly fullBucket: WebAssembly.Global;
+  spread(...args: number[]): void;
+  indexEntries(...args: number[]): number;
+  matchInOrder(...args: number[]): number;
+  matchIndexed(...args: number[]): void;
+}
 
 export const BUCKETS = 256;
 /** Entries of a bucket that are kept before they are given on. */
@@ -11,95 +23,126 @@ const KEPT_ENTRIES = 512;
 export type OnBucket = (bucket: number, entries: Int32Array) => void;
 
 export class HashBuckets {
-  readonly #ints: number;
-  readonly #kept: Int32Array;
-  readonly #filled = new Int32Array(BUCKETS);
+  readonly #memory = new KernelMemory<BucketsExports>();
+  /** Bytes of an entry. */
+  readonly #size: number;
   readonly #onFull: OnBucket;
+  /** Addresses. How full each bucket is stands at 0. */
+  readonly #bucketsAt = BUCKETS * INT_BYTES;
+  readonly #entriesAt: number;
 
   /**
-   * @param ints numbers of 32 bits in an entry.
+   * @param ints numbers of 32 bits in an entry, at least four.
    * @param onFull gets the entries of a bucket, in the order in which they were added, in several calls.
    */
   constructor(ints: number, onFull: OnBucket) {
-    this.#ints = ints;
-    this.#kept = new Int32Array(BUCKETS * KEPT_ENTRIES * ints);
+    this.#size = ints * INT_BYTES;
     this.#onFull = onFull;
+    this.#entriesAt = aligned(this.#bucketsAt + BUCKETS * KEPT_ENTRIES * this.#size);
+    this.#memory.reserve(this.#entriesAt);
+    this.#memory.bytes.fill(0, 0, this.#bucketsAt);
   }
 
   add(entries: Int32Array): void {
-    const [ints, kept, filled] = [this.#ints, this.#kept, this.#filled];
-    for (let from = 0; from < entries.length; from += ints) {
-      const bucket = entries[from]! & (BUCKETS - 1);
-      const count = filled[bucket]!;
-      let to = (bucket * KEPT_ENTRIES + count) * ints;
-      for (let i = 0; i < ints; i++) kept[to++] = entries[from + i]!;
-      filled[bucket] = count + 1;
-      if (count + 1 === KEPT_ENTRIES) this.#flush(bucket);
+    const count = entries.byteLength / this.#size;
+    this.#memory.reserve(this.#entriesAt + entries.byteLength + SPARE_BYTES);
+    this.#memory.bytes.set(bytesOf(entries), this.#entriesAt);
+    const { exports } = this.#memory;
+    for (let first = 0; first < count; first = exports.spreadTo.value) {
+      exports.spread(this.#entriesAt, first, count, this.#size, this.#bucketsAt, 0, KEPT_ENTRIES);
+      const full = exports.fullBucket.value;
+      if (full >= 0) this.#flush(full);
     }
   }
 
-  /** Gives on what is left. */
+  /** Gives on what is left, and frees the memory. After this call it must not be used. */
   end(): void {
-    for (let bucket = 0; bucket < BUCKETS; bucket++) if (this.#filled[bucket]! > 0) this.#flush(bucket);
+    for (let bucket = 0; bucket < BUCKETS; bucket++) this.#flush(bucket);
+    this.#memory.release();
   }
 
   #flush(bucket: number): void {
-    const from = bucket * KEPT_ENTRIES * this.#ints;
-    this.#onFull(bucket, this.#kept.subarray(from, from + this.#filled[bucket]! * this.#ints));
-    this.#filled[bucket] = 0;
+    const { buffer } = this.#memory.bytes;
+    const [filled] = new Int32Array(buffer, bucket * INT_BYTES, 1);
+    if (filled === 0) return;
+    const from = this.#bucketsAt + bucket * KEPT_ENTRIES * this.#size;
+    this.#onFull(bucket, new Int32Array(buffer, from, (filled! * this.#size) / INT_BYTES));
+    new Int32Array(buffer, bucket * INT_BYTES, 1)[0] = 0;
   }
 }
 
-/** Finds entries of one bucket by their hash. */
-export class HashIndex {
-  #entries: Int32Array = new Int32Array(0);
-  /** Offset of an entry plus 1, or 0: open addressing. */
-  #slots = new Int32Array(0);
-  #mask = 0;
+/** Entries of one bucket, and how many numbers of 32 bits each has. */
+export interface Entries {
+  readonly entries: Int32Array;
+  readonly ints: number;
+}
 
-  /** Begins with these entries, of which none is indexed yet. The array must stay unchanged. */
-  begin(entries: Int32Array, count: number): void {
-    let size = 16;
-    while (size < count * 2) size *= 2;
-    if (this.#slots.length < size) this.#slots = new Int32Array(size);
-    else this.#slots.fill(0, 0, size);
-    this.#mask = size - 1;
-    this.#entries = entries;
+/** Matches entries by their hashes. What it gives is valid until the next call. */
+export class HashMatcher {
+  readonly #memory = new KernelMemory<BucketsExports>();
+
+  /** For each entry the index of the first one with its hash; undefined if no two entries have the same hash. */
+  doubled({ entries, ints }: Entries): Int32Array | undefined {
+    const count = entries.length / ints;
+    const table = this.#tableFor(count, 0);
+    const entriesAt = table.end;
+    const foundAt = aligned(entriesAt + entries.byteLength + SPARE_BYTES);
+    this.#memory.reserve(foundAt + count * INT_BYTES + SPARE_BYTES);
+    this.#memory.bytes.set(bytesOf(entries), entriesAt);
+    const doubled = this.#index(entriesAt, count, ints, table, foundAt);
+    return doubled === 0 ? undefined : new Int32Array(this.#memory.bytes.buffer, foundAt, count);
   }
 
   /**
-   * Indexes the entry at an offset.
-   * @returns the offset of an entry with the same hash that was indexed before, and stays; -1 if there is none.
+   * For each of the other entries the index of the entry with its hash, or -1. Entries that stand in the same order in
+   * both are matched without a table.
+   * @returns undefined if two entries have the same hash, as far as that was seen.
    */
-  add(offset: number): number {
-    const slot = this.#slotOf(this.#entries, offset);
-    const found = this.#slots[slot]! - 1;
-    if (found < 0) this.#slots[slot] = offset + 1;
-    return found;
-  }
-
-  /** The offset of the indexed entry with the hash that `other` has at `offset`; -1 if there is none. */
-  find(other: Int32Array, offset: number): number {
-    return this.#slots[this.#slotOf(other, offset)]! - 1;
-  }
-
-  /** The slot of the entry with this hash, or the free slot for it. */
-  #slotOf(other: Int32Array, offset: number): number {
-    const [slots, entries, mask] = [this.#slots, this.#entries, this.#mask];
-    // The first number has chosen the bucket.
-    for (let slot = other[offset + 1]! & mask; ; slot = (slot + 1) & mask) {
-      const at = slots[slot]! - 1;
-      if (at < 0 || hasSameHash(entries, at, other, offset)) return slot;
+  match({ entries, ints }: Entries, others: Entries): Int32Array | undefined {
+    const count = entries.length / ints;
+    const otherCount = others.entries.length / others.ints;
+    const otherArgs = [otherCount, others.ints * INT_BYTES] as const;
+    const entriesAt = 0;
+    const othersAt = aligned(entries.byteLength + SPARE_BYTES);
+    const outAt = aligned(othersAt + others.entries.byteLength + SPARE_BYTES);
+    const behind = aligned(outAt + otherCount * INT_BYTES + SPARE_BYTES);
+    this.#memory.reserve(behind);
+    this.#memory.bytes.set(bytesOf(entries), entriesAt);
+    this.#memory.bytes.set(bytesOf(others.entries), othersAt);
+    const { exports } = this.#memory;
+    const size = ints * INT_BYTES;
+    const missed = exports.matchInOrder(entriesAt, count, size, othersAt, ...otherArgs, outAt);
+    if (missed > 0) {
+      const table = this.#tableFor(count, behind);
+      this.#memory.reserve(table.end + count * INT_BYTES + SPARE_BYTES);
+      if (this.#index(entriesAt, count, ints, table, table.end) > 0) return undefined;
+      exports.matchIndexed(entriesAt, size, table.slotsAt, table.mask, othersAt, ...otherArgs, outAt);
     }
+    return new Int32Array(this.#memory.bytes.buffer, outAt, otherCount);
   }
-}
 
-/** Whether two entries have the same hash. */
-export function hasSameHash(one: Int32Array, at: number, other: Int32Array, offset: number): boolean {
-  return (
-    one[at + 1] === other[offset + 1] &&
-    one[at] === other[offset] &&
-    one[at + 2] === other[offset + 2] &&
-    one[at + 3] === other[offset + 3]
-  );
+  /** Frees the memory for others. After this call it must not be used. */
+  release(): void {
+    this.#memory.release();
+  }
+
+  /** An empty table for so many entries. @param slotsAt its address. */
+  #tableFor(count: number, slotsAt: number) {
+    const slots = 2 ** Math.ceil(Math.log2(Math.max(16, count * 2)));
+    const end = aligned(slotsAt + slots * INT_BYTES);
+    this.#memory.reserve(end);
+    this.#memory.bytes.fill(0, slotsAt, end);
+    return { slotsAt, mask: slots - 1, end };
+  }
+
+  #index(
+    entriesAt: number,
+    count: number,
+    ints: number,
+    { slotsAt, mask }: { readonly slotsAt: number; readonly mask: number },
+    out: number,
+  ): number {
+    const { exports } = this.#memory;
+    return exports.indexEntries(entriesAt, count, ints * INT_BYTES, slotsAt, mask, out);
+  }
 }

@@ -55,10 +55,11 @@ export class Spill {
   }
 }
 
-function readAll(file: number, into: Uint8Array, position: number): void {
+/** Fills an array with the bytes of an open file from a position on. */
+export function readAll(file: number, into: Uint8Array, position: number): void {
   for (let at = 0; at < into.length; ) {
     const bytesRead = readSync(file, into, at, into.length - at, position + at);
-    if (bytesRead === 0) throw new Error('a temporary file is shorter than it was');
+    if (bytesRead === 0) throw new Error('a file is shorter than it was when it was written');
     at += bytesRead;
   }
 }

@@ -30,6 +30,7 @@ async function compute(store: DeltaStore, rows: Rows, changes: Partial<DeltaOpti
     last: await store.last('p'),
     key: ['id'],
     table: { path, columns, keyFields: [0], answerFields: [1] },
+    folder: await folder(),
     sha256: createHash('sha256').update(csv).digest('hex'),
     changeColumn: 'change',
     signal: new AbortController().signal,

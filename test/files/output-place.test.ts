@@ -49,6 +49,7 @@ it.each([
   '.rejects.csv',
   '.delta.csv',
   '.drift.csv',
+  '.key-drift.csv',
   '._SUCCESS',
   '._PARTIAL',
   '._REHEARSAL',

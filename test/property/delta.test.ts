@@ -59,6 +59,7 @@ it('over three nights', async () => {
               last,
               key,
               table: { path, columns, keyFields, answerFields: [] },
+              folder: root,
               sha256,
               changeColumn: 'change',
               signal: new AbortController().signal,

@@ -1,52 +1,77 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BUCKETS, HashBuckets, HashIndex } from '../../src/streams/hash-buckets.js';
+import { BUCKETS, HashBuckets, HashMatcher } from '../../src/streams/hash-buckets.js';
 
 describe('hash buckets', () => {
-  it('give each entry to its bucket, in order, however many there are', () => {
-    const found = new Map<number, number[]>();
-    const buckets = new HashBuckets(5, (bucket, entries) => {
-      const numbers = found.get(bucket) ?? [];
-      for (let at = 0; at < entries.length; at += 5) numbers.push(entries[at + 4]!);
-      found.set(bucket, numbers);
-    });
-    const count = 20_000;
-    for (let from = 0; from < count; from += 100) {
-      // Three in four stand in one bucket.
-      const entries = Array.from({ length: 100 }, (_, at) => {
-        const number = from + at;
-        return [number % 4 === 0 ? number >> 2 : -1, 0, 0, 0, number];
+  it.each([5, 9, 13])(
+    'give each entry of %d numbers to its bucket, in order, however many there are',
+    (ints) => {
+      const found = new Map<number, number[]>();
+      const buckets = new HashBuckets(ints, (bucket, entries) => {
+        const numbers = found.get(bucket) ?? [];
+        for (let at = 0; at < entries.length; at += ints) numbers.push(entries[at + ints - 1]!);
+        found.set(bucket, numbers);
       });
-      buckets.add(Int32Array.from(entries.flat()));
-    }
-    buckets.end();
-    expect(found.size).toBe(BUCKETS);
-    expect(found.get(3)).toEqual(
-      Array.from({ length: count }, (_, n) => n).filter((n) => n % 4 === 0 && ((n >> 2) & 255) === 3),
-    );
-    expect(found.get(255)!.length).toBeGreaterThan((count / 4) * 3);
-  });
+      const count = 20_000;
+      for (let from = 0; from < count; from += 100) {
+        // Three in four stand in one bucket.
+        const entries = Array.from({ length: 100 }, (_, at) => {
+          const number = from + at;
+          return [number % 4 === 0 ? number >> 2 : -1, ...Array(ints - 2).fill(0), number];
+        });
+        buckets.add(Int32Array.from(entries.flat()));
+      }
+      buckets.end();
+      expect(found.size).toBe(BUCKETS);
+      expect(found.get(3)).toEqual(
+        Array.from({ length: count }, (_, n) => n).filter((n) => n % 4 === 0 && ((n >> 2) & 255) === 3),
+      );
+      expect(found.get(255)!.length).toBeGreaterThan((count / 4) * 3);
+    },
+  );
 });
 
-describe('a hash index', () => {
-  it('finds entries by all four numbers of their hash, among many with the same first ones', () => {
-    const rows = Array.from({ length: 1000 }, (_, n) => [7, 8, n % 2, n >> 1, n]);
-    const entries = Int32Array.from(rows.flat());
-    const index = new HashIndex();
-    index.begin(entries, rows.length);
-    for (let at = 0; at < entries.length; at += 5) expect(index.add(at)).toBe(-1);
-    expect(index.find(Int32Array.of(7, 8, 1, 3, 0), 0)).toBe(7 * 5);
-    expect(index.find(Int32Array.of(7, 9, 1, 3, 0), 0)).toBe(-1);
-    expect(index.find(Int32Array.of(6, 8, 1, 3, 0), 0)).toBe(-1);
-    expect(index.add(7 * 5)).toBe(7 * 5);
+/** Few hashes, which differ in any of their four numbers. */
+const hash = fc.tuple(...[0, 1, 2, 3].map(() => fc.constantFrom(0, 1, -1)));
+const textOf = (one: readonly number[]) => one.join(' ');
+const entriesOf = (hashes: readonly (readonly number[])[], ints: number) => ({
+  entries: Int32Array.from(hashes.flatMap((one) => [...one, ...Array(ints - 4).fill(7)])),
+  ints,
+});
+
+describe('a hash matcher', () => {
+  it('finds the first entry with the same hash', () => {
+    const matcher = new HashMatcher();
+    fc.assert(
+      fc.property(fc.array(hash), (hashes) => {
+        const texts = hashes.map(textOf);
+        const expected = texts.map((text) => texts.indexOf(text));
+        const isDoubled = new Set(texts).size < texts.length;
+        const found = matcher.doubled(entriesOf(hashes, 5));
+        expect(found && [...found]).toEqual(isDoubled ? expected : undefined);
+      }),
+    );
   });
 
-  it('begins anew with other entries', () => {
-    const index = new HashIndex();
-    index.begin(Int32Array.of(1, 1, 1, 1), 1);
-    index.add(0);
-    index.begin(Int32Array.of(2, 1, 1, 1), 1);
-    expect(index.find(Int32Array.of(1, 1, 1, 1), 0)).toBe(-1);
-    expect(index.add(0)).toBe(-1);
-    expect(index.find(Int32Array.of(2, 1, 1, 1), 0)).toBe(0);
+  it('matches entries with others of another size, in order or not', () => {
+    const matcher = new HashMatcher();
+    const unique = fc.uniqueArray(hash, { selector: textOf, maxLength: 60 });
+    fc.assert(
+      fc.property(unique, fc.array(hash, { maxLength: 60 }), fc.nat(59), (hashes, strange, from) => {
+        const others = [...hashes.slice(from), ...strange];
+        const texts = hashes.map(textOf);
+        const found = matcher.match(entriesOf(hashes, 9), entriesOf(others, 13));
+        expect([...found!]).toEqual(others.map((one) => texts.indexOf(textOf(one))));
+      }),
+    );
+  });
+
+  it('does not match doubled entries with others in another order', () => {
+    const matcher = new HashMatcher();
+    const [a, b] = [
+      [1, 2, 3, 4],
+      [1, 2, 3, 5],
+    ];
+    expect(matcher.match(entriesOf([a!, a!], 5), entriesOf([b!], 5))).toBe(undefined);
   });
 });

@@ -42,7 +42,7 @@ export async function sourcesIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
     .filter((name) => /\.(?:csv|tsv|csv\.gz|tsv\.gz|parquet)$/i.test(name) && !name.startsWith('.'))
-    .filter((name) => !/\.(?:sample|rejects|delta|drift)\.csv$/.test(name))
+    .filter((name) => !/\.(?:sample|rejects|delta|drift|key-drift)\.csv$/.test(name))
     .map((name) => (folder === '.' ? name : join(folder, name)))
     .filter((path) => !existsSync(`${path}.manifest.json`))
     .sort();

@@ -12,7 +12,13 @@ const IN_PUBLICATION = /(?<=\/)\d{8}T\d{6}-[0-9a-f]{6}-\d+\//;
 
 /** The names of the markers, and of the other files that a publication may put beside its data. */
 export const MARKERS = ['_SUCCESS', '_PARTIAL', '_REHEARSAL', '_SAMPLE'] as const;
-export const FILES_OF_PUBLICATION = ['manifest.json', 'rejects.csv', 'delta.csv', 'drift.csv'] as const;
+export const FILES_OF_PUBLICATION = [
+  'manifest.json',
+  'rejects.csv',
+  'delta.csv',
+  'drift.csv',
+  'key-drift.csv',
+] as const;
 
 /** Whether a path is that of a folder: of all publications, or of one. */
 export function isFolder(path: string): boolean {

@@ -2,6 +2,7 @@
 
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { findBlank } from './blank';
+export { fullBucket, indexEntries, matchIndexed, matchInOrder, spread, spreadTo } from './buckets';
 export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { blankField, blankRow, digestKeys, digestRows } from './digest';

@@ -22,6 +22,7 @@ import { checkAllFiles } from '../read-source.js';
 import { checkBalance } from './check-balance.js';
 import { encodeOutput, waitingOutput } from './encode-output.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+import { putKeyDrift } from './list-key-drift.js';
 import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
 import { measureNight } from './measure-night.js';
 import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
@@ -184,6 +185,7 @@ async function putFiles(
   run.at('after-rename-before-manifest');
   await putRejects(run);
   await putDelta(run, publication);
+  await putKeyDrift(run, publication);
   await putDrift(run, publication);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');

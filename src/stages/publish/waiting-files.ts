@@ -3,7 +3,7 @@ import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { fixedOutputPath, type OutputRun } from '../../config/sections/output-path.js';
 import { removeEncoded } from '../../files/encoded-file.js';
 import { removeLocalFile, workPathOf } from '../../files/work-file.js';
-import { deltaPath, driftPath, rejectsPath } from '../../report/manifest.js';
+import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { removeKeptChunks } from './keep-answers.js';
 
@@ -48,7 +48,7 @@ export async function removeRewritten(
 }
 
 async function removeWaitingAt(path: string, id: string, stateDir: string): Promise<void> {
-  for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path)]) {
+  for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path), keyDriftPath(path)]) {
     await removeLocalFile(workPathOf(name, id, stateDir));
   }
   await removeLocalFile(workPathOf(path, id, stateDir, true));

@@ -15,10 +15,11 @@ import { createOutputLayout, outputColumns } from '../../results/output-layout.j
 import type { RunContext } from '../../run-context.js';
 import { hashFile } from '../../streams/file-identity.js';
 import type { PublishedDelta } from '../../types.js';
+import { listKeyDrift } from './list-key-drift.js';
 
 export type DeltaNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'chosen' | 'deltas' | 'output' | 'signal' | 'at'
+  'id' | 'source' | 'config' | 'chosen' | 'deltas' | 'output' | 'signal' | 'at' | 'logger'
 > & {
   readonly checkpoint: Pick<Checkpoint, 'runs'>;
 };
@@ -51,13 +52,16 @@ export async function writeDelta(
     last,
     key: source.key,
     table: { path: work.path, columns, keyFields, answerFields },
+    folder: run.config.stateDir,
     drift: await driftOptions(run, work.columns),
     sha256: work.sha256,
     changeColumn: changeColumn(columns, output.prefix),
     signal: run.signal,
     onDigests: () => run.at('after-digests-before-delta'),
   };
-  const delta = await writeLocalFile(waitingPath(run), (append) => computeDelta(options, append));
+  const delta = await listKeyDrift(run, last, (driftList) =>
+    writeLocalFile(waitingPath(run), (append) => computeDelta({ ...options, driftList }, append)),
+  );
   run.at('after-delta-before-publishing');
   return delta;
 }

@@ -1,10 +1,12 @@
 /** Drift: how answers that are bought again differ from the earlier ones for the same sent fields. */
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { nextTerms } from '../../../pipelines/index.js';
 import { summaryText } from '../../../src/cli/texts/summary-text.js';
+import { besidePath } from '../../../src/config/sections/output-folder.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { DAY, line, type Nights, withNights, withNote } from '../../helpers/jobs/nights.js';
 
@@ -33,8 +35,8 @@ function changing(): { said: Said; readonly behaviour: Behaviour } {
 }
 
 /** The list of differences, and undefined without one. */
-async function listed({ outputPath }: Nights): Promise<string[][] | undefined> {
-  const path = `${outputPath}.drift.csv`;
+async function listed({ outputPath }: Nights, name = 'drift.csv'): Promise<string[][] | undefined> {
+  const path = `${outputPath}.${name}`;
   return existsSync(path) ? parse(await readFile(path, 'utf8')) : undefined;
 }
 
@@ -163,6 +165,47 @@ describe('drift by key', () => {
       );
       // Every answer of before is taken again.
       expect((await nights.night(moved(3, 9))).delta).not.toHaveProperty('drift');
+    });
+  });
+
+  it.each(['out.csv', 'out.csv.gz', 'outs/'])(
+    'lists them where %s was, with the answers of before',
+    async (name) => {
+      const service = changing();
+      const config = { ...keyed, output: { ...keyed.output, drift: true } };
+      await withNights({ behaviour: service.behaviour, config }, async (nights) => {
+        const place = { output: { path: join(dirname(nights.outputPath), name) } };
+        await nights.night(lines, place);
+        service.said = { 'Shop 3': 'more, "quoted"', 'Shop 4': null };
+        const { output } = await nights.night([line('New One'), ...moved(3, 9).toReversed()], place);
+        const { path, data } = output!;
+        const list = await readFile(besidePath(data ? `${dirname(data)}/` : path, 'key-drift.csv'), 'utf8');
+        expect(parse(list)).toEqual([
+          ['record', 'column', 'before', 'now'],
+          ['38', 'code', 'same', 'more, "quoted"'],
+          ['38', 'label', 'label of same', 'label of more, "quoted"'],
+          ['37', 'status', 'SUCCESSFUL', 'FAILED'],
+        ]);
+      });
+    },
+  );
+
+  it('lists them without the answers of before if the last output was edited', async () => {
+    const service = changing();
+    const config = { ...keyed, output: { ...keyed.output, drift: true } };
+    await withNights({ behaviour: service.behaviour, config }, async (nights) => {
+      await nights.night(lines);
+      await appendFile(nights.outputPath, '\n');
+      service.said = { 'Shop 3': 'other' };
+      await nights.night(moved(3, 9));
+      expect(await listed(nights, 'key-drift.csv')).toEqual([
+        ['record', 'column', 'before', 'now'],
+        ['4', 'code', '', 'other'],
+        ['4', 'label', '', 'label of other'],
+      ]);
+      // Nothing is sent, so nothing is compared.
+      await nights.night(moved(3, 9).toReversed());
+      expect(await listed(nights, 'key-drift.csv')).toBeUndefined();
     });
   });
 

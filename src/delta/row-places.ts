@@ -1,0 +1,100 @@
+/** Where the rows of an output are, so that some of them can be read again without a look at the others. */
+import { closeSync, openSync } from 'node:fs';
+import type { Batch } from '../csv/table.js';
+import { readAll, Spill } from '../streams/spill.js';
+
+/** Bytes of the places that are kept in memory. */
+const KEPT_BYTES = 1024 * 1024;
+
+/** Consecutive rows. */
+interface Block {
+  /** Number of the first row, from 0. */
+  readonly first: number;
+  readonly count: number;
+  /** Where the first row begins in the output. */
+  readonly offset: number;
+  /** From there to the end of the last row. */
+  readonly bytes: number;
+  /** Reads where each row ends, counted from `offset`. A row begins behind the line feed of the one before. */
+  readonly readEnds: (into: Uint8Array) => void;
+}
+
+/** Consecutive rows that are read again. */
+export interface RowsAgain {
+  /** Number of the first row, from 0. */
+  readonly first: number;
+  readonly count: number;
+  readonly bytes: Uint8Array;
+  /** Where each row ends in `bytes`: the first one begins at 0, each other one behind the line feed of the one before. */
+  readonly ends: Int32Array;
+}
+
+export class RowPlaces {
+  readonly #path: string;
+  readonly #spill: Spill;
+  readonly #blocks: Block[] = [];
+  #rows = 0;
+  #file: number | undefined;
+
+  /**
+   * @param path of the output.
+   * @param folder takes a temporary file, so that memory does not grow with the number of rows.
+   */
+  constructor(path: string, folder: string) {
+    this.#path = path;
+    this.#spill = new Spill(folder, KEPT_BYTES);
+  }
+
+  /** Adds the next rows: all of them, one behind the other. */
+  add({ base, starts, ends, fields, count }: Batch): void {
+    const start = starts[0]!;
+    const places = new Int32Array(count);
+    for (let row = 0; row < count; row++) places[row] = ends[(row + 1) * fields - 1]! - start;
+    const readEnds = this.#spill.append(new Uint8Array(places.buffer));
+    const place = { offset: base + start, bytes: places[count - 1]! };
+    this.#blocks.push({ first: this.#rows, count, ...place, readEnds });
+    this.#rows += count;
+  }
+
+  /** Reads the rows again, many at once; but not those among which none is wanted. Valid until the next ones. */
+  *blocks(isWanted: (row: number) => boolean): Generator<RowsAgain> {
+    this.#file ??= openSync(this.#path, 'r');
+    let content = Buffer.alloc(0);
+    let ends = new Int32Array(0);
+    for (const { first, count, offset, bytes, readEnds } of this.#blocks) {
+      let from = first;
+      while (from < first + count && !isWanted(from)) from += 1;
+      if (from === first + count) continue;
+      if (content.length < bytes) content = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25));
+      if (ends.length < count) ends = new Int32Array(Math.ceil(count * 1.25));
+      readAll(this.#file, content.subarray(0, bytes), offset);
+      readEnds(new Uint8Array(ends.buffer, 0, count * ends.BYTES_PER_ELEMENT));
+      yield { first, count, bytes: content, ends };
+    }
+  }
+
+  /** A row without its line feed, valid until the next call. Rows may be asked for in any order. */
+  row(number: number): Uint8Array {
+    let [low, high] = [0, this.#blocks.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#blocks[middle]!.first <= number) low = middle;
+      else high = middle - 1;
+    }
+    const { first, count, offset, readEnds } = this.#blocks[low]!;
+    const ends = new Int32Array(count);
+    readEnds(new Uint8Array(ends.buffer));
+    const at = number - first;
+    const from = at === 0 ? 0 : ends[at - 1]! + 1;
+    const bytes = Buffer.allocUnsafe(ends[at]! - from);
+    this.#file ??= openSync(this.#path, 'r');
+    readAll(this.#file, bytes, offset + from);
+    return bytes;
+  }
+
+  /** Closes the files, of which one is temporary. */
+  close(): void {
+    this.#spill.close();
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+}

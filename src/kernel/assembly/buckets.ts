@@ -1,0 +1,132 @@
+// Entries that begin with a hash of 16 bytes: spread over buckets by its first byte, and matched within a bucket.
+
+/** Index of the entry behind the last that `spread` has taken. */
+export let spreadTo: i32 = 0;
+/** The bucket that `spread` has filled; -1 if it has taken all entries. */
+export let fullBucket: i32 = -1;
+
+/**
+ * Appends entries to the buckets that their first byte says. Stops behind an entry that fills its bucket.
+ *
+ * @param size bytes of an entry.
+ * @param buckets address of the buckets, `capacity` entries each.
+ * @param filled address of a number for each bucket: its entries.
+ */
+export function spread(
+  entries: i32,
+  first: i32,
+  count: i32,
+  size: i32,
+  buckets: i32,
+  filled: i32,
+  capacity: i32,
+): void {
+  fullBucket = -1;
+  let at = first;
+  for (let entry = entries + first * size; at < count; entry += size) {
+    at++;
+    const bucket = <i32>load<u8>(entry);
+    const place = filled + (bucket << 2);
+    const known = load<i32>(place);
+    copyEntry(entry, buckets + (bucket * capacity + known) * size, size);
+    store<i32>(place, known + 1);
+    if (known + 1 < capacity) continue;
+    fullBucket = bucket;
+    break;
+  }
+  spreadTo = at;
+}
+
+/** Copies whole numbers, at least 16 bytes. */
+function copyEntry(from: i32, to: i32, size: i32): void {
+  let at = 0;
+  for (; at <= size - 16; at += 16) v128.store(to + at, v128.load(from + at));
+  for (; at < size; at += 4) store<i32>(to + at, load<i32>(from + at));
+}
+
+/**
+ * Puts entries into a hash table.
+ *
+ * @param slots address of `mask` + 1 numbers, all zero; each becomes an entry's index plus one.
+ * @param out address for a number for each entry: the index of the first entry with the same hash, itself if there is
+ *   none before it.
+ * @returns how many entries have the hash of an earlier one.
+ */
+export function indexEntries(entries: i32, count: i32, size: i32, slots: i32, mask: i32, out: i32): i32 {
+  let doubled = 0;
+  for (let at = 0; at < count; at++) {
+    const slot = slotOf(entries + at * size, entries, size, slots, mask);
+    const known = load<i32>(slot);
+    if (known === 0) store<i32>(slot, at + 1);
+    else doubled++;
+    store<i32>(out + (at << 2), known === 0 ? at : known - 1);
+  }
+  return doubled;
+}
+
+/** How many entries are tried in their order before one counts as missed: that many may be left out in a row. */
+const TRIED: i32 = 4;
+
+/**
+ * Finds the entries with the hashes of others that stand in the same order in both. Writes for each of the others the
+ * index of the entry, or -1.
+ *
+ * @returns how many were not found.
+ */
+export function matchInOrder(
+  entries: i32,
+  count: i32,
+  size: i32,
+  others: i32,
+  otherCount: i32,
+  otherSize: i32,
+  out: i32,
+): i32 {
+  let missed = 0;
+  let next = 0;
+  for (let at = 0; at < otherCount; at++, others += otherSize, out += 4) {
+    const end = min(next + TRIED, count);
+    let found = next;
+    while (found < end && !isSameHash(entries + found * size, others)) found++;
+    if (found < end) {
+      store<i32>(out, found);
+      next = found + 1;
+    } else {
+      store<i32>(out, -1);
+      missed++;
+    }
+  }
+  return missed;
+}
+
+/** Finds the others that `matchInOrder` has missed in the table of `indexEntries`, and writes the indexes. */
+export function matchIndexed(
+  entries: i32,
+  size: i32,
+  slots: i32,
+  mask: i32,
+  others: i32,
+  otherCount: i32,
+  otherSize: i32,
+  out: i32,
+): void {
+  for (let at = 0; at < otherCount; at++, others += otherSize, out += 4) {
+    if (load<i32>(out) < 0) store<i32>(out, load<i32>(slotOf(others, entries, size, slots, mask)) - 1);
+  }
+}
+
+/** The slot of the entry with this hash, or the free one for it. The first number of a hash has chosen the bucket. */
+function slotOf(hash: i32, entries: i32, size: i32, slots: i32, mask: i32): i32 {
+  let at = load<i32>(hash, 4) & mask;
+  let slot = slots + (at << 2);
+  for (let known = load<i32>(slot); known !== 0; known = load<i32>(slot)) {
+    if (isSameHash(entries + (known - 1) * size, hash)) break;
+    at = (at + 1) & mask;
+    slot = slots + (at << 2);
+  }
+  return slot;
+}
+
+function isSameHash(one: i32, other: i32): bool {
+  return load<u64>(one) === load<u64>(other) && load<u64>(one, 8) === load<u64>(other, 8);
+}
