@@ -50,8 +50,7 @@ export interface InspectedFile extends FileStamp {
  */
 export async function inspectFile(path: string, format: SourceFormat): Promise<InspectedFile> {
   const { bytes, stamp } = await fileStamp(path);
-  const gzip = isGzip(path);
-  const sample = await readSample(path, gzip);
+  const { sample, gzip } = await readSample(path);
   if (sample.length === 0) {
     throw new SourceError('SOURCE_EMPTY', `${path}: the file is empty${gzip ? ' once it is unzipped' : ''}`, {
       hint: 'was it written completely? check what makes it',
@@ -106,15 +105,21 @@ async function beginning(
   return { text: decode(sample, dialect), isWhole: sample.length < SAMPLE_BYTES, bytes: 0, lineFeeds: 0 };
 }
 
-async function readSample(path: string, gzip: boolean): Promise<Buffer> {
+async function readSample(path: string): Promise<{ readonly sample: Buffer; readonly gzip: boolean }> {
+  const raw = await readBeginning(path, false);
+  return isGzip(raw) ? { sample: await readBeginning(path, true), gzip: true } : { sample: raw, gzip: false };
+}
+
+async function readBeginning(path: string, gzip: boolean): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of readUnzipped({ path, gzip }, 0, {})) {
-    pieces.push(Buffer.from(piece));
+    pieces.push(Buffer.from(piece.subarray(0, SAMPLE_BYTES)));
     size += piece.length;
     if (size >= SAMPLE_BYTES) break;
   }
-  return Buffer.concat(pieces).subarray(0, SAMPLE_BYTES);
+  const [only = Buffer.alloc(0), ...others] = pieces;
+  return (others.length === 0 ? only : Buffer.concat(pieces)).subarray(0, SAMPLE_BYTES);
 }
 
 function decode(sample: Buffer, dialect: Dialect): Buffer {
