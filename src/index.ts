@@ -111,7 +111,7 @@ export {
   withheldExitCode,
 } from './report/exit-code.js';
 export {
-  addEntry,
+  addEntries,
   emptyTotals,
   type LedgerEntry,
   type LedgerOptions,
@@ -119,6 +119,7 @@ export {
   type LedgerTotals,
   ledgerReuse,
   readLedger,
+  readLedgerPages,
 } from './report/ledger.js';
 export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';

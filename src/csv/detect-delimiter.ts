@@ -37,14 +37,27 @@ export interface Reading {
  * @param bytes the file's first bytes; 64 KiB of them are read.
  * @param hasQuotes whether a quote begins and ends a field; otherwise it is text.
  */
-export function detectDelimiter(bytes: Uint8Array, hasQuotes: boolean): Reading {
+export function detectDelimiter(bytes: Uint8Array, hasQuotes: boolean): Found {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   // A delimiter that does not occur would give a single column.
   const candidates = CANDIDATES.filter((delimiter) => delimiter === COMMA || sample.includes(delimiter));
+  if (candidates.length === 1 && endsWithLf(sample, hasQuotes)) return { delimiter: COMMA, lf: 1, crlf: 0 };
   const readings = candidates.map((delimiter) => readWith(sample, delimiter, hasQuotes));
   const fitting = readings.filter((r) => r.columns > 1 && r.agreeing * 2 > r.records);
   fitting.sort((a, b) => b.agreeing - a.agreeing || b.columns - a.columns);
   return fitting[0] ?? readings.find(isHeaderShort) ?? readings[0]!;
+}
+
+/** What is known of a delimiter that was chosen. The counts may be lower bounds. */
+export type Found = Pick<Reading, 'delimiter' | 'lf' | 'crlf'>;
+
+/**
+ * Whether all records certainly end with LF alone: there is no CR, and no quote in the first line. A source may have
+ * thousands of files.
+ */
+function endsWithLf(sample: Uint8Array, hasQuotes: boolean): boolean {
+  const end = sample.indexOf(LF);
+  return end > 0 && !(hasQuotes && sample.subarray(0, end).includes(QUOTE)) && !sample.includes(CR);
 }
 
 /** Whether the first record has a field less than each of the others. */

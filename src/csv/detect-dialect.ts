@@ -1,7 +1,7 @@
 /** Detects the dialect of a file from its first text, as far as the config does not fix it. */
 import { ConfigError } from '../errors.js';
 import type { Dialect } from '../types.js';
-import { detectDelimiter, type Reading, readWith } from './detect-delimiter.js';
+import { detectDelimiter, type Found, readWith } from './detect-delimiter.js';
 import type { FoundEncoding } from './detect-encoding.js';
 
 export interface FixedDialect {
@@ -20,15 +20,15 @@ export interface FixedDialect {
  */
 export function detectDialect(text: Buffer, { encoding, bom }: FoundEncoding, fixed: FixedDialect): Dialect {
   const isQuoted = fixed.quote !== 'none';
-  const reading =
+  const found =
     fixed.delimiter === 'auto'
       ? detectDelimiter(text, isQuoted)
       : readWith(text, delimiterByte(fixed.delimiter), isQuoted);
   return {
     encoding,
     bom,
-    delimiter: String.fromCharCode(reading.delimiter),
-    newline: newlineOf(reading),
+    delimiter: String.fromCharCode(found.delimiter),
+    newline: newlineOf(found),
     gzip: fixed.gzip,
     ...(!isQuoted && { quote: 'none' }),
   };
@@ -46,7 +46,7 @@ function delimiterByte(delimiter: string): number {
   );
 }
 
-function newlineOf({ lf, crlf }: Reading): Dialect['newline'] {
+function newlineOf({ lf, crlf }: Found): Dialect['newline'] {
   if (lf > 0 && crlf > 0) return 'mixed';
   if (crlf > 0) return 'CRLF';
   return lf > 0 ? 'LF' : 'none';

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { SourceError } from '../errors.js';
 import { showText } from '../text.js';
-import { LF, NUL } from './bytes.js';
+import { CR, contentEnd, LF, NUL, QUOTE } from './bytes.js';
 
 export interface Header {
   readonly columns: string[];
@@ -106,7 +106,17 @@ interface FirstRecord {
   readonly info: Pick<Info, 'bytes'>;
 }
 
+/** A record on one line without quotes, as most headers are; csv-parse takes twenty times as long for it. */
+function plainFirst(decoded: Buffer, delimiter: string): FirstRecord | undefined {
+  const lineFeed = decoded.indexOf(LF);
+  const line = decoded.subarray(0, contentEnd(decoded, 0, Math.max(lineFeed, 0)));
+  if (line.length === 0 || line.includes(QUOTE) || line.includes(CR)) return undefined;
+  return { record: line.toString().split(delimiter), info: { bytes: lineFeed + 1 } };
+}
+
 function parseFirst(decoded: Buffer, delimiter: string, place: HeaderPlace): FirstRecord {
+  const plain = plainFirst(decoded, delimiter);
+  if (plain !== undefined) return plain;
   let found: FirstRecord[];
   try {
     found = parse(decoded, {

@@ -92,13 +92,35 @@ export function ledgerReuse(
   return { reused, duplicates, saved };
 }
 
+type LedgerReads = Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds' | 'singleSearches'>;
+
 /** Entries of all runs of a pipeline, or of all pipelines, oldest run first; then those of searches of no run. */
 export async function* readLedger(
-  checkpoint: Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds' | 'singleSearches'>,
+  checkpoint: LedgerReads,
   pipeline: string | undefined,
   options: LedgerOptions,
 ): AsyncGenerator<LedgerEntry> {
+  for await (const page of readLedgerPages(checkpoint, pipeline, options)) yield* page;
+}
+
+/** The same, many entries at once: waiting for each would take longer than reading it. No page is empty. */
+export async function* readLedgerPages(
+  checkpoint: LedgerReads,
+  pipeline: string | undefined,
+  options: LedgerOptions,
+): AsyncGenerator<readonly LedgerEntry[]> {
   const isWanted = createMonthFilter(options);
+  for await (const page of allPages(checkpoint, pipeline, options)) {
+    const wanted = options.month === undefined ? page : page.filter(({ at }) => isWanted(at));
+    if (wanted.length > 0) yield wanted;
+  }
+}
+
+async function* allPages(
+  checkpoint: LedgerReads,
+  pipeline: string | undefined,
+  options: LedgerOptions,
+): AsyncGenerator<readonly LedgerEntry[]> {
   const runs = await checkpoint.runs(pipeline);
   for (const row of [...runs].reverse()) {
     const { local, other, mixed } = await checkpoint.replyKinds(row.id);
@@ -107,17 +129,15 @@ export async function* readLedger(
     let after = 0;
     for (;;) {
       const page = await checkpoint.uploads(run.id, after, pageChunks);
-      for (const entry of ledgerEntries(run, page, options.pricePerRecord))
-        if (isWanted(entry.at)) yield entry;
+      yield ledgerEntries(run, page, options.pricePerRecord);
       const last = page.at(-1);
       if (last === undefined) break;
       after = last.chunk;
     }
-    for (const entry of await searchEntries(checkpoint, run, options)) if (isWanted(entry.at)) yield entry;
+    yield await searchEntries(checkpoint, run, options);
   }
   for await (const search of eachSingleSearch(checkpoint, pipeline)) {
-    if (search.state === 'dropped' || !isWanted(search.startedAt)) continue;
-    yield singleSearchEntry(search, options.pricePerRecord);
+    if (search.state !== 'dropped') yield [singleSearchEntry(search, options.pricePerRecord)];
   }
 }
 
@@ -230,26 +250,29 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
   };
 }
 
-/** The totals with one more entry. */
-export function addEntry(
+/** The totals with these entries, too. */
+export function addEntries(
   totals: LedgerTotals,
-  { kind, records, possiblyTwice, rehearsal }: LedgerEntry,
+  entries: readonly LedgerEntry[],
   pricePerRecord: number | null,
 ): LedgerTotals {
-  const uploads = kind === 'upload' ? 1 : 0;
-  const searches = kind === 'search' ? records : 0;
-  const paid = totals.records + (rehearsal ? 0 : records);
-  return {
-    uploads: totals.uploads + uploads,
-    searches: totals.searches + searches,
-    records: paid,
-    possiblyTwice: totals.possiblyTwice + (possiblyTwice && !rehearsal ? records : 0),
-    // Computed from the sum of records, because a sum of rounded prices would be less exact.
-    amount: priceOf(paid, pricePerRecord),
-    rehearsalUploads: totals.rehearsalUploads + (rehearsal ? uploads : 0),
-    rehearsalSearches: totals.rehearsalSearches + (rehearsal ? searches : 0),
-    rehearsalRecords: totals.rehearsalRecords + (rehearsal ? records : 0),
-  };
+  const sums = { ...totals };
+  for (const { kind, records, possiblyTwice, rehearsal } of entries) {
+    const uploads = kind === 'upload' ? 1 : 0;
+    const searches = kind === 'search' ? records : 0;
+    sums.uploads += uploads;
+    sums.searches += searches;
+    if (rehearsal) {
+      sums.rehearsalUploads += uploads;
+      sums.rehearsalSearches += searches;
+      sums.rehearsalRecords += records;
+    } else {
+      sums.records += records;
+      if (possiblyTwice) sums.possiblyTwice += records;
+    }
+  }
+  // Computed from the sum of records, because a sum of rounded prices would be less exact.
+  return { ...sums, amount: priceOf(sums.records, pricePerRecord) };
 }
 
 function createMonthFilter({ month, timeZone }: LedgerOptions): (at: number) => boolean {

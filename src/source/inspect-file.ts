@@ -5,6 +5,7 @@ import { detectDialect } from '../csv/detect-dialect.js';
 import { detectEncoding } from '../csv/detect-encoding.js';
 import { quoteText } from '../csv/quote-text.js';
 import { SourceError } from '../errors.js';
+import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import type { Dialect } from '../types.js';
 import { type HeaderOption, readColumns } from './read-columns.js';
 import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
@@ -50,8 +51,19 @@ export interface InspectedFile extends FileStamp {
  */
 export async function inspectFile(path: string, format: SourceFormat): Promise<InspectedFile> {
   const { bytes, stamp } = await fileStamp(path);
-  const gzip = isGzip(path);
-  const sample = await readSample(path, gzip);
+  const found = await readSample(path);
+  try {
+    return { path, bytes, stamp, ...(await inspectSample(path, found, format)) };
+  } finally {
+    giveBack(found.sample);
+  }
+}
+
+async function inspectSample(
+  path: string,
+  { sample, gzip }: Sample,
+  format: SourceFormat,
+): Promise<Omit<InspectedFile, keyof FileStamp | 'path'>> {
   if (sample.length === 0) {
     throw new SourceError('SOURCE_EMPTY', `${path}: the file is empty${gzip ? ' once it is unzipped' : ''}`, {
       hint: 'was it written completely? check what makes it',
@@ -84,9 +96,6 @@ export async function inspectFile(path: string, format: SourceFormat): Promise<I
     });
   }
   return {
-    path,
-    bytes,
-    stamp,
     dialect,
     columns,
     dataStart: skipped.bytes + header.bytes,
@@ -106,15 +115,32 @@ async function beginning(
   return { text: decode(sample, dialect), isWhole: sample.length < SAMPLE_BYTES, bytes: 0, lineFeeds: 0 };
 }
 
-async function readSample(path: string, gzip: boolean): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+/** The beginning of a file, unzipped, in a buffer of the pool. */
+interface Sample {
+  readonly sample: Buffer;
+  readonly gzip: boolean;
+}
+
+async function readSample(path: string): Promise<Sample> {
+  const raw = await readBeginning(path, false);
+  if (!isGzip(raw)) return { sample: raw, gzip: false };
+  giveBack(raw);
+  return { sample: await readBeginning(path, true), gzip: true };
+}
+
+async function readBeginning(path: string, gzip: boolean): Promise<Buffer> {
+  const sample = takeBuffer(SAMPLE_BYTES);
   let size = 0;
-  for await (const piece of readUnzipped({ path, gzip }, 0, {})) {
-    pieces.push(Buffer.from(piece));
-    size += piece.length;
-    if (size >= SAMPLE_BYTES) break;
+  try {
+    for await (const piece of readUnzipped({ path, gzip }, 0, {})) {
+      size += piece.copy(sample, size);
+      if (size === SAMPLE_BYTES) break;
+    }
+    return sample.subarray(0, size);
+  } catch (error) {
+    giveBack(sample);
+    throw error;
   }
-  return Buffer.concat(pieces).subarray(0, SAMPLE_BYTES);
 }
 
 function decode(sample: Buffer, dialect: Dialect): Buffer {

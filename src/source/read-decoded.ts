@@ -3,7 +3,6 @@
  * where they begin and end fields.
  */
 
-import { closeSync, openSync, readSync } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
@@ -162,18 +161,8 @@ export async function* readUnzipped(
 }
 
 /** Whether a file is gzip, by its first two bytes (RFC 1952, 2.3.1), not by its name. */
-export function isGzip(path: string): boolean {
-  try {
-    const file = openSync(path, 'r');
-    try {
-      const begin = Buffer.alloc(2);
-      return readSync(file, begin, 0, 2, 0) === 2 && begin[0] === 0x1f && begin[1] === 0x8b;
-    } finally {
-      closeSync(file);
-    }
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
+export function isGzip(begin: Uint8Array): boolean {
+  return begin[0] === 0x1f && begin[1] === 0x8b;
 }
 
 async function* reportPieces(

@@ -113,6 +113,7 @@ export function refuseEscaped(
   path: string,
   read: { readonly delimiter: number; readonly isFixed: boolean; readonly isWhole: boolean },
 ): void {
+  if (!text.includes('\\')) return;
   const { delimiter, isFixed, isWhole } = read;
   const other = isFixed ? delimiter : detectDelimiter(text, false).delimiter;
   const escapes =

@@ -1,6 +1,7 @@
 /** Recognizes a header with one name less than the records have fields, as R's `write.table` writes it. */
 import { parse } from 'csv-parse/sync';
 import { LF } from '../csv/bytes.js';
+import { readWith } from '../csv/detect-delimiter.js';
 import { SourceError } from '../errors.js';
 import { countOf } from '../quantities.js';
 
@@ -25,7 +26,7 @@ interface HeaderOfFile {
  */
 export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
   const { path, columns } = header;
-  if (hasPlainFirst(text, header)) return;
+  if (isFirstAsLong(text, header)) return;
   const records = firstRecords(text.subarray(0, SAMPLE_BYTES), header.delimiter);
   if (records.length < 2 || records.some((record) => record.length !== columns.length + 1)) return;
   const isNumbered = records.every((record, at) => Number(record[0]) === Number(records[0]![0]) + at);
@@ -50,12 +51,13 @@ export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
 }
 
 /**
- * Whether the first record has as many fields as the header, and no quotes: counting its delimiters tells. A source may
- * have thousands of files, and parsing costs more.
+ * Whether the first record is one line and has as many fields as the header. A source may have thousands of files, and
+ * parsing costs more.
  */
-function hasPlainFirst(text: Buffer, { delimiter, columns }: HeaderOfFile): boolean {
-  const line = text.toString('latin1', 0, text.indexOf(LF) + 1);
-  return line.length > 2 && !line.includes('"') && line.split(delimiter).length === columns.length;
+function isFirstAsLong(text: Buffer, { delimiter, columns }: HeaderOfFile): boolean {
+  const line = text.subarray(0, text.indexOf(LF) + 1);
+  const first = readWith(line, delimiter.charCodeAt(0), true);
+  return first.lf + first.crlf === 1 && first.agreeing === 1 && first.columns === columns.length;
 }
 
 /** None if they are malformed. The last one is left out, because the sample may cut it off. */

@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { giveBack, takeBuffer } from './buffer-pool.js';
 import { withPath } from './system-error.js';
 
 /** Large enough that a read by another thread costs little, compared with the work on the bytes. */
@@ -11,6 +12,8 @@ export const PIECE_BYTES = 512 * 1024;
 
 /** A source may have thousands of files of a few KB. */
 const SMALL_BYTES = 128 * 1024;
+/** All small files are read into buffers of this length, so that the pool always has one that fits. */
+const POOLED_BYTES = SMALL_BYTES + 1;
 
 /**
  * Reads a file from an offset on. Each piece is valid until the next one is requested.
@@ -19,7 +22,11 @@ const SMALL_BYTES = 128 * 1024;
 export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffer, void, undefined> {
   const small = readSmall(path, start);
   if (small !== undefined) {
-    if (small.length > 0) yield small;
+    try {
+      if (small.length > 0) yield small;
+    } finally {
+      giveBack(small);
+    }
     return;
   }
   const file = await open(path);
@@ -52,21 +59,24 @@ export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffe
   }
 }
 
-/** @returns undefined if the file is larger, has grown meanwhile, or is no file. */
+/** @returns a buffer of the pool; undefined if the file is larger, has grown meanwhile, or is no file. */
 function readSmall(path: string, start: number): Buffer | undefined {
   const size = sizeOf(path);
   if (size === undefined || size - start > SMALL_BYTES) return undefined;
   const file = openSync(path, 'r');
+  const bytes = takeBuffer(POOLED_BYTES).subarray(0, Math.max(size - start, 0) + 1);
   try {
-    const bytes = Buffer.allocUnsafe(Math.max(size - start, 0) + 1);
     let filled = 0;
     for (;;) {
       const read = readSync(file, bytes, filled, bytes.length - filled, start + filled);
       if (read === 0) return bytes.subarray(0, filled);
       filled += read;
-      if (filled === bytes.length) return undefined;
+      if (filled === bytes.length) break;
     }
+    giveBack(bytes);
+    return undefined;
   } catch (error) {
+    giveBack(bytes);
     throw withPath(error, path);
   } finally {
     closeSync(file);

@@ -1,5 +1,18 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHeader } from '../../src/csv/read-header.js';
+import { readHeader, readNames } from '../../src/csv/read-header.js';
+
+/** The header as csv-parse reads it; undefined if it refuses the text. */
+function parseFirst(bytes: Buffer): { columns: string[]; bytes: number } | undefined {
+  const options = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true, to: 1, info: true };
+  try {
+    const [first] = parse(bytes, options) as unknown as { record: string[]; info: { bytes: number } }[];
+    return first && { columns: first.record, bytes: first.info.bytes };
+  } catch {
+    return undefined;
+  }
+}
 
 const read = (text: string | Buffer, delimiter = ',') =>
   readHeader(Buffer.from(text as string), delimiter, 'x.csv');
@@ -14,6 +27,20 @@ describe('readHeader', () => {
     ['"two\nlines",b\r\nx', ['two\nlines', 'b'], 15],
   ])('reads %j', (text, columns, bytes) => {
     expect(read(text)).toEqual({ columns, bytes });
+  });
+
+  it('reads what csv-parse reads, from any text', () => {
+    const letters = fc.constantFrom('a', 'é', ' ', ',', ';', '"', '\r', '\n', '\r\n');
+    fc.assert(
+      fc.property(fc.array(letters, { maxLength: 12 }), (text) => {
+        const bytes = Buffer.from(`${text.join('')}\nx,y\n`);
+        const place = { name: 'x.csv', line: 1, byte: 0 };
+        const expected = parseFirst(bytes);
+        if (expected === undefined) expect(() => readNames(bytes, ',', place)).toThrow();
+        else expect(readNames(bytes, ',', place)).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('reads other delimiters', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Upload } from '../../src/checkpoint/checkpoint.js';
 import {
-  addEntry,
+  addEntries,
   emptyTotals,
   type LedgerEntry,
   ledgerEntries,
@@ -30,7 +30,7 @@ const upload = (chunk: number, attempt: number, state: Upload['state']): Upload 
   endedAt: 2,
 });
 const totalsOf = (entries: readonly LedgerEntry[], price: number | null) =>
-  entries.reduce((totals, entry) => addEntry(totals, entry, price), emptyTotals(price));
+  addEntries(emptyTotals(price), entries, price);
 
 describe('ledger entries', () => {
   it('are the attempts that were, or may have been, paid for', () => {

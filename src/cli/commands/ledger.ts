@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import {
-  addEntry,
+  addEntries,
   type Config,
   ConfigError,
   emptyTotals,
@@ -10,7 +10,7 @@ import {
   type LedgerReuse,
   type LedgerTotals,
   ledgerReuse,
-  readLedger,
+  readLedgerPages,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { safeJson } from '../../text.js';
@@ -65,9 +65,9 @@ async function printLedger(config: Config, options: Options): Promise<void> {
     let text = format.head;
     let totals = emptyTotals(pricePerRecord);
     const ledgerOptions = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
-    for await (const entry of readLedger(state, pipeline, ledgerOptions)) {
-      text += format.entry(entry);
-      totals = addEntry(totals, entry, pricePerRecord);
+    for await (const page of readLedgerPages(state, pipeline, ledgerOptions)) {
+      for (const entry of page) text += format.entry(entry);
+      totals = addEntries(totals, page, pricePerRecord);
       if (text.length < WRITE_CHARACTERS) continue;
       stdout.write(text);
       text = '';
@@ -100,29 +100,34 @@ export interface LedgerFormat {
 function tableLedger(timeZone: string, currency: string): LedgerFormat {
   // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
-  let last = { minute: Number.NaN, text: '' };
-  const timeOf = (at: number) => {
-    const minute = Math.floor(at / MINUTE);
-    if (minute !== last.minute) last = { minute, text: clock.format(at) };
-    return last.text;
+  const minuteText = createLastText((minute) => clock.format(minute * MINUTE));
+  const timeOf = (at: number) => minuteText(Math.floor(at / MINUTE));
+  let of: (Pick<LedgerEntry, 'pipeline' | 'run' | 'sample' | 'rehearsal'> & { year: string }) | undefined;
+  /** The heading of the entry, if it is not that of the entry before. */
+  const headingOf = ({ pipeline, run, sample, rehearsal }: LedgerEntry, year: string): string => {
+    const isSame =
+      of !== undefined &&
+      of.run === run &&
+      of.pipeline === pipeline &&
+      of.sample === sample &&
+      of.rehearsal === rehearsal &&
+      (run !== null || of.year === year);
+    if (isSame) return '';
+    of = { pipeline, run, sample, rehearsal, year };
+    // The id of a run has its year.
+    const name = run ?? `searches of no run in ${year}`;
+    return `${name}  ${pipeline}${sample ? '  sample' : ''}${rehearsal ? '  rehearsal' : ''}\n`;
   };
-  let heading = '';
+  const countText = createLastText(formatCount);
   return {
-    head: row(['time', 'chunk', 'try', 'records', 'price', 'folio']),
+    head: row('time', 'chunk', 'try', 'records', 'price', 'folio'),
     entry: (entry) => {
-      const { at, pipeline, run, chunk, attempt, records, price, folio } = entry;
-      const { sample, rehearsal } = entry;
-      const before = heading;
+      const { at, chunk, attempt, records, price, folio } = entry;
       const time = timeOf(at);
-      const [year, day] = [time.slice(0, 4), time.slice(5)];
-      // The id of a run has its year.
-      const of = run ?? `searches of no run in ${year}`;
-      heading = `${of}  ${pipeline}${sample ? '  sample' : ''}${rehearsal ? '  rehearsal' : ''}\n`;
-      const numbers = [String(chunk ?? ''), String(attempt ?? ''), formatCount(records)];
       const cost = price === null ? '?' : price.toFixed(2);
       const answer = entry.kind === 'search' ? 'search' : (folio ?? '?');
-      const line = rowWithRemark([day, ...numbers, cost, answer], remarkOf(entry));
-      return heading === before ? line : heading + line;
+      const line = row(time.slice(5), `${chunk ?? ''}`, `${attempt ?? ''}`, countText(records), cost, answer);
+      return headingOf(entry, time.slice(0, 4)) + withRemark(line, remarkOf(entry));
     },
     end: (totals, { saved }) => {
       const { uploads, searches, records, possiblyTwice, amount } = totals;
@@ -164,29 +169,45 @@ function remarkOf({ possiblyTwice, sentAgain, serviceRecords, records, state }: 
   return '';
 }
 
+/** Keeps the text of the last number: most entries have that of the entry before. */
+function createLastText(textOf: (value: number) => string): (value: number) => string {
+  let last = Number.NaN;
+  let text = '';
+  return (value) => {
+    if (value !== last) text = textOf(value);
+    last = value;
+    return text;
+  };
+}
+
 /** Time zones differ by whole minutes. */
 const MINUTE = 60_000;
 
-const widths: readonly number[] = [11, 5, 3, 7, 8, 15];
-/** Indexes of the columns that are aligned to the right. */
-const numeric = new Set([1, 2, 3, 4]);
+const WIDTHS = { time: 11, chunk: 5, attempt: 3, records: 7, price: 8, folio: 15 };
 
-function row(cells: readonly string[]): string {
-  const padded = cells.map((cell, index) =>
-    numeric.has(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
-  );
-  return `  ${padded.join('  ').trimEnd()}\n`;
+/** A ledger may have a million lines. */
+function row(
+  time: string,
+  chunk: string,
+  attempt: string,
+  records: string,
+  price: string,
+  folio: string,
+): string {
+  const numbers = `${chunk.padStart(WIDTHS.chunk)}  ${attempt.padStart(WIDTHS.attempt)}  ${records.padStart(WIDTHS.records)}`;
+  return `  ${time.padEnd(WIDTHS.time)}  ${numbers}  ${price.padStart(WIDTHS.price)}  ${folio.trimEnd()}\n`;
 }
 
 /** The remark stands behind the folio, or below it if there is no room. */
-function rowWithRemark(cells: readonly string[], remark: string): string {
-  const line = row(cells);
+function withRemark(line: string, remark: string): string {
   if (remark === '') return line;
-  const whole = `${line.trimEnd().padEnd(FOLIO_AT + widths.at(-1)!)}  ${remark}`;
+  const whole = `${line.trimEnd().padEnd(FOLIO_AT + WIDTHS.folio)}  ${remark}`;
   return whole.length <= 80 ? `${whole}\n` : `${line}${' '.repeat(FOLIO_AT)}${remark}\n`;
 }
 
-const FOLIO_AT = 2 + widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
+const FOLIO_AT = Object.values(WIDTHS)
+  .slice(0, -1)
+  .reduce((sum, width) => sum + width + 2, 2);
 
 function csvLedger(): LedgerFormat {
   const columns = [

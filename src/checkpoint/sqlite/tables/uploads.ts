@@ -127,6 +127,31 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
 const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
   service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
 
+/** An upload as an array, without its run. */
+type PackedUpload = readonly [
+  ...[chunk: number, attempt: number, fileName: string, records: number],
+  ...[state: Upload['state'], doubt: Doubt | null, folio: string | null, local: 0 | 1 | null],
+  ...[serviceRecords: number | null, startedAt: number, endedAt: number | null],
+];
+
+function unpackUpload(run: string, row: PackedUpload): Upload {
+  const local = row[7];
+  return {
+    run,
+    chunk: row[0],
+    attempt: row[1],
+    fileName: row[2],
+    records: row[3],
+    state: row[4],
+    doubt: row[5],
+    folio: row[6],
+    local: local === null ? null : local === 1,
+    serviceRecords: row[8],
+    startedAt: row[9],
+    endedAt: row[10],
+  };
+}
+
 type UploadRead = 'attempts' | 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
 
 /** Makes the reads of attempts. */
@@ -134,12 +159,16 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   const ofChunk = db.prepare<[string, number], StoredUpload>(
     `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
   );
-  // A page has all attempts of its chunks; the next page begins with the next chunk.
-  const page = db.prepare<[{ run: string; after: number; limit: number }], StoredUpload>(`
-    SELECT ${uploadColumns} FROM uploads
-    WHERE run = @run AND chunk IN
-      (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit)
-    ORDER BY chunk, attempt`);
+  // A page has all attempts of its chunks; the next page begins with the next chunk. The ledger reads a million rows:
+  // as arrays they take half of the time.
+  const page = db
+    .prepare<[{ run: string; after: number; limit: number }], PackedUpload>(`
+    SELECT chunk, attempt, file_name, records, state, doubt, folio, local, service_records, started_at, ended_at
+    FROM uploads
+    WHERE run = @run AND chunk > @after AND chunk <= (SELECT max(chunk) FROM
+      (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit))
+    ORDER BY chunk, attempt`)
+    .raw();
   const misread = db.prepare<[{ run: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
@@ -175,7 +204,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
     }),
     attempts: db.read((run: string, chunk: number) => ofChunk.all(run, chunk).map(toUpload)),
     uploads: db.read((run: string, after: number, limit: number) =>
-      page.all({ run, after, limit }).map(toUpload),
+      page.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
     ),
   };
 }
