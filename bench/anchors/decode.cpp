@@ -1,34 +1,45 @@
-// Decodes the base64 string of a reply with simdutf: the whole file in memory, no JSON but the search for the string.
+// Decodes the base64 string of a reply with simdutf, in pieces of 64 KiB as ours gets them, with the same system calls.
+// No JSON but the search for the string in the first piece.
 // decode REPLY, which prints the number of bytes
 #include "simdutf.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
-#include <sys/stat.h>
 #include <unistd.h>
+
+static char text[65536 + 4];
+static char decoded[65536];
 
 int main(int count, char **words) {
   if (count != 2) return fprintf(stderr, "usage: decode REPLY\n"), 2;
   const int file = open(words[1], O_RDONLY);
-  struct stat about;
-  if (file < 0 || fstat(file, &about) != 0) return perror(words[1]), 1;
-  const size_t size = about.st_size;
-  std::unique_ptr<char[]> reply(new char[size]);
-  for (size_t at = 0; at < size;) {
-    const ssize_t got = read(file, reply.get() + at, size - at);
-    if (got <= 0) return perror("read"), 1;
-    at += got;
-  }
+  if (file < 0) return perror(words[1]), 1;
   const char opening[] = "\"content\":\"";
-  const char *found = static_cast<const char *>(memmem(reply.get(), size, opening, sizeof opening - 1));
-  if (found == nullptr) return fprintf(stderr, "no content\n"), 1;
-  const char *start = found + sizeof opening - 1;
-  const char *end = static_cast<const char *>(memchr(start, '"', reply.get() + size - start));
-  const size_t length = end - start;
-  std::unique_ptr<char[]> decoded(new char[simdutf::maximal_binary_length_from_base64(start, length)]);
-  const simdutf::result result = simdutf::base64_to_binary(start, length, decoded.get());
-  if (result.error != simdutf::error_code::SUCCESS) return fprintf(stderr, "not base64\n"), 1;
-  printf("%zu\n", result.count);
+  size_t all = 0;
+  // Characters of a group of four whose end has not been read.
+  size_t held = 0;
+  for (bool is_within = false, is_closed = false; !is_closed;) {
+    const ssize_t got = read(file, text + held, 65536);
+    if (got <= 0) return fprintf(stderr, "the string does not end\n"), 1;
+    const char *from = text;
+    const char *to = text + held + got;
+    if (!is_within) {
+      from = static_cast<const char *>(memmem(text, got, opening, sizeof opening - 1));
+      if (from == nullptr) return fprintf(stderr, "no content\n"), 1;
+      from += sizeof opening - 1;
+      is_within = true;
+    }
+    const void *quote = memchr(from, '"', to - from);
+    is_closed = quote != nullptr;
+    if (is_closed) to = static_cast<const char *>(quote);
+    const size_t length = is_closed ? to - from : (to - from) / 4 * 4;
+    const simdutf::result result = simdutf::base64_to_binary(from, length, decoded);
+    if (result.error != simdutf::error_code::SUCCESS) return fprintf(stderr, "not base64\n"), 1;
+    all += result.count;
+    held = to - from - length;
+    std::copy(from + length, to, text);
+  }
+  printf("%zu\n", all);
   return 0;
 }

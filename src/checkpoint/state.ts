@@ -111,7 +111,10 @@ export interface Stretch {
   readonly counts: RowCounts;
   /** Length of the work file after its rows. */
   readonly workEnd: number;
-  /** Hash of the bytes that it has added to the work file, hex; null if not known. */
+  /**
+   * Hex, null if not known. Of the work file up to the end of its rows, if one process has written all of that; else of
+   * the bytes that it has added.
+   */
   readonly sha256: string | null;
   /** Why some of its rows have no prediction; left out if all have one. */
   readonly reasons?: readonly FailureReason[];

@@ -18,7 +18,8 @@ export interface WorkFile {
   readonly length: number;
   /**
    * Appends pieces and syncs them to the disk.
-   * @returns the SHA-256 of the appended bytes, hex.
+   * @returns a SHA-256, hex: of the whole file, if this process has written all of it; else of the appended bytes. So
+   *   no byte is hashed twice.
    */
   append(...pieces: Uint8Array[]): Promise<string>;
   /** Removes all bytes, so that the file begins anew. */
@@ -72,16 +73,11 @@ function createWorkFile(file: FileHandle, from: number, known: KnownWork): WorkF
     },
     append: async (...given) => {
       const pieces = given.flatMap(splitForHash);
-      const hash = createHash('sha256');
-      const write = async () => {
-        const writing = writeAll(file, pieces);
-        for (const piece of pieces) hash.update(piece);
-        await writing;
-      };
-      await (known.written === undefined ? write() : known.written.append(file, pieces, write));
+      const write = () => writeAll(file, pieces);
+      const sha256 = await (known.written?.append(file, pieces, write) ?? hashWhile(pieces, write));
       for (const piece of pieces) length += piece.length;
       await file.datasync();
-      return hash.digest('hex');
+      return sha256;
     },
     empty: async () => {
       await file.truncate(0);
@@ -90,6 +86,15 @@ function createWorkFile(file: FileHandle, from: number, known: KnownWork): WorkF
     },
     close: () => file.close(),
   };
+}
+
+/** Hashes the pieces while they are written. */
+async function hashWhile(pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<string> {
+  const hash = createHash('sha256');
+  const writing = write();
+  for (const piece of pieces) hash.update(piece);
+  await writing;
+  return hash.digest('hex');
 }
 
 /** Node reports the bytes of one write as a 32-bit number. */

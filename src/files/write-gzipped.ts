@@ -4,8 +4,8 @@
 import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
-import { constants, createGunzip, createGzip, type ZlibOptions, type ZlibReset } from 'node:zlib';
-import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
+import { constants, createGzip, gunzip, gunzipSync, type ZlibOptions, type ZlibReset } from 'node:zlib';
+import { adoptBuffer } from '../streams/buffer-pool.js';
 import type { ByteStream } from './run-files.js';
 import { MAX_STORED_BYTES, storedGzip } from './stored-gzip.js';
 
@@ -80,31 +80,25 @@ async function compress(piece: Uint8Array): Promise<Buffer> {
 /**
  * Decompresses a file of one or more members.
  * @param size its bytes, if the file is whole.
- * @returns a buffer of the pool.
+ * @returns a buffer of the pool, if it is not small.
  * @throws when the content has more or fewer bytes, or cannot be decompressed.
  */
 export async function unzipped(compressed: Buffer, size: number): Promise<Buffer> {
-  const gunzip = createGunzip({ chunkSize: Math.min(Math.max(size, MIN_READ_BYTES), MAX_READ_BYTES) });
-  gunzip.end(compressed);
-  const content = takeBuffer(size);
-  let length = 0;
-  try {
-    for await (const piece of gunzip as AsyncIterable<Buffer>) {
-      if (length + piece.length > size) throw new Error('it is longer than it was');
-      content.set(piece, length);
-      length += piece.length;
-    }
-    if (length < size) throw new Error('it is shorter than it was');
-    return content;
-  } catch (error) {
-    giveBack(content);
-    throw error;
-  }
+  // Room for one byte more than there should be: so the end is found without a second buffer.
+  const room = Math.max(size + 1, MIN_READ_BYTES);
+  const options = { chunkSize: room, maxOutputLength: room };
+  const isLarge = size > MAX_SYNC_CONTENT_BYTES;
+  const content = isLarge ? await unzipInThread(compressed, options) : gunzipSync(compressed, options);
+  if (content.length !== size) throw new Error('it is longer or shorter than it was');
+  if (content.buffer.byteLength === room) adoptBuffer(content);
+  return content;
 }
 
-/** Bytes that are decompressed in one call to another thread. */
-const MIN_READ_BYTES = 1024;
-const MAX_READ_BYTES = 256 * 1024;
+const unzipInThread = promisify(gunzip);
+/** Node gives smaller buffers a share of one memory. */
+const MIN_READ_BYTES = 64 * 1024;
+/** Decompressing more bytes than this blocks the process for longer than another thread costs: some 5 ms. */
+const MAX_SYNC_CONTENT_BYTES = 4 * 1024 * 1024;
 
 function compressWith(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {

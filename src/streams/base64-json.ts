@@ -1,12 +1,12 @@
 /** Decodes one huge base64 string in a JSON reply as a stream. Memory holds one buffer, never the whole string. */
-import { SPARE_BYTES, sharedMemory } from '../kernel/kernel-memory.js';
+import { KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
 import { JsonSkeleton, type JsonSkeletonOptions } from './json-skeleton.js';
 import { MalformedReplyError } from './malformed-reply-error.js';
 
 /** Most parts fit into one piece, so that a consumer that passes pieces to another thread does it once a part. */
 const PIECE_BYTES = 1024 * 1024;
-/** Free buffers: at most as many as the replies that were ever read at the same time. */
-const spare: Buffer[] = [];
+/** Free memories: at most as many as the replies that were ever read at the same time. */
+const spare: KernelMemory<Base64Exports>[] = [];
 
 /**
  * Gives the decoded bytes of the string at `options.path` in pieces of about 1 MiB. Keys may come in any order, other
@@ -25,7 +25,8 @@ export async function* decodeBase64Json(
   onDecoded?: (bytes: Buffer) => void,
 ): AsyncGenerator<Buffer> {
   const skeleton = new JsonSkeleton(options);
-  const decoded = spare.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const memory = spare.pop() ?? createMemory();
+  const decoded = memory.bytes.subarray(DECODED_AT, DECODED_AT + PIECE_BYTES);
   let length = 0;
   let text: Base64Text | undefined;
   try {
@@ -35,14 +36,14 @@ export async function* decodeBase64Json(
         if (text === undefined) {
           const { stoppedAt, found } = skeleton.read(bytes, at);
           at = stoppedAt;
-          text = found ? new Base64Text() : undefined;
+          text = found ? new Base64Text(memory) : undefined;
           continue;
         }
         if (length + DECODED_BYTES > PIECE_BYTES) {
           yield decoded.subarray(0, length);
           length = 0;
         }
-        const count = text.decode(bytes, at, decoded, length);
+        const count = text.decode(bytes, at, length);
         onDecoded?.(decoded.subarray(length, length + count));
         length += count;
         at = text.stoppedAt;
@@ -55,7 +56,7 @@ export async function* decodeBase64Json(
     skeleton.end();
     if (length > 0) yield decoded.subarray(0, length);
   } finally {
-    spare.push(decoded);
+    spare.push(memory);
   }
 }
 
@@ -92,8 +93,11 @@ const DECODED_AT = TEXT_AT + TEXT_BYTES + 4096;
 /** Most bytes that one call decodes. */
 const DECODED_BYTES = ((CUT_BYTES + TEXT_BYTES) / 4) * 3;
 
-/** One instance for all texts, because no state in its memory lasts from call to call. */
-const kernelMemory = sharedMemory<Base64Exports>(DECODED_AT + DECODED_BYTES + SPARE_BYTES);
+function createMemory(): KernelMemory<Base64Exports> {
+  const memory = new KernelMemory<Base64Exports>();
+  memory.reserve(DECODED_AT + PIECE_BYTES + SPARE_BYTES);
+  return memory;
+}
 
 /**
  * The text of one JSON string in strict base64 (RFC 4648, section 4), after its opening quote. Decodes it in WebAssembly
@@ -106,25 +110,31 @@ class Base64Text {
   stoppedAt = 0;
   /** The beginning of a group of four characters whose end has not arrived. */
   readonly #cut = Buffer.allocUnsafe(CUT_BYTES);
+  readonly #memory: KernelMemory<Base64Exports>;
   #cutBytes = 0;
 
+  constructor(memory: KernelMemory<Base64Exports>) {
+    this.#memory = memory;
+  }
+
   /**
-   * Decodes from `start` on. Writes the complete groups into `into`, which has room for `DECODED_BYTES` at `at`.
+   * Decodes from `start` on. Writes the complete groups behind the first `at` decoded bytes, where there is room for
+   * `DECODED_BYTES`.
    * @returns how many bytes were written.
    * @throws MalformedReplyError at a character outside the alphabet, a wrong end or an impossible escape.
    */
-  decode(bytes: Buffer, start: number, into: Buffer, at: number): number {
-    const { bytes: memory, exports } = kernelMemory();
+  decode(bytes: Buffer, start: number, at: number): number {
+    const { bytes: memory, exports } = this.#memory;
     const from = TEXT_AT - this.#cutBytes;
     this.#cut.copy(memory, from, 0, this.#cutBytes);
     const to = TEXT_AT + bytes.copy(memory, TEXT_AT, start, Math.min(start + TEXT_BYTES, bytes.length));
-    const found = exports.decodeBase64(from, to, DECODED_AT);
+    const found = exports.decodeBase64(from, to, DECODED_AT + at);
     const trouble = TROUBLES[found];
     if (trouble !== undefined) throw new MalformedReplyError(`the base64 text ${trouble}`);
     this.closed = found === CLOSED;
     const textEnd = exports.textEnd.value;
     this.#cutBytes = this.closed ? 0 : memory.copy(this.#cut, 0, textEnd, to);
     this.stoppedAt = start + textEnd + this.#cutBytes - TEXT_AT;
-    return memory.copy(into, at, DECODED_AT, exports.decodedEnd.value);
+    return exports.decodedEnd.value - DECODED_AT - at;
   }
 }

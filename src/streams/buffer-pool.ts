@@ -29,6 +29,14 @@ export function takeBuffer(length: number): Buffer {
   return buffer.subarray(0, length);
 }
 
+/**
+ * Makes a buffer one of the pool, as if it had been taken.
+ * @param buffer shares its memory with no other one.
+ */
+export function adoptBuffer(buffer: Buffer): void {
+  if (buffer.length >= MIN_BYTES) taken.add(buffer.buffer);
+}
+
 /** Takes an array of 32-bit integers; its content is undefined. */
 export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
   const { buffer, byteOffset } = takeBuffer(length * Int32Array.BYTES_PER_ELEMENT);

@@ -72,8 +72,9 @@ export interface WrittenHash {
   /**
    * Hashes pieces while `write` appends them to the file.
    * @param file the same file each time. It may be closed and opened again between calls.
+   * @returns the hash of all appended bytes so far, hex.
    */
-  append(file: FileHandle, pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<void>;
+  append(file: FileHandle, pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<string>;
   /** Length and hash of the file at this path; undefined if it may hold other bytes than the appended ones. */
   of(path: string): HashedFile | undefined;
 }
@@ -95,6 +96,7 @@ export function createWrittenHash(file: FileHandle): WrittenHash {
       }
       await writing;
       if (isUnchanged) lastStamp = stampOf(fd, bytes);
+      return hash.copy().digest('hex');
     },
     of: (path) => {
       const isUnchanged = lastStamp !== undefined && lastStamp === stampAt(path, bytes);

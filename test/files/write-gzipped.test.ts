@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
-import { writeGzipped } from '../../src/files/write-gzipped.js';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { unzipped, writeGzipped } from '../../src/files/write-gzipped.js';
+import { giveBack } from '../../src/streams/buffer-pool.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
@@ -83,4 +84,30 @@ it('a file that takes nothing ends it with the error of the system', async () =>
   } finally {
     closeSync(file);
   }
+});
+
+describe('a file of members', () => {
+  /** Sizes on either side of what is decompressed at once. */
+  const contents = [0, 3, 5_000, 200_000, 5_000_000].map((size) => randomBytes(size));
+
+  it('is read whole, without harm to other buffers', async () => {
+    const other = Buffer.from('beside what Node shares');
+    for (const content of contents) {
+      const half = content.length >> 1;
+      const members = [content.subarray(0, half), content.subarray(half)].map((part) => gzipSync(part));
+      const read = await unzipped(Buffer.concat(members), content.length);
+      expect(read.equals(content)).toBe(true);
+      giveBack(read);
+    }
+    expect(other.toString()).toBe('beside what Node shares');
+  });
+
+  it('is refused if it is longer, shorter or cut', async () => {
+    for (const content of contents.slice(1)) {
+      const file = gzipSync(content);
+      await expect(unzipped(file, content.length - 1)).rejects.toThrow();
+      await expect(unzipped(file, content.length + 1)).rejects.toThrow();
+      await expect(unzipped(file.subarray(0, -9), content.length)).rejects.toThrow();
+    }
+  });
 });

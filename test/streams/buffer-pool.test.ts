@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { freeNumbers, giveBack, takeBuffer, takeNumbers } from '../../src/streams/buffer-pool.js';
+import {
+  adoptBuffer,
+  freeNumbers,
+  giveBack,
+  takeBuffer,
+  takeNumbers,
+} from '../../src/streams/buffer-pool.js';
 import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 
 describe('the buffer pool', () => {
@@ -38,6 +44,9 @@ describe('the buffer pool', () => {
     const strange = Buffer.alloc(400_000);
     giveBack(strange);
     expect(takeBuffer(400_000).buffer === strange.buffer).toBe(false);
+    adoptBuffer(strange);
+    giveBack(strange);
+    expect(takeBuffer(400_000).buffer === strange.buffer).toBe(true);
   });
 
   it.each([

@@ -9,7 +9,8 @@ import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../file
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
-import { type HashedFile, hashFile } from '../../streams/file-identity.js';
+import type { HashedFile } from '../../streams/file-identity.js';
+import { readPieces } from '../../streams/read-pieces.js';
 import type { MergedStretch } from '../merge/merge-stretch.js';
 import { lastMerged } from '../merge/whole-chunks.js';
 import { checkOneService } from '../submit/check-replies.js';
@@ -156,31 +157,41 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
  * @returns undefined if the file differs. The stretches from the first wrong one on are then unmerged, and the next run
  *   writes them again.
  */
-async function hashWorkFile(
-  run: Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'nextStretch' | 'recordUnmerged'> },
-  path: string,
-): Promise<HashedFile | undefined> {
-  let stretch = await run.checkpoint.nextStretch(run.id, 0);
-  let wrong: Stretch | undefined;
-  let position = 0;
-  let hash = createHash('sha256');
-  const compare = async (piece: Buffer): Promise<void> => {
-    for (let used = 0; used < piece.length && stretch !== undefined && wrong === undefined; ) {
-      const taken = Math.min(piece.length - used, stretch.workEnd - position);
-      hash.update(piece.subarray(used, used + taken));
-      used += taken;
-      position += taken;
-      if (position < stretch.workEnd) continue;
-      if (stretch.sha256 !== null && hash.digest('hex') !== stretch.sha256) wrong = stretch;
-      hash = createHash('sha256');
-      stretch = await run.checkpoint.nextStretch(run.id, stretch.lastRecord);
-    }
-  };
-  const hashed = await hashFile(path, compare);
-  const lost = wrong ?? stretch;
-  if (lost === undefined) return hashed;
-  await run.checkpoint.recordUnmerged(run.id, lost.firstRecord);
+async function hashWorkFile(run: HashWorkNeeds, path: string): Promise<HashedFile | undefined> {
+  const { wrong, ...hashed } = await compareStretches(run, path);
+  if (wrong === undefined) return hashed;
+  await run.checkpoint.recordUnmerged(run.id, wrong.firstRecord);
   return undefined;
+}
+
+type HashWorkNeeds = Pick<RunContext, 'id'> & {
+  readonly checkpoint: Pick<Checkpoint, 'nextStretch' | 'recordUnmerged'>;
+};
+
+/** The hash of a stretch is that of the stretch alone or of all up to its end, see `WorkFile.append`. */
+async function compareStretches(
+  { id, checkpoint }: HashWorkNeeds,
+  path: string,
+): Promise<HashedFile & { readonly wrong?: Stretch }> {
+  const all = createHash('sha256');
+  let own = createHash('sha256');
+  let bytes = 0;
+  const hashed = () => ({ bytes, sha256: all.copy().digest('hex') });
+  let stretch = await checkpoint.nextStretch(id, 0);
+  for await (const piece of (await isLocalFile(path)) ? readPieces(path) : []) {
+    for (let rest = piece; rest.length > 0; ) {
+      const next = stretch === undefined ? rest : rest.subarray(0, stretch.workEnd - bytes);
+      for (const hash of [all, own]) hash.update(next);
+      bytes += next.length;
+      rest = rest.subarray(next.length);
+      if (stretch === undefined || bytes < stretch.workEnd) continue;
+      const isRight = [null, hashed().sha256, own.digest('hex')].includes(stretch.sha256);
+      if (!isRight) return { ...hashed(), wrong: stretch };
+      own = createHash('sha256');
+      stretch = await checkpoint.nextStretch(id, stretch.lastRecord);
+    }
+  }
+  return { ...hashed(), ...(stretch && { wrong: stretch }) };
 }
 
 /**

@@ -38,6 +38,15 @@ function nextProcess(run: StageRun): StageRun {
   return { ...run, controller, signal: controller.signal, work: { written: undefined } };
 }
 
+async function* only<T>(items: AsyncIterable<T>, count: number): AsyncGenerator<T> {
+  let given = 0;
+  for await (const item of items) {
+    yield item;
+    given += 1;
+    if (given === count) return;
+  }
+}
+
 describe('a work file that this process has written', () => {
   /** Does something to the work file when the last chunk is merged. */
   const publishAfter = (run: StageRun, harm: (path: string) => Promise<void>) =>
@@ -84,6 +93,19 @@ describe('a work file that this process has written', () => {
     await publish(look({ written: undefined }));
     const sha256 = createHash('sha256').update(whole).digest('hex');
     expect(known).toEqual([{ bytes: whole.length, sha256 }, undefined]);
+    expect(await output(run)).toBe(whole);
+  });
+
+  it.each(['n1,', 'n2,', 'n6,'])('in part is checked stretch by stretch: a wrong %s', async (text) => {
+    const run = await downloaded();
+    await appendMerged(run)(only(mergeResults(run)(nothing()), 1));
+    const next = nextProcess(run);
+    await appendMerged(next)(mergeResults(next)(nothing()));
+    const written = await readFile(workPath(run), 'utf8');
+    expect(written).toBe(whole);
+    await writeFile(workPath(run), written.replace(text, `x${text.slice(1)}`));
+    await expect(publish(nextProcess(run))).rejects.toMatchObject({ exitCode: 5 });
+    await publish(nextProcess(run));
     expect(await output(run)).toBe(whole);
   });
 
