@@ -33,7 +33,18 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_DRIVER_MISSING: () => 'npm install pg, beside foliopipe',
   STATE_IN_USE: () => 'wait until no pipeline is running, then start the newer foliopipe',
   LEASE_LOST: () => `see whether another process goes on: foliopipe status; if none does, ${GO_ON}`,
-  STATE_IN_DATABASE: () => 'back up, restore and repair the database with its own tools, such as pg_dump',
+  STATE_IN_DATABASE: () =>
+    'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
+
+  STATE_MOVED: () =>
+    'write the place to which it was copied into the config (state or stateDir); to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how',
+  STATE_COPY_UNFINISHED: () =>
+    'type the same foliopipe state copy again; until it has ended, go on with the state that is copied',
+  STATE_COPY_PLACES: () =>
+    'copy a folder with: foliopipe state backup FOLDER; a database with its own tools, such as pg_dump',
+  STATE_COPY_DIFFERS: () => 'the copy is not used; run the same command again',
+  STATE_COPY_SPOOLED: () =>
+    'such sources are refused with state: finish the run first (foliopipe run), then copy the state',
 
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',

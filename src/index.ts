@@ -37,6 +37,7 @@ export { withOutputPath } from './config/sections/output-path.js';
 export { isS3 } from './config/sections/s3-address.js';
 export { embeddedServiceFolder, Secret } from './config/sections/service-section.js';
 export type { ServiceNeeds } from './config/service-needs.js';
+export { type PlaceOptions, readStatePlace } from './config/state-place.js';
 export type { DeltaStore, LastPublication, StoredDigests } from './delta/delta-store.js';
 export { createLocalDeltaStore } from './delta/local-delta-store.js';
 export * from './errors.js';
@@ -165,6 +166,8 @@ export { checkLearned } from './run/check/check-learned.js';
 export { publicationOf } from './run/check/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check/check-setup.js';
 export { type LookOptions, lookAtSource, type SourceLook } from './run/check/look-at-source.js';
+export type { CopiedState } from './run/copy/copied-state.js';
+export { type CopyStateOptions, copyState } from './run/copy/copy-state.js';
 export {
   checkLoadable,
   checkLoadOfRest,

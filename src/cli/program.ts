@@ -139,8 +139,12 @@ export const rows: readonly Row[] = [
   {
     name: 'state',
     usage: '[options] [command]',
-    description: 'back up the state while runs work on it, and restore it',
-    examples: ['state backup /backups/foliopipe', 'state restore /backups/foliopipe'],
+    description: 'back up the state while runs work on it, restore it, or copy it into a database and back',
+    examples: [
+      'state backup /backups/foliopipe',
+      'state restore /backups/foliopipe',
+      `state copy --from .foliopipe --to '\${STATE_URL}'`,
+    ],
     load: async () => (await import('./commands/state.js')).addState,
   },
   {

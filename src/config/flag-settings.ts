@@ -57,8 +57,13 @@ function isLiteralToken({ key, value }: Setting): boolean {
 
 /** Whether a setting shows the password of a database. */
 function hasLiteralPassword({ key, value }: Setting): boolean {
-  if (!DATABASES.has(key.join('.')) || typeof value !== 'string' || !URL.canParse(value)) return false;
-  const { password, searchParams } = new URL(value);
+  return DATABASES.has(key.join('.')) && typeof value === 'string' && showsPassword(value);
+}
+
+/** Whether an address shows a password. A reference to a variable does not show it. */
+export function showsPassword(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { password, searchParams } = new URL(address);
   return ![password, searchParams.get('password') ?? ''].every((text) =>
     /^(?:\$\{.*\})?$/.test(decodeURI(text)),
   );

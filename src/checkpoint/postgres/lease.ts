@@ -42,6 +42,9 @@ const renew = statement(`
 const release = statement(`
   UPDATE leases SET until = '-infinity', holder = NULL WHERE pipeline = @pipeline AND fence = @fence`);
 
+const pipelines: Prepared<{ pipeline: string }> = statement(`
+  SELECT pipeline FROM runs UNION SELECT pipeline FROM single_searches UNION SELECT @own ORDER BY pipeline`);
+
 /** The process that holds the lease of a pipeline; undefined if there is none. */
 export async function leaseHolder(
   db: Pick<PostgresSession, 'query'>,
@@ -134,5 +137,37 @@ function hold(
       if (performance.now() < until) await db.query(release, values, true);
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },
+  };
+}
+
+/**
+ * Holds the leases of all pipelines, so that nothing changes in the state meanwhile.
+ * @param open gives the connection for the leases.
+ * @param own a pipeline that may have no run yet.
+ * @throws LockedError `PIPELINE_LOCKED` when one of them is running; then none is held.
+ */
+export async function holdAllLeases(
+  open: () => Promise<PostgresSession>,
+  own: string,
+  holder: LockHolder,
+): Promise<Required<Pick<HeldLock, 'expectHeld' | 'close'>>> {
+  const held: HeldLock[] = [];
+  const close = async () => {
+    for (const one of held) await one.close();
+  };
+  try {
+    for (const { pipeline } of await (await open()).query(pipelines, { own }, true)) {
+      // Each has a fence of its own: it fences nothing.
+      held.push(await createLeases(open, { held: undefined }).take(pipeline, holder));
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    expectHeld: async () => {
+      for (const one of held) await one.expectHeld?.();
+    },
+    close,
   };
 }

@@ -8,6 +8,7 @@ import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { refuseMarked } from '../copy/copy-mark.js';
 import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
 import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
@@ -15,6 +16,7 @@ import { columnChanges, columnReads } from './columns.js';
 import { cutChanges } from './cutting.js';
 import { historyReads } from './history.js';
 import { createLeases, leaseHolder } from './lease.js';
+import { readMark } from './marks.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { partReads, resultChanges } from './parts.js';
@@ -42,6 +44,8 @@ export interface PostgresState {
   readonly outputs: PipelineLock;
   /** @throws LockedError `LEASE_LOST` if this process had a lease and has it no longer. */
   expectHeld(): Promise<void>;
+  /** @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`. Called again when the lease is held. */
+  expectUnmoved(): Promise<void>;
   /** Opens one more connection, for parts; a second call gives the same one. */
   openParts(): Promise<PostgresSession>;
   /** Closes all of it. */
@@ -50,13 +54,17 @@ export interface PostgresState {
 
 /**
  * Opens the state for writing and migrates its tables.
- * @throws ConfigError `STATE_DATABASE_MISSING`, `STATE_DATABASE_REFUSED`, `STATE_DRIVER_MISSING`, `CHECKPOINT_NEWER`
+ * @param isCopied it is being copied, so that its mark is no error.
+ * @throws ConfigError `STATE_DATABASE_MISSING`, `STATE_DATABASE_REFUSED`, `STATE_DRIVER_MISSING`, `CHECKPOINT_NEWER`,
+ *   `STATE_MOVED`, `STATE_COPY_UNFINISHED`
  * @throws TroubleError `STATE_DATABASE_LOST`, `STATE_DATABASE_FAILED`; these also from every method
  */
-export async function openPostgresState(address: DatabaseAddress): Promise<PostgresState> {
+export async function openPostgresState(address: DatabaseAddress, isCopied = false): Promise<PostgresState> {
   const session = await openConnection(address);
+  const expectUnmoved = async () => refuseMarked(session.place, await readMark(session), 'change');
   try {
     await migrate(session, migrations);
+    if (!isCopied) await expectUnmoved();
   } catch (error) {
     await session.close();
     throw error;
@@ -73,6 +81,7 @@ export async function openPostgresState(address: DatabaseAddress): Promise<Postg
     fence,
     outputs: { take: (path, holder) => outputs.take(`output:${path}`, holder) },
     expectHeld: db.expectHeld,
+    expectUnmoved,
     openParts,
     close: async () => {
       for (const open of [openParts, openLeases]) await open.close();
@@ -98,6 +107,7 @@ export async function openPostgresReader(
     }
     refuseNewer(session.place, version, migrations.length);
     refuseOlder(session.place, version, migrations.length);
+    refuseMarked(session.place, await readMark(session), 'read');
   } catch (error) {
     await session.close();
     throw error;

@@ -220,7 +220,7 @@ CREATE TABLE segments (
 );
 `;
 
-/** Files that every machine sees besides the parts: stored answers, choices, and what deltas need. */
+/** Files that every machine sees besides the parts, and the mark of a state that was copied. */
 const sharedFiles = `
 CREATE TABLE shared_files (
   name       text COLLATE "C" PRIMARY KEY,  -- as in the folder of a state: reuse/segments/R1-1.seg
@@ -240,6 +240,11 @@ CREATE TABLE shared_pieces (
   PRIMARY KEY (file, piece)
 );
 ALTER TABLE shared_pieces ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+CREATE TABLE copy_marks (
+  one  boolean PRIMARY KEY CHECK (one),     -- at most one row
+  mark text NOT NULL                        -- JSON
+);
 `;
 
 export const migrations: readonly string[] = [initialTables, sharedFiles];

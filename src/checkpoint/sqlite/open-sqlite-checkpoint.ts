@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { readCopyMark, refuseMarked } from '../copy/copy-mark.js';
 import { runsWithFiles } from '../journal/journal-folder.js';
 import { createReserve } from '../journal/reserve.js';
 import { openRunJournals } from '../journal/run-journals.js';
@@ -39,7 +40,7 @@ import { translateStateError } from './translate-state-error.js';
  * when its promise resolves. Waits up to 10 s for writes of other pipelines. Files have mode 0600, the folder 0700.
  * @param stateDir created if missing.
  * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`,
- *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`
+ *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`
  * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method
  */
 export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
@@ -47,6 +48,7 @@ export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint
   try {
     makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
+    refuseMarked(stateDir, readCopyMark(stateDir), 'change');
     await refuseLost(path);
     const db = await openForWriting(path);
     return await openJournaled(db, stateDir).catch(async (error: unknown) => {
@@ -102,6 +104,7 @@ export async function openCheckpointReader(
 ): Promise<(CheckpointReader & { close(): Promise<void> }) | undefined> {
   const path = join(stateDir, 'checkpoint.db');
   try {
+    refuseMarked(stateDir, readCopyMark(stateDir), 'read');
     await refuseLost(path);
     if (!existsSync(path)) return undefined;
     await refuseNetworkFolder(stateDir);

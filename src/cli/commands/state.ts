@@ -1,4 +1,4 @@
-/** `foliopipe state`: backs up the state while runs work on it, and restores it. */
+/** `foliopipe state`: backs up the state while runs work on it, restores it, and copies it into a database and back. */
 import type { Command } from 'commander';
 import { type BackedUp, backupState, type Restored, restoreState } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
@@ -14,10 +14,12 @@ import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
+import { addStateCopy } from './state-copy.js';
 
 export function addState(command: Command, finish: Finish): void {
   addBackup(command, finish);
   addRestore(command, finish);
+  addStateCopy(command, finish);
 }
 
 interface BackupFlags extends CommonOptions {

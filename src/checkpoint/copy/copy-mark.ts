@@ -1,0 +1,67 @@
+/**
+ * Marks of a copied state. A state that was copied is `moved`: nothing is paid for in it any more, or both would pay for
+ * the same run. A state into which one is being copied is `copying`, and is not used until all of it is there. In a
+ * folder the mark is a file, `copy.json`.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '../../errors.js';
+import { syncFolder, writeFileAtomically } from '../../streams/atomic-file.js';
+import { isMissing } from '../../streams/system-error.js';
+
+export interface CopyMark {
+  readonly mark: 'moved' | 'copying';
+  /** Where the state was copied to, or is copied from, as it may be shown. */
+  readonly place: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+const NAME = 'copy.json';
+
+/** @returns undefined if there is no mark. */
+export function readCopyMark(stateDir: string): CopyMark | undefined {
+  try {
+    return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as CopyMark;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    // What cannot be read allows nothing.
+    if (error instanceof SyntaxError) return { mark: 'copying', place: 'an unknown state', at: 0 };
+    throw error;
+  }
+}
+
+/** Durable when the promise has resolved. */
+export async function writeCopyMark(stateDir: string, mark: CopyMark): Promise<void> {
+  const text = `${JSON.stringify(mark)}\n`;
+  await writeFileAtomically(join(stateDir, NAME), 0o600, (file) => writeFileSync(file, text));
+}
+
+/** Durable when the promise has resolved. */
+export async function removeCopyMark(stateDir: string): Promise<void> {
+  rmSync(join(stateDir, NAME), { force: true });
+  await syncFolder(stateDir);
+}
+
+/**
+ * @param here the marked state, as it may be shown.
+ * @param use `read`: a state that has moved may still be looked at.
+ * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
+ */
+export function refuseMarked(here: string, found: CopyMark | undefined, use: 'change' | 'read'): void {
+  if (found === undefined) return;
+  const { mark, place } = found;
+  const at = new Date(found.at).toISOString();
+  const facts = { state: here, place, at };
+  if (mark === 'copying') {
+    throw new ConfigError('STATE_COPY_UNFINISHED', `the copy of ${place} to ${here} has not ended`, {
+      facts,
+    });
+  }
+  if (use === 'read') return;
+  throw new ConfigError(
+    'STATE_MOVED',
+    `${here} was copied to ${place} on ${at}, and runs go on there; nothing was sent`,
+    { facts },
+  );
+}

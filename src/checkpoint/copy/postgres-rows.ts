@@ -1,0 +1,99 @@
+/** The rows of a state in Postgres, to copy them from there, or into empty tables. */
+import type { PostgresSession } from '../../postgres/session.js';
+import { type Prepared, statement, type Value } from '../../postgres/statement.js';
+import type { Source } from '../../types.js';
+import { type CopiedTable, copiedTables, quoted } from './copied-tables.js';
+import type { CopiedRow, NewStateRows } from './copy-rows.js';
+
+/** A statement may have 65,535 values. */
+const PAGE = 100;
+
+/** Key columns of text are in the order of their bytes, as they are in SQLite. */
+const NUMBERS: ReadonlySet<string> = new Set([
+  ...['number', 'chunk', 'attempt', 'part', 'record', 'first_record'],
+]);
+
+/** What Postgres keeps besides, for its indexes. */
+interface Derived {
+  readonly columns: readonly string[];
+  values(row: CopiedRow, table: CopiedTable): readonly Value[];
+}
+
+const NOTHING: Derived = { columns: [], values: () => [] };
+const OF_SOURCE: Derived = {
+  columns: ['source_sha256', 'record_limit'],
+  values: (row, { columns }) => {
+    const { sha256, limit } = JSON.parse(String(row[columns.indexOf('source')])) as Source;
+    return [sha256, limit ?? null];
+  },
+};
+
+/** Columns that are in Postgres alone, by table. */
+export const derivedColumns: Readonly<Record<string, readonly string[]>> = {
+  runs: ['nth', ...OF_SOURCE.columns],
+};
+
+/** The tables of files, which are copied otherwise. */
+const FILES = ['part_files', 'part_pieces', 'shared_files', 'shared_pieces'];
+
+export function postgresRows(session: PostgresSession): NewStateRows {
+  return {
+    read: (table, onPage) => {
+      const { name, columns } = table;
+      const rows = `SELECT ${quoted(columns)} FROM ${name} ORDER BY ${orderOf(table)}`;
+      return session.transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async (query) => {
+        await query(statement(`DECLARE copied NO SCROLL CURSOR FOR ${rows}`));
+        const next: Prepared<Record<string, CopiedRow[number]>> = statement(`FETCH ${PAGE} FROM copied`);
+        for (;;) {
+          const page = await query(next);
+          if (page.length > 0) await onPage(page.map((row) => columns.map((column) => row[column]!)));
+          if (page.length < PAGE) return;
+        }
+      });
+    },
+    write: async (table, rows) => {
+      for (let at = 0; at < rows.length; at += PAGE) await insert(session, table, rows.slice(at, at + PAGE));
+    },
+  };
+}
+
+/** Whether the tables of a state hold anything. */
+export async function isEmptyState(session: PostgresSession): Promise<boolean> {
+  const found = tables().map((name) => `EXISTS (SELECT FROM ${name})`);
+  const any: Prepared<{ any: boolean }> = statement(`SELECT ${found.join(' OR ')} AS any`);
+  return !(await session.query(any, {}, true))[0]!.any;
+}
+
+/** Removes all rows, and what is in the database of their files. */
+export async function emptyState(session: PostgresSession): Promise<void> {
+  await session.execute(`TRUNCATE ${tables().join(', ')} RESTART IDENTITY`);
+}
+
+function tables(): readonly string[] {
+  return [...copiedTables.map(({ name }) => name), ...FILES];
+}
+
+async function insert(
+  session: PostgresSession,
+  table: CopiedTable,
+  rows: readonly CopiedRow[],
+): Promise<void> {
+  const derived = table.name === 'runs' ? OF_SOURCE : NOTHING;
+  const columns = [...table.columns, ...derived.columns];
+  const values: Record<string, Value> = {};
+  const lines = rows.map((row, at) => {
+    const all = [...row, ...derived.values(row, table)];
+    const names = all.map((value, column) => {
+      values[`v${at}_${column}`] = value;
+      return `@v${at}_${column}`;
+    });
+    return `(${names.join(', ')})`;
+  });
+  const text = `INSERT INTO ${table.name} (${quoted(columns)}) VALUES ${lines.join(', ')}`;
+  await session.query(statement(text), values, false);
+}
+
+function orderOf({ key }: CopiedTable): string {
+  if (key.length === 0) return 'nth';
+  return key.map((column) => (NUMBERS.has(column) ? `"${column}"` : `"${column}" COLLATE "C"`)).join(', ');
+}

@@ -1,0 +1,27 @@
+/** What copying a state takes and gives. */
+import type { TableSum } from '../../checkpoint/copy/copy-rows.js';
+import type { LockHolder } from '../../checkpoint/pipeline-lock.js';
+import type { Logger } from '../../logger.js';
+import type { CopiedFiles } from './copy-files.js';
+
+/** What was copied. Every row and every file was compared with what it was copied from. */
+export interface CopiedState {
+  /** As they may be shown. */
+  readonly from: string;
+  readonly to: string;
+  readonly tables: readonly TableSum[];
+  /** Stored parts; lost ones are fetched from the service again, at no cost. */
+  readonly parts: CopiedFiles;
+  /** Stored answers, choices and what deltas need. */
+  readonly answers: CopiedFiles;
+}
+
+/** What both ways of copying need. */
+export interface CopyContext {
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly pipeline: string;
+  readonly holder: LockHolder;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}

@@ -1,0 +1,52 @@
+/**
+ * Copies a state from a folder into Postgres, or back. Invariant: at no moment can both be used to pay. The copy is
+ * marked until all of it is there and compared; then the state that was copied is marked for good, and only then is the
+ * mark of the copy removed.
+ */
+import { resolve } from 'node:path';
+import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
+import type { StatePlace } from '../../config/sections/state-section.js';
+import { ConfigError } from '../../errors.js';
+import { silentLogger } from '../../logger.js';
+import { systemClock } from '../../streams/clock.js';
+import type { RunOptions } from '../run-options.js';
+import type { CopiedState } from './copied-state.js';
+
+/** Which state is copied, and where to. */
+export interface CopyStateOptions extends Pick<RunOptions, 'signal' | 'logger' | 'clock' | 'holder'> {
+  readonly from: StatePlace;
+  readonly to: StatePlace;
+  /** A pipeline that must not begin meanwhile, also if it has no run yet. */
+  readonly pipeline: string;
+}
+
+/** How a state may be shown. */
+export function placeText({ state, stateDir }: StatePlace): string {
+  return state === null ? resolve(stateDir) : String(state);
+}
+
+/**
+ * No pipeline may be running in either state. Sends no request. A copy that was stopped is begun again by the same call.
+ * @throws LockedError `PIPELINE_LOCKED`; ConfigError `STATE_COPY_PLACES`, `STATE_MISSING`, `STATE_NOT_EMPTY`, `STATE_MOVED`,
+ *   `STATE_COPY_UNFINISHED`, `STATE_COPY_SPOOLED`, `CHECKPOINT_BEHIND`; GuardError `RESTORED_UNCONFIRMED`; TroubleError
+ *   `STATE_COPY_DIFFERS`.
+ */
+export async function copyState(options: CopyStateOptions): Promise<CopiedState> {
+  const { from, to, pipeline, clock = systemClock, logger = silentLogger } = options;
+  const { signal = new AbortController().signal } = options;
+  const now = clock.now();
+  const context = { signal, logger, pipeline, now, holder: holderHere(options.holder, now) };
+  if ((from.state === null) === (to.state === null)) {
+    const what = from.state === null ? 'two folders' : 'two databases';
+    throw new ConfigError(
+      'STATE_COPY_PLACES',
+      `a state is copied between a folder and a database, not between ${what}`,
+    );
+  }
+  const copy =
+    to.state === null
+      ? (await import('./copy-to-folder.js')).copyToFolder
+      : (await import('./copy-to-database.js')).copyToDatabase;
+  const copied = await copy(from, to, context);
+  return { from: placeText(from), to: placeText(to), ...copied };
+}

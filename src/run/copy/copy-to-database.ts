@@ -1,0 +1,139 @@
+/** Copies a state in a folder into Postgres. */
+import { existsSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+import {
+  readCopyMark,
+  refuseMarked,
+  removeCopyMark,
+  writeCopyMark,
+} from '../../checkpoint/copy/copy-mark.js';
+import { copyRows, expectSame, sumRows } from '../../checkpoint/copy/copy-rows.js';
+import { emptyState, isEmptyState, postgresRows } from '../../checkpoint/copy/postgres-rows.js';
+import { sqliteRows } from '../../checkpoint/copy/sqlite-rows.js';
+import { readMark, removeMark, writeMark } from '../../checkpoint/postgres/marks.js';
+import { openPostgresState, type PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
+import { openReadingConnection } from '../../checkpoint/sqlite/open-for-reading.js';
+import { openSqliteCheckpoint } from '../../checkpoint/sqlite/open-sqlite-checkpoint.js';
+import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
+import type { StatePlace } from '../../config/sections/state-section.js';
+import { ConfigError } from '../../errors.js';
+import { createLocalFiles } from '../../files/local-run-files.js';
+import type { SharedFiles } from '../../files/shared-files.js';
+import { refuseUnconfirmed } from '../backup/restored-mark.js';
+import { createReleasers } from '../open/open-state.js';
+import { openFiles, openSharedFiles } from '../open/open-stores.js';
+import { stateMissing } from '../state-reader.js';
+import type { CopiedState, CopyContext } from './copied-state.js';
+import { copyParts, shareFiles } from './copy-files.js';
+
+/** @throws the errors of `copyState`. */
+export async function copyToDatabase(
+  from: StatePlace,
+  to: StatePlace,
+  context: CopyContext,
+): Promise<Omit<CopiedState, 'from' | 'to'>> {
+  const { stateDir } = from;
+  const { pipeline, holder, now } = context;
+  const releasers = createReleasers();
+  try {
+    const database = await openPostgresState(to.state!, true);
+    releasers.add(database);
+    // What is written is fenced by this lease.
+    releasers.add(await database.lock.take('state copy', holder));
+    const shared = await openSharedFiles({ state: to.state!, files: to.files }, database);
+    const place = shared.place;
+    const isUnfinished = await isOurCopy(database, place, stateDir);
+    if (!existsSync(join(stateDir, 'checkpoint.db'))) throw stateMissing(from);
+    const mark = readCopyMark(stateDir);
+    // It was stopped between the two marks: the copy cannot be used, so this state can.
+    if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
+    releasers.add(await createFileLock(stateDir).take(pipeline, holder));
+    let copied: Omit<CopiedState, 'from' | 'to'> | undefined;
+    await withAllPipelinesStopped(stateDir, async () => {
+      const checkpoint = await openSqliteCheckpoint(stateDir);
+      releasers.add(checkpoint);
+      await refuseUncertain(stateDir, checkpoint, context);
+      const session = await database.openParts();
+      await writeMark(session, { mark: 'copying', place: stateDir, at: now });
+      if (isUnfinished) await empty(shared, database);
+      copied = await copyAll(from, to, { checkpoint, database, shared }, context);
+      await writeCopyMark(stateDir, { mark: 'moved', place, at: now });
+      await removeMark(session);
+    });
+    return copied!;
+  } finally {
+    await releasers.close();
+  }
+}
+
+async function copyAll(
+  { stateDir }: StatePlace,
+  to: StatePlace,
+  {
+    checkpoint,
+    database,
+    shared,
+  }: { readonly checkpoint: Checkpoint; readonly database: PostgresState; readonly shared: SharedFiles },
+  { signal, logger, pipeline }: CopyContext,
+): Promise<Omit<CopiedState, 'from' | 'to'>> {
+  const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
+  try {
+    const rows = sqliteRows(connection);
+    const tables = await copyRows(rows, postgresRows(await database.openParts()), signal);
+    logger.info({ rows: tables.reduce((sum, one) => sum + one.rows, 0) }, 'all rows are copied and compared');
+    const openTarget = () => openFiles({ ...to, pipeline }, database);
+    const stores = { from: createLocalFiles(stateDir), to: await openTarget(), read: await openTarget() };
+    const parts = await copyParts(checkpoint, stores, signal);
+    const answers = await shareFiles(stateDir, shared, checkpoint, signal);
+    expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
+    return { tables, parts, answers };
+  } finally {
+    connection.close();
+  }
+}
+
+/**
+ * @returns whether a copy of this state into the database has not ended.
+ * @throws ConfigError `STATE_NOT_EMPTY`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
+ */
+async function isOurCopy(database: PostgresState, place: string, stateDir: string): Promise<boolean> {
+  const session = await database.openParts();
+  const mark = await readMark(session);
+  if (mark?.mark === 'copying' && mark.place === stateDir) return true;
+  refuseMarked(place, mark, 'change');
+  if (await isEmptyState(session)) return false;
+  throw new ConfigError('STATE_NOT_EMPTY', `${place} holds a state: its tables have rows`, {
+    hint: 'nothing was copied; name another database, or remove this state, if it is not needed: drop schema foliopipe cascade',
+    facts: { database: place },
+  });
+}
+
+/** Removes what a copy that was stopped has left. */
+async function empty(shared: SharedFiles, database: PostgresState): Promise<void> {
+  await shared.remove((await shared.list('')).map(({ name }) => name));
+  await emptyState(await database.openParts());
+}
+
+/** @throws the errors of `copyState` about a state that may not know all that was paid for, or that cannot go on there. */
+async function refuseUncertain(
+  stateDir: string,
+  checkpoint: Checkpoint,
+  { logger }: CopyContext,
+): Promise<void> {
+  const runs = await checkpoint.runs();
+  for (const pipeline of new Set(runs.map((run) => run.pipeline))) {
+    await refuseUnconfirmed({ stateDir, pipeline }, {}, logger);
+  }
+  const spool = join(stateDir, 'spool') + sep;
+  for (const { id, state, prunedAt, source } of runs) {
+    if (prunedAt === null) await checkpoint.verifyPaid(id);
+    const isOpen = state === 'open' || state === 'publishing';
+    if (!isOpen || !source.files.some(({ path }) => path.startsWith(spool))) continue;
+    throw new ConfigError(
+      'STATE_COPY_SPOOLED',
+      `the source of the unfinished run ${id} is a copy in ${spool}: standard input, the answer of a query, or Parquet`,
+      { facts: { run: id } },
+    );
+  }
+}

@@ -1,0 +1,120 @@
+/** Copies a state in Postgres into a folder. */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  readCopyMark,
+  refuseMarked,
+  removeCopyMark,
+  writeCopyMark,
+} from '../../checkpoint/copy/copy-mark.js';
+import { copyRows, expectSame, sumRows } from '../../checkpoint/copy/copy-rows.js';
+import { postgresRows } from '../../checkpoint/copy/postgres-rows.js';
+import { type NewSqliteState, openNewSqliteState } from '../../checkpoint/copy/sqlite-rows.js';
+import { holdAllLeases } from '../../checkpoint/postgres/lease.js';
+import { readMark, removeMark, writeMark } from '../../checkpoint/postgres/marks.js';
+import {
+  openConnection,
+  openPostgresState,
+  type PostgresState,
+} from '../../checkpoint/postgres/open-postgres-state.js';
+import { createFileLock } from '../../checkpoint/sqlite/pipeline-lock.js';
+import type { StatePlace } from '../../config/sections/state-section.js';
+import { ConfigError } from '../../errors.js';
+import { createFileCache } from '../../files/file-cache.js';
+import { createLocalFiles } from '../../files/local-run-files.js';
+import { makeFolder } from '../../make-folder.js';
+import { createReleasers } from '../open/open-state.js';
+import { openFiles, openSharedFiles } from '../open/open-stores.js';
+import type { CopiedState, CopyContext } from './copied-state.js';
+import { copyParts, fetchFiles } from './copy-files.js';
+
+/** @throws the errors of `copyState`. */
+export async function copyToFolder(
+  from: StatePlace,
+  to: StatePlace,
+  context: CopyContext,
+): Promise<Omit<CopiedState, 'from' | 'to'>> {
+  const { stateDir } = to;
+  const { pipeline, holder, now } = context;
+  const place = String(from.state);
+  const releasers = createReleasers();
+  try {
+    const isUnfinished = isOurCopy(stateDir, place);
+    makeFolder(stateDir, 0o700);
+    releasers.add(await createFileLock(stateDir).take(pipeline, holder));
+    const database = await openPostgresState(from.state!, true);
+    releasers.add(database);
+    const session = await database.openParts();
+    const mark = await readMark(session);
+    // It was stopped between the two marks: the copy cannot be used, so this state can.
+    if (isUnfinished && mark?.mark === 'moved' && mark.place === stateDir) await removeMark(session);
+    else refuseMarked(place, mark, 'change');
+    const leases = await openConnection(from.state!);
+    releasers.add(leases);
+    const held = await holdAllLeases(async () => leases, pipeline, holder);
+    releasers.add(held);
+    await writeCopyMark(stateDir, { mark: 'copying', place, at: now });
+    for (const name of stateNames(stateDir)) rmSync(join(stateDir, name), { recursive: true, force: true });
+    const target = openNewSqliteState(stateDir);
+    const copied = await copyAll(from, stateDir, { database, target }, context).catch((error: unknown) => {
+      target.discard();
+      throw error;
+    });
+    await held.expectHeld();
+    await target.putInPlace();
+    await writeMark(session, { mark: 'moved', place: stateDir, at: now });
+    await removeCopyMark(stateDir);
+    return copied;
+  } finally {
+    await releasers.close();
+  }
+}
+
+async function copyAll(
+  from: StatePlace,
+  stateDir: string,
+  { database, target }: { readonly database: PostgresState; readonly target: NewSqliteState },
+  { signal, logger, pipeline }: CopyContext,
+): Promise<Omit<CopiedState, 'from' | 'to'>> {
+  const { checkpoint } = database;
+  const rows = postgresRows(await database.openParts());
+  const tables = await copyRows(rows, target.rows, signal);
+  logger.info({ rows: tables.reduce((sum, one) => sum + one.rows, 0) }, 'all rows are copied and compared');
+  const stores = {
+    from: await openFiles({ ...from, pipeline }, database),
+    to: createLocalFiles(stateDir),
+    read: createLocalFiles(stateDir),
+  };
+  const parts = await copyParts(checkpoint, stores, signal);
+  const shared = await openSharedFiles({ state: from.state!, files: from.files }, database);
+  const answers = await fetchFiles(shared, createFileCache(shared, stateDir), checkpoint, signal);
+  expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
+  return { tables, parts, answers };
+}
+
+/**
+ * @returns whether a copy of this database into the folder has not ended.
+ * @throws ConfigError `STATE_NOT_EMPTY`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
+ */
+function isOurCopy(stateDir: string, place: string): boolean {
+  const mark = readCopyMark(stateDir);
+  if (mark?.mark === 'copying' && mark.place === place) return true;
+  refuseMarked(stateDir, mark, 'change');
+  const names = stateNames(stateDir);
+  if (names.length === 0) return false;
+  throw new ConfigError('STATE_NOT_EMPTY', `${stateDir} holds a state: ${names.join(', ')}`, {
+    hint: 'nothing was copied; name a folder that does not exist',
+    facts: { stateDir },
+  });
+}
+
+/** What a folder holds of a state. */
+function stateNames(stateDir: string): readonly string[] {
+  let names: string[] = [];
+  try {
+    names = readdirSync(stateDir);
+  } catch {
+    // It is made later, which says what is wrong with it.
+  }
+  return names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas)$/.test(name));
+}
