@@ -8,7 +8,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
-const OUTSIDE = ['@aws-sdk/client-s3', '@duckdb/node-api', 'pg', 'pg-copy-streams', 'pino'];
+const OUTSIDE = ['@aws-sdk/client-s3', '@duckdb/node-api', 'pg', 'pg-boss', 'pg-copy-streams', 'pino'];
 
 // The modules that tsc has made start it too, such as those that benchmarks load.
 copyFileSync('src/duckdb/duckdb-child.js', 'dist/src/duckdb/duckdb-child.js');

@@ -46,6 +46,17 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_COPY_SPOOLED: () =>
     'such sources are refused with state: finish the run first (foliopipe run), then copy the state',
 
+  FLEET_NODE_OLD: () =>
+    'start it with a newer Node, such as 24; foliopipe run works with this one, on any machine too',
+  FLEET_DRIVER_MISSING: () => 'npm install pg-boss@12.30.0, beside foliopipe',
+  FLEET_DRIVER_OTHER: () => 'npm install pg-boss@12.30.0, beside foliopipe',
+  FLEET_STATE_MISSING: () =>
+    'set the variable FOLIOPIPE_STATE, or name a config with state: postgres://... (-c FILE); without a database, foliopipe run does the job',
+  JOBS_NEWER: () => UPGRADE,
+  JOBS_IN_USE: () =>
+    'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',
+  WORKER_PORT_TAKEN: () => 'choose another --port or --host; 0 takes a free port',
+
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
   CHECKPOINT_NEWER: () => UPGRADE,
@@ -70,7 +81,7 @@ function afterBehind({ journal }: ErrorFacts): string {
 function afterUnwritable({ hasCheckpoint }: ErrorFacts): string {
   return hasCheckpoint === true
     ? 'let this user write there again, then run the same command again (what is paid for is recorded there: with another stateDir it would be paid again); to read it now, copy the whole folder to a disk that can be written, and name the copy with --state-dir'
-    : 'if foliopipe worked there before, let this user write there again; else set stateDir (--state-dir) to a folder that this user may write';
+    : 'if this is where foliopipe was at work before, let this user write there again; else set stateDir (--state-dir) to a folder that this user may write';
 }
 
 /** The checkpoint is missing. A run may have saved a copy of it. */

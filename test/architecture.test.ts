@@ -30,6 +30,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'pipelines',
     'service',
+    'fleet',
     'errors',
     'disk-error',
     'hide-secrets',
@@ -103,6 +104,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'types',
     'errors',
   ],
+  fleet: ['checkpoint', 'config', ...base],
   checkpoint: [
     'type output-format',
     'type config',
@@ -161,7 +163,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@observablehq/plot': ['src/page/'],
   linkedom: ['src/page/'],
   'p-retry': ['src/api/'],
-  'prom-client': ['src/notify/'],
+  'prom-client': ['src/notify/', 'src/fleet/'],
 };
 
 interface Import {

@@ -8,6 +8,7 @@ import {
   type RunOptions,
   type ServiceNeeds,
 } from '../../pipelines/index.js';
+import { secretsOf } from '../hide-secrets.js';
 import { rememberSecrets } from './redact.js';
 import { refuseSourceAsConfig } from './source-as-config.js';
 
@@ -118,21 +119,26 @@ export async function readConfig(
   needs: ServiceNeeds = 'service',
 ): Promise<Config> {
   const config = await loadConfig(layersOf(options, file, needs));
-  rememberSecrets(process.argv, config);
+  rememberSecrets(process.argv, secretsOf(config));
   return config;
 }
 
-/** From where the config is loaded. @throws ConfigError `CONFIG_MISSING`; `CONFIG_IS_SOURCE`. */
+/**
+ * From where the config is loaded.
+ * @param mayBeMissing whether the environment alone may be enough.
+ * @throws ConfigError `CONFIG_MISSING`; `CONFIG_IS_SOURCE`.
+ */
 export function layersOf(
   options: CommonOptions,
   file: string | undefined,
   needs: ServiceNeeds,
+  mayBeMissing = false,
 ): Parameters<typeof loadConfig>[0] {
   const cwd = process.cwd();
   const named = [...(options.config ?? []), ...(file === undefined ? [] : [file])];
   for (const name of named) refuseSourceAsConfig(name);
   const files = named.length > 0 ? named : existsSync(defaultFile) ? [defaultFile] : [];
-  if (files.length === 0 && options.source === undefined) {
+  if (files.length === 0 && options.source === undefined && !mayBeMissing) {
     throw new ConfigError('CONFIG_MISSING', `there is no ${defaultFile} here and no config file was named`, {
       hint: 'name one with -c FILE, or write a first one with: foliopipe init; config/nightly.example.yaml shows every key',
     });
@@ -181,7 +187,7 @@ export function chunkNumber(text: string): number {
 const defaultFile = 'foliopipe.yaml';
 
 /** Collects the values of a flag that may be repeated. */
-function collect(value: string, before: readonly string[] = []): readonly string[] {
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 

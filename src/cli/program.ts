@@ -184,6 +184,32 @@ export const rows: readonly Row[] = [
     load: async () => (await import('./commands/config.js')).addConfig,
   },
   {
+    name: 'enqueue',
+    usage: '[options] [config...]',
+    description: 'make runs jobs of the workers on any machine, now or by schedule (state: postgres://...)',
+    examples: [
+      'enqueue',
+      'enqueue night-a.yaml night-b.yaml',
+      'enqueue --schedule',
+      'enqueue --again nightly',
+    ],
+    load: async () => (await import('./commands/enqueue.js')).addEnqueue,
+  },
+  {
+    name: 'worker',
+    usage: '[options] [file]',
+    description: 'do the runs that are enqueued; start it on any number of machines',
+    examples: ['worker --runs 4', 'worker -c nightly.yaml --port 9100 --host 0.0.0.0'],
+    load: async () => (await import('./commands/worker.js')).addWorker,
+  },
+  {
+    name: 'fleet',
+    usage: '[options] [file]',
+    description: 'show workers, runs, what waits, schedules, and what waits for a person',
+    examples: ['fleet', 'fleet --watch', 'fleet --json'],
+    load: async () => (await import('./commands/fleet.js')).addFleet,
+  },
+  {
     name: 'serve',
     usage: '[options]',
     description:

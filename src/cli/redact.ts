@@ -1,5 +1,5 @@
 /** Hides the secrets of a config in everything that is shown, logged or sent to a webhook. */
-import { createRedact, type HoldsSecrets, type Redact, secretsOf } from '../hide-secrets.js';
+import { createRedact, type Redact } from '../hide-secrets.js';
 
 /** Hides secrets in a line of JSON, which stays JSON. */
 export function redactLine(line: string, redact: Redact): string {
@@ -8,9 +8,9 @@ export function redactLine(line: string, redact: Redact): string {
 
 let hide: Redact = createRedact([]);
 
-/** From now on `hideSecrets` hides what a process's command line and config hold. */
-export function rememberSecrets(argv: readonly string[], config?: HoldsSecrets): void {
-  hide = createRedact([...secretsInFlags(argv), ...(config === undefined ? [] : secretsOf(config))]);
+/** From now on `hideSecrets` hides these secrets, such as those of the config, and what the command line holds. */
+export function rememberSecrets(argv: readonly string[], secrets: readonly string[] = []): void {
+  hide = createRedact([...secretsInFlags(argv), ...secrets]);
 }
 
 /** What the process reports beside its log: the failure, the summary, and what a webhook gets. */

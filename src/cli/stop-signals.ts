@@ -36,12 +36,27 @@ export function listenForStop(
     controller.abort(new InterruptedError(name));
   };
   for (const name of names) process.on(name, stop);
+  const closeChannel = listenForWorker(() => void (controller.signal.aborted || stop('SIGTERM')));
   return {
     signal: controller.signal,
     close: () => {
+      closeChannel();
       for (const name of names) process.off(name, stop);
     },
   };
+}
+
+/**
+ * A worker stops its runs by closing their channels, which the system does too when the worker is gone. A signal would
+ * not do: some service managers send one to each process, and a second one ends a run at once.
+ */
+function listenForWorker(onClosed: () => void): () => void {
+  if (process.env.FOLIOPIPE_OF_WORKER === undefined) return () => undefined;
+  process.once('disconnect', onClosed);
+  // It keeps no process alive.
+  process.channel?.unref();
+  if (!process.connected) onClosed();
+  return () => void process.off('disconnect', onClosed);
 }
 
 /** Does the work of a command that has nothing to say at a stop; the signal aborts at the first of these signals. */

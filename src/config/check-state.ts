@@ -9,7 +9,7 @@ import { IN_DATABASE } from './sections/state-section.js';
  * @param hasStateDir whether `stateDir` is given, besides its default.
  */
 export function checkState(
-  { state, files, scratchDir, source }: Sections,
+  { state, files, scratchDir, schedule, source }: Sections,
   hasStateDir: boolean,
   onProblem: (key: string, text: string) => void,
 ): void {
@@ -18,6 +18,11 @@ export function checkState(
       onProblem('files', 'is only for a state in a database; set state, or leave it out');
     if (scratchDir != null)
       onProblem('scratchDir', 'is only for a state in a database; without state, write stateDir');
+    if (schedule != null)
+      onProblem(
+        'schedule',
+        'is kept by the workers of a fleet, whose jobs are in a database; set state, or let cron begin the run',
+      );
     return;
   }
   if (hasStateDir) {

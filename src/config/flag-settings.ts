@@ -24,22 +24,28 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
     const read = typeof value === 'string' ? textValue(parts, value) : value;
     const settings = toSettings(read, parts, () => ({ label: origin, baseDir }));
     for (const setting of settings) {
-      if (isLiteralWebhook(setting)) {
-        const text = `the address of a webhook in a flag can be read by every user of the machine; name a variable, such as \${FOLIOPIPE_WEBHOOK}, or write it into the config file`;
-        problems.add(setting.key.join('.'), text, origin);
-      }
-      if (isLiteralToken(setting)) {
-        const text =
-          'a token in a flag can be read by every user of the machine; use FOLIOPIPE_TOKEN or tokenFile';
-        problems.add('service.token', text, origin);
-      }
-      if (hasLiteralPassword(setting)) {
-        const text = `a password in a flag can be read by every user of the machine; name a variable, such as \${DATABASE_URL}, or write it into the config file`;
-        problems.add(setting.key.join('.'), text, origin);
-      }
+      const secret = literalSecret(setting);
+      if (secret === undefined) continue;
+      const instead =
+        secret.what === 'a token'
+          ? 'use FOLIOPIPE_TOKEN or tokenFile'
+          : `name a variable, such as ${secret.variable}, or write it into the config file`;
+      const text = `${secret.what} in a flag can be read by every user of the machine; ${instead}`;
+      problems.add(setting.key.join('.'), text, origin);
     }
     return settings;
   });
+}
+
+/** The secret that a setting shows, and a variable that could stand for it; undefined if it shows none. */
+export function literalSecret(
+  setting: Setting,
+): { readonly what: string; readonly variable: string } | undefined {
+  if (isLiteralWebhook(setting))
+    return { what: 'the address of a webhook', variable: `\${FOLIOPIPE_WEBHOOK}` };
+  if (isLiteralToken(setting)) return { what: 'a token', variable: `\${FOLIOPIPE_TOKEN}` };
+  if (hasLiteralPassword(setting)) return { what: 'a password', variable: `\${DATABASE_URL}` };
+  return undefined;
 }
 
 /** Whether a setting shows an address to which anyone who reads it may post. Scheme and host are no secret. */

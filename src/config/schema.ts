@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type LoadConfig, loadSchema } from './sections/load-section.js';
 import { type ReportConfig, reportSchema } from './sections/report-section.js';
+import { scheduleSchema, timeZoneSchema } from './sections/schedule-section.js';
 import {
   ambiguousSchema,
   budgetSchema,
@@ -46,6 +47,8 @@ export const configSchema = z.strictObject({
   state: stateSchema,
   files: filesSchema,
   scratchDir: scratchSchema,
+  schedule: scheduleSchema,
+  timeZone: timeZoneSchema,
 });
 
 /** The config ready for use: with defaults, durations in ms, sizes in bytes, shares from 0 to 1, absolute paths. */

@@ -74,6 +74,8 @@ test('fills in every default', () => {
     stateDir: '/base/.foliopipe',
     state: null,
     files: null,
+    schedule: null,
+    timeZone: 'UTC',
     ownFiles: [],
   });
   const { token, ...address } = service;
@@ -213,6 +215,15 @@ test.each([
   ['files', { files: 'file:///share' }, 'only for a state in a database'],
   ['files', { state: 'postgres://h/d', files: 's3://bucket' }, 'a folder that all machines see'],
   ['scratchDir', { scratchDir: 'scratch' }, 'write stateDir'],
+  ['schedule', { schedule: '0 1 * * *' }, 'set state, or let cron begin the run'],
+  [
+    'schedule',
+    { state: 'postgres://h/d', schedule: '0 0 1 * * *' },
+    'this one has 6 fields in place of five',
+  ],
+  ['schedule', { state: 'postgres://h/d', schedule: '0 25 * * *' }, '25 is no hour'],
+  ['schedule', { state: 'postgres://h/d', schedule: '0 1 30 feb *' }, 'a day that no month has'],
+  ['timeZone', { timeZone: 'Mars/Olympus' }, 'a time zone such as UTC'],
   ['stateDir', { state: 'postgres://h/d', stateDir: 'state' }, 'use only one of them'],
   ['source', { state: 'postgres://h/d', source: { path: '-' } }, 'every machine sees'],
   ['source.path', { state: 'postgres://h/d', source: { path: 'a.parquet' } }, 'write a CSV'],

@@ -22,6 +22,9 @@ export interface LeaseTimes {
   readonly renew: number;
 }
 
+/** Before the paths of outputs, whose locks are leases too. No pipeline has such a name. */
+export const OUTPUT = 'output:';
+
 const TIMES: LeaseTimes = { lease: 30_000, renew: 10_000 };
 
 const addPipeline = statement(`
@@ -36,6 +39,9 @@ const take: Prepared<{ fence: number }> = statement(`
 const readHolder: Prepared<{ holder: string | null; until: string }> = statement(
   'SELECT holder, until::text AS until FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()',
 );
+const readHeld: Prepared<{ pipeline: string; holder: string | null; leftMs: number }> = statement(`
+  SELECT pipeline, holder, (extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"
+  FROM leases WHERE until > clock_timestamp() AND pipeline NOT LIKE '${OUTPUT}%' ORDER BY pipeline`);
 const renew = statement(`
   UPDATE leases SET until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
   WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING 1`);
@@ -51,6 +57,28 @@ export async function leaseHolder(
   pipeline: string,
 ): Promise<LockHolder | undefined> {
   return holderIn((await db.query(readHolder, { pipeline }, true))[0]);
+}
+
+/** A lease that is held now. */
+export interface HeldLease {
+  readonly pipeline: string;
+  readonly holder: LockHolder | undefined;
+  /** How long it lasts unless it is renewed, in ms. */
+  readonly leftMs: number;
+  /** Whether its holder has renewed it when it was time. */
+  readonly isRenewed: boolean;
+}
+
+/** The leases of pipelines that are held now. */
+export async function heldLeases(db: Pick<PostgresSession, 'query'>): Promise<readonly HeldLease[]> {
+  const { lease, renew } = TIMES;
+  const rows = await db.query(readHeld, {}, true);
+  return rows.map((row) => ({
+    pipeline: row.pipeline,
+    leftMs: Math.round(row.leftMs),
+    holder: holderIn(row),
+    isRenewed: row.leftMs > (lease - renew) * 0.9,
+  }));
 }
 
 function holderIn(row: { readonly holder: string | null } | undefined): LockHolder | undefined {

@@ -15,7 +15,7 @@ import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges } from './cutting.js';
 import { historyReads } from './history.js';
-import { createLeases, leaseHolder } from './lease.js';
+import { createLeases, leaseHolder, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
@@ -79,7 +79,7 @@ export async function openPostgresState(address: DatabaseAddress, isCopied = fal
     checkpoint: { ...reads(db), ...changes(db), close: async () => undefined },
     lock: leases,
     fence,
-    outputs: { take: (path, holder) => outputs.take(`output:${path}`, holder) },
+    outputs: { take: (path, holder) => outputs.take(`${OUTPUT}${path}`, holder) },
     expectHeld: db.expectHeld,
     expectUnmoved,
     openParts,

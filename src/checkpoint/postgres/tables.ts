@@ -247,4 +247,14 @@ CREATE TABLE copy_marks (
 );
 `;
 
-export const migrations: readonly string[] = [initialTables, sharedFiles];
+/** The workers of a fleet: workers.ts. */
+const workers = `
+CREATE TABLE workers (
+  id    text PRIMARY KEY,
+  facts text NOT NULL,                      -- JSON
+  since timestamptz NOT NULL,               -- of the server's clock, as all times here
+  seen  timestamptz NOT NULL
+);
+`;
+
+export const migrations: readonly string[] = [initialTables, sharedFiles, workers];

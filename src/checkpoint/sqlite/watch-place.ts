@@ -113,7 +113,7 @@ function goneError(database: string, path: string, saved: string | undefined): C
   const what = saved === undefined ? '' : `; all that it knew is in ${saved}`;
   return new ConfigError(
     'CHECKPOINT_GONE',
-    `${path} was removed or replaced while foliopipe worked; nothing more was sent${what}`,
+    `${path} was removed or replaced while foliopipe was at work; nothing more was sent${what}`,
     { facts: { path, ...(saved !== undefined && savedFacts(database, saved)) } },
   );
 }

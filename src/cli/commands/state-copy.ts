@@ -7,6 +7,7 @@ import {
   copyState,
   readStatePlace,
 } from '../../../pipelines/index.js';
+import { secretsOf } from '../../hide-secrets.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -46,7 +47,7 @@ export function addStateCopy(state: Command, finish: Finish): void {
     async (file: string | undefined, options: CopyFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { from, to } = placesOf(options, config);
-      rememberSecrets(process.argv, { ...config, state: from.state ?? to.state });
+      rememberSecrets(process.argv, secretsOf({ ...config, state: from.state ?? to.state }));
       const logger = createLogger(options, []);
       const copied = await untilStopped((signal) =>
         copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),

@@ -12,6 +12,7 @@ import {
   share,
   size,
   timerDuration,
+  timeZone,
   wholeNumber,
 } from './values.js';
 
@@ -156,20 +157,8 @@ export const budgetSchema = z.strictObject({
     .regex(/^[A-Z]{3}$/)
     .describe('a currency of three capital letters, such as USD')
     .default('USD'),
-  timeZone: z
-    .string()
-    .refine(isTimeZone)
-    .describe('a time zone such as UTC or America/Denver')
-    .default('UTC'),
+  timeZone: timeZone.default('UTC'),
 });
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
 
 const answerColumn = z
   .string()

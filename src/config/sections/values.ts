@@ -79,6 +79,17 @@ export const shortName = z
 /** True or false. */
 export const flag = z.boolean().describe('true or false');
 
+/** The name of a time zone. */
+export const timeZone = z.string().refine(isTimeZone).describe('a time zone such as UTC or America/Denver');
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** What other programs take for their standard input or output. `./-` is a file of that name. */
 export const STREAM = '-';
 

@@ -14,7 +14,7 @@ interface Family {
 }
 
 /** Gives each value by its name and labels, such as `last_run_records{origin=sent}`, without prefix and pipeline. */
-export async function readMetrics(text: string, pipeline: string): Promise<Record<string, number>> {
+export async function readMetrics(text: string, pipeline?: string): Promise<Record<string, number>> {
   const { default: parse } = (await import('parse-prometheus-text-format' as string)) as {
     default: (text: string) => Family[];
   };

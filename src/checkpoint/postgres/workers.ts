@@ -1,0 +1,128 @@
+/** The workers of a fleet, each a row that it renews while it lives, for those who look. Nothing rests on it. */
+import type { DatabaseAddress } from '../../config/sections/load-section.js';
+import type { PostgresSession } from '../../postgres/session.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+import { type HeldLease, heldLeases } from './lease.js';
+import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { openConnection } from './open-postgres-state.js';
+import { migrations } from './tables.js';
+
+/** A worker, as it tells of itself. */
+export interface WorkerFacts {
+  readonly host: string;
+  readonly pid: number;
+  /** Of foliopipe and of Node. */
+  readonly version: string;
+  readonly node: string;
+  /** How many runs it does at once at most. */
+  readonly runs: number;
+  readonly state: 'working' | 'draining';
+  /** Pipelines that it works on. */
+  readonly pipelines: readonly string[];
+}
+
+/** A worker that has a row. */
+export interface KnownWorker extends WorkerFacts {
+  readonly id: string;
+  /** Epoch milliseconds, by the database's clock. */
+  readonly since: number;
+  /** How long ago it was seen last, in ms. */
+  readonly silentMs: number;
+}
+
+/** What all workers of a state see of each other. */
+export interface FleetTables {
+  /** The database as it may be shown. */
+  readonly place: string;
+  /** Says that a worker lives. Its first call makes its row. */
+  beat(id: string, facts: WorkerFacts): Promise<void>;
+  /** Removes the row of a worker that ends. */
+  leave(id: string): Promise<void>;
+  workers(): Promise<readonly KnownWorker[]>;
+  /** Removes rows of workers that were not seen for a day. */
+  sweep(): Promise<void>;
+  leases(): Promise<readonly HeldLease[]>;
+  /** The version of the tables of the jobs; null if there are none. */
+  jobsVersion(): Promise<number | null>;
+  /** Whether the schema of the jobs is there, with or without tables. */
+  hasJobsSchema(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** The schema in which pg-boss keeps the jobs. */
+export const JOBS_SCHEMA = 'foliopipe_jobs';
+
+const beat = statement(`
+  INSERT INTO workers (id, facts, since, seen) VALUES (@id, @facts, clock_timestamp(), clock_timestamp())
+  ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, seen = excluded.seen`);
+const leave = statement('DELETE FROM workers WHERE id = @id');
+const sweep = statement("DELETE FROM workers WHERE seen < clock_timestamp() - interval '1 day'");
+const readAll: Prepared<{ id: string; facts: string; since: number; silentMs: number }> = statement(`
+  SELECT id, facts, (extract(epoch FROM since) * 1000)::float8 AS since,
+    (extract(epoch FROM clock_timestamp() - seen) * 1000)::float8 AS "silentMs"
+  FROM workers ORDER BY since, id`);
+const findSchema: Prepared<{ found: boolean }> = statement(
+  `SELECT to_regnamespace('${JOBS_SCHEMA}') IS NOT NULL AS found`,
+);
+const findVersion: Prepared<{ found: boolean }> = statement(
+  `SELECT to_regclass('${JOBS_SCHEMA}.version') IS NOT NULL AS found`,
+);
+const readVersion: Prepared<{ version: number }> = statement(`SELECT version FROM ${JOBS_SCHEMA}.version`);
+
+/**
+ * Opens one connection to the state, whose tables are made or migrated.
+ * @throws the errors of `openPostgresState`.
+ */
+export async function openFleetTables(address: DatabaseAddress): Promise<FleetTables> {
+  const db = await openConnection(address);
+  try {
+    await migrate(db, migrations);
+    return tablesIn(db);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens one connection to the state for reading. Migrates nothing and creates nothing.
+ * @returns undefined when there is no state yet.
+ * @throws the errors of `openPostgresReader`.
+ */
+export async function openFleetReader(address: DatabaseAddress): Promise<FleetTables | undefined> {
+  const db = await openConnection(address);
+  try {
+    const version = await schemaVersion(db);
+    refuseNewer(db.place, version, migrations.length);
+    if (version > 0) refuseOlder(db.place, version, migrations.length);
+    if (version > 0) return tablesIn(db);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  await db.close();
+  return undefined;
+}
+
+function tablesIn(db: PostgresSession): FleetTables {
+  return {
+    place: db.place,
+    beat: async (id, facts) => void (await db.query(beat, { id, facts: JSON.stringify(facts) }, true)),
+    leave: async (id) => void (await db.query(leave, { id }, true)),
+    workers: async () =>
+      (await db.query(readAll, {}, true)).map(({ id, facts, since, silentMs }) => ({
+        id,
+        since: Math.round(since),
+        silentMs: Math.round(silentMs),
+        ...(JSON.parse(facts) as WorkerFacts),
+      })),
+    sweep: async () => void (await db.query(sweep, {}, true)),
+    leases: () => heldLeases(db),
+    hasJobsSchema: async () => (await db.query(findSchema, {}, true))[0]!.found,
+    jobsVersion: async () => {
+      if (!(await db.query(findVersion, {}, true))[0]!.found) return null;
+      return (await db.query(readVersion, {}, true))[0]?.version ?? null;
+    },
+    close: db.close,
+  };
+}

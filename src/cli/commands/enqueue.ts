@@ -1,0 +1,173 @@
+/** `foliopipe enqueue`: makes runs jobs of the workers, now or at the times of the config's schedule. */
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import { ConfigError } from '../../../pipelines/index.js';
+import { nextTime } from '../../fleet/next-time.js';
+import { type OpenFleet, openFleet } from '../../fleet/open-fleet.js';
+import { loadPgBoss } from '../../fleet/pg-boss.js';
+import { type PreparedJob, prepareJob } from '../../fleet/prepare-job.js';
+import { secretsOf } from '../../hide-secrets.js';
+import {
+  type CommonOptions,
+  type Finish,
+  layersOf,
+  withConfigOptions,
+  withOutputOptions,
+} from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { type EnqueuedJob, enqueuedText } from '../fleet/enqueue-text.js';
+import { findFleet } from '../fleet/fleet-place.js';
+import { print, printJson } from '../output.js';
+import { rememberSecrets } from '../redact.js';
+import { nextSteps } from '../texts/next-steps.js';
+import { parseMaxDuration } from '../time-options.js';
+
+interface Options extends CommonOptions {
+  readonly schedule?: boolean;
+  readonly again?: boolean;
+  readonly remove?: boolean;
+  readonly yes?: boolean;
+  readonly label?: string;
+  readonly maxDuration?: string;
+  readonly publishPartial?: boolean;
+}
+
+export function addEnqueue(command: Command, finish: Finish): void {
+  command
+    .argument(
+      '[config...]',
+      'config files, each of a pipeline of its own, over those of -c; with --again and --remove: names of pipelines',
+    )
+    .option(
+      '--schedule',
+      'begin the runs at the times of schedule in the config, from now on; without the key, no longer. Nothing runs now',
+    )
+    .option('--again', 'put dead letters back, with the configs that they have; without a name: all of them')
+    .option('--remove', 'remove what waits of these pipelines: jobs, schedules and dead letters')
+    .option('--yes', 'as for run')
+    .option('--label <text>', 'as for run: a note kept with a new run')
+    .option(
+      '--max-duration <time>',
+      'as for run: stop after this time with exit 8; the job is repeated after a pause',
+    )
+    .option('--publish-partial', 'as for run');
+  withOutputOptions(withConfigOptions(command)).action(async (named: string[], options: Options) => {
+    finish(await enqueue(named, options));
+  });
+}
+
+async function enqueue(named: readonly string[], options: Options): Promise<number> {
+  await loadPgBoss(process.versions.node);
+  const { again = false, remove = false, schedule = false } = options;
+  if (Number(again) + Number(remove) + Number(schedule) > 1) {
+    throw usage('--again, --remove and --schedule exclude each other', 'give one of them');
+  }
+  if (remove && named.length === 0) {
+    throw usage('--remove needs names of pipelines', 'see what waits with: foliopipe fleet');
+  }
+  const done =
+    again || remove
+      ? await withFleet(options, (fleet) => (again ? putBack(fleet, named) : removeAll(fleet, named)))
+      : await enqueueConfigs(named, options);
+  if (options.json) await printJson('summary', { jobs: done, exitCode: 0 });
+  else await print(nextSteps(enqueuedText(done)));
+  return 0;
+}
+
+async function withFleet<T>(options: Options, use: (fleet: OpenFleet) => Promise<T>): Promise<T> {
+  const { state, fleetOptions } = await findFleet(options, undefined);
+  const fleet = await openFleet(state, fleetOptions);
+  try {
+    return await use(fleet);
+  } finally {
+    await fleet.close();
+  }
+}
+
+async function enqueueConfigs(named: readonly string[], options: Options): Promise<readonly EnqueuedJob[]> {
+  const { yes, label, maxDuration, publishPartial, schedule } = options;
+  if (maxDuration !== undefined) parseMaxDuration(maxDuration, new Date());
+  const flags = {
+    ...(yes === true && { yes }),
+    ...(label !== undefined && { label }),
+    ...(maxDuration !== undefined && { maxDuration }),
+    ...(publishPartial === true && { publishPartial }),
+  };
+  const prepared: PreparedJob[] = [];
+  for (const file of named.length === 0 ? [undefined] : named) {
+    prepared.push(await prepareJob(layersOf(options, file, 'nothing'), flags, hostname()));
+  }
+  const state = expectOneState(prepared);
+  const secrets = prepared.flatMap(({ config }) => secretsOf(config));
+  rememberSecrets(process.argv, secrets);
+  const logger = createLogger(options, secrets);
+  const fleet = await openFleet(state, { node: process.versions.node, logger });
+  try {
+    const done: EnqueuedJob[] = [];
+    for (const one of prepared) done.push(await (schedule ? register(fleet, one) : send(fleet, one)));
+    return done;
+  } finally {
+    await fleet.close();
+  }
+}
+
+/** @throws ConfigError `USAGE` unless all have the same state, and each pipeline is there once. */
+function expectOneState(prepared: readonly PreparedJob[]): PreparedJob['state'] {
+  const [first, ...others] = prepared.map(({ state }) => state);
+  if (others.some((state) => state.reveal() !== first!.reveal())) {
+    throw usage('these configs have different states', 'enqueue them one by one');
+  }
+  const pipelines = prepared.map(({ job }) => job.pipeline);
+  const twice = pipelines.find((name, at) => pipelines.indexOf(name) !== at);
+  if (twice === undefined) return first!;
+  throw usage(`two of these configs are of the pipeline ${twice}`, 'name layers of one config with -c');
+}
+
+async function send({ queue }: OpenFleet, { job, config }: PreparedJob): Promise<EnqueuedJob> {
+  const state = await queue.enqueue(job);
+  const known = (await queue.schedules()).find(({ pipeline }) => pipeline === job.pipeline);
+  const isStale =
+    (known?.cron ?? null) !== config.schedule || (known !== undefined && known.timeZone !== config.timeZone);
+  return { pipeline: job.pipeline, state, isScheduleStale: isStale };
+}
+
+async function register({ queue }: OpenFleet, { job, config }: PreparedJob): Promise<EnqueuedJob> {
+  const { pipeline, schedule, timeZone } = config;
+  if (schedule === null) {
+    return { pipeline, state: (await queue.unschedule(pipeline)) ? 'unscheduled' : 'not scheduled' };
+  }
+  await queue.schedule(job, schedule, timeZone);
+  return {
+    pipeline,
+    state: 'scheduled',
+    schedule,
+    timeZone,
+    next: nextTime(schedule, timeZone, Date.now())!,
+  };
+}
+
+async function putBack({ queue }: OpenFleet, named: readonly string[]): Promise<readonly EnqueuedJob[]> {
+  const letters = await queue.deadLetters();
+  const unknown = named.find((name) => !letters.some(({ pipeline }) => pipeline === name));
+  if (unknown !== undefined) {
+    throw usage(`no run of ${unknown} waits for a person`, 'see those that do with: foliopipe fleet');
+  }
+  const done: EnqueuedJob[] = [];
+  for (const { problem: _, ...job } of letters) {
+    if (named.length > 0 && !named.includes(job.pipeline)) continue;
+    done.push({ pipeline: job.pipeline, state: await queue.enqueue(job) });
+  }
+  return done;
+}
+
+async function removeAll({ queue }: OpenFleet, named: readonly string[]): Promise<readonly EnqueuedJob[]> {
+  const done: EnqueuedJob[] = [];
+  for (const pipeline of named) {
+    done.push({ pipeline, state: 'removed', removed: await queue.remove(pipeline) });
+  }
+  return done;
+}
+
+function usage(message: string, hint: string): ConfigError {
+  return new ConfigError('USAGE', message, { hint });
+}

@@ -1,0 +1,58 @@
+/** `foliopipe fleet`: shows workers, runs, what waits, schedules, and what waits for a person. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { ConfigError } from '../../../pipelines/index.js';
+import { openFleetToLook } from '../../fleet/open-fleet.js';
+import { type FleetFacts, readFleet } from '../../fleet/read-fleet.js';
+import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
+import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
+import { fleetText } from '../fleet/fleet-text.js';
+import { print, printJson } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+import { nextSteps } from '../texts/next-steps.js';
+
+interface Options extends CommonOptions {
+  readonly watch?: boolean;
+}
+
+/** How often `--watch` looks. */
+const LOOK_MS = 2_000;
+
+const NOTHING: FleetFacts = { workers: [], runs: [], waiting: [], schedules: [], deadLetters: [] };
+
+export function addFleet(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'a config that names the state')
+    .option('--watch', 'print it again whenever it has changed, until a signal ends it');
+  withOutputOptions(withPlaceOptions(command)).action(async (file: string | undefined, options: Options) => {
+    if (options.json && options.watch) {
+      throw new ConfigError('USAGE', '--watch and --json exclude each other', {
+        hint: 'a program asks again when it wants to know: foliopipe fleet --json',
+      });
+    }
+    const { state, fleetOptions } = await findFleet(options, file);
+    const stop = listenForStop(() => undefined);
+    const fleet = await openFleetToLook(state, fleetOptions);
+    try {
+      for (let shown = ''; ; ) {
+        const facts = fleet === undefined ? NOTHING : await readFleet(fleet);
+        const text = nextSteps(fleetText(facts, Date.now()));
+        if (options.json) await printJson('summary', { ...facts, exitCode: 0 });
+        else if (withoutTimes(text) !== shown) await print(text);
+        shown = withoutTimes(text);
+        if (options.watch !== true || stop.signal.aborted) break;
+        await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+        if (stop.signal.aborted) break;
+      }
+      finish(0);
+    } finally {
+      await fleet?.close();
+      stop.close();
+    }
+  });
+}
+
+/** What only the clock changes is no news. */
+function withoutTimes(text: string): string {
+  return text.replaceAll(/\d+(?:\.\d+)? ?(?:ms|s|m|h|d)\b/g, '');
+}

@@ -1,0 +1,96 @@
+/** `foliopipe worker`: does the runs that are enqueued, on any number of machines. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { type Command, InvalidArgumentError } from 'commander';
+import { openFleet } from '../../fleet/open-fleet.js';
+import { openStatusPort } from '../../fleet/status-port.js';
+import { work } from '../../fleet/work.js';
+import { countOf } from '../../quantities.js';
+import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
+import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
+import { startRun } from '../fleet/start-run.js';
+import { printJson } from '../output.js';
+import { listenForStop } from '../stop-signals.js';
+import { typedCommand } from '../texts/next-steps.js';
+
+interface Options extends CommonOptions {
+  readonly runs: number;
+  readonly port?: number;
+  readonly host: string;
+}
+
+export function addWorker(command: Command, finish: Finish): void {
+  command
+    .argument('[file]', 'a config that names the state')
+    .option('--runs <number>', 'runs at once at most, each in a process of its own', wholeNumber(1, 1000), 1)
+    .option(
+      '--port <number>',
+      'answer /healthz and /metrics there; 0 takes a free port',
+      wholeNumber(0, 65_535),
+    )
+    .option('--host <address>', 'address to listen on; 0.0.0.0 for all', '127.0.0.1');
+  withOutputOptions(withPlaceOptions(command)).action(async (file: string | undefined, options: Options) => {
+    finish(await runWorker(file, options));
+  });
+}
+
+async function runWorker(file: string | undefined, options: Options): Promise<number> {
+  const { state, scratchDir, fleetOptions } = await findFleet(options, file);
+  const { logger } = fleetOptions;
+  const { version } = typedCommand();
+  const facts = {
+    host: hostname(),
+    pid: process.pid,
+    version,
+    node: process.versions.node,
+    runs: options.runs,
+  };
+  const stop = listenForStop(
+    (name) =>
+      logger.warn({}, `${name}: takes no more jobs, and hands back its runs. Send it again to stop at once.`),
+    ({ code, exitCode, message }) => {
+      logger.error({ type: 'failure', code, exitCode }, `${message} again: this process ends at once`);
+    },
+  );
+  let port: Awaited<ReturnType<typeof openStatusPort>> | undefined;
+  try {
+    const fleet = await openFleet(state, fleetOptions, true);
+    try {
+      const { logLevel } = options;
+      const worker = work({
+        ...fleet,
+        id: randomUUID(),
+        facts,
+        start: (job) => startRun(job, { scratchDir, state: state.reveal(), logger, logLevel }),
+        logger,
+        signal: stop.signal,
+      });
+      if (options.port !== undefined) {
+        port = await openStatusPort({ host: options.host, port: options.port }, fleet, worker.stand);
+      }
+      const where = port === undefined ? '' : `; its health and metrics: ${port.address}`;
+      logger.info(
+        { ...facts, port: port?.port ?? null },
+        `worker ${facts.host} ${facts.pid}: up to ${countOf(facts.runs, 'run')} at once of ${state}${where}`,
+      );
+      await worker.done;
+      const { ended } = worker.stand();
+      logger.info({ ...ended }, 'the worker has stopped');
+      if (options.json) await printJson('summary', { ended, exitCode: 0 });
+      return 0;
+    } finally {
+      await fleet.close();
+    }
+  } finally {
+    await port?.close();
+    stop.close();
+  }
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
+  };
+}

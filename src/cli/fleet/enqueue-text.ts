@@ -1,0 +1,51 @@
+/** What `foliopipe enqueue` tells of each pipeline. */
+import { formatDuration } from '../../quantities.js';
+
+export interface EnqueuedJob {
+  readonly pipeline: string;
+  readonly state:
+    | 'enqueued'
+    | 'waiting'
+    | 'behind'
+    | 'scheduled'
+    | 'unscheduled'
+    | 'not scheduled'
+    | 'removed';
+  /** Whether the schedule that the workers keep is another one than that of the config. */
+  readonly isScheduleStale?: boolean;
+  readonly schedule?: string;
+  readonly timeZone?: string;
+  /** When the schedule begins a run next, epoch milliseconds. */
+  readonly next?: number;
+  readonly removed?: readonly string[];
+}
+
+export function enqueuedText(jobs: readonly EnqueuedJob[]): string {
+  const lines = jobs.flatMap((job) => [
+    `${job.pipeline}: ${stateText(job)}`,
+    ...(job.isScheduleStale === true
+      ? ['  its schedule is not the one of the config; register that with: foliopipe enqueue --schedule']
+      : []),
+  ]);
+  const isSent = jobs.some(({ state }) => state === 'enqueued' || state === 'waiting' || state === 'behind');
+  return `${lines.join('\n')}\n${isSent ? 'see how it goes on with: foliopipe fleet\n' : ''}`;
+}
+
+function stateText({ state, schedule, timeZone, next, removed = [] }: EnqueuedJob): string {
+  switch (state) {
+    case 'enqueued':
+      return 'enqueued; the next free worker does it';
+    case 'waiting':
+      return 'a job waits already; it is one job, now with this config, and is done next';
+    case 'behind':
+      return 'enqueued behind the run that a worker does now';
+    case 'scheduled':
+      return `scheduled at ${schedule} (${timeZone}), next in ${formatDuration(next! - Date.now())}, at ${new Date(next!).toISOString()}`;
+    case 'unscheduled':
+      return 'no longer scheduled: its config has no schedule';
+    case 'not scheduled':
+      return 'was not scheduled, and its config has no schedule';
+    case 'removed':
+      return removed.length === 0 ? 'nothing waited' : `removed: ${removed.join(', ')}`;
+  }
+}

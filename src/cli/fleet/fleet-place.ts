@@ -1,0 +1,37 @@
+/** The flags and the place that commands of a fleet share. Of a config, they read where the state is, and no more. */
+import type { Command } from 'commander';
+import type { Logger } from '../../../pipelines/index.js';
+import type { FleetOptions } from '../../fleet/open-fleet.js';
+import { loadPgBoss } from '../../fleet/pg-boss.js';
+import { readFleetPlace } from '../../fleet/prepare-job.js';
+import { type CommonOptions, collect, layersOf } from '../common-options.js';
+import { createLogger } from '../create-logger.js';
+import { rememberSecrets } from '../redact.js';
+
+/** Adds the flags of commands that read `state` and `scratchDir` alone. */
+export function withPlaceOptions(command: Command): Command {
+  return command
+    .option(
+      '-c, --config <file>',
+      'a config that names the state; only state and scratchDir are read; else FOLIOPIPE_STATE',
+      collect,
+    )
+    .option('--set <key=value>', 'state or scratchDir, for example --set scratchDir=/tmp/foliopipe', collect);
+}
+
+export type Place = ReturnType<typeof readFleetPlace> & {
+  readonly fleetOptions: FleetOptions & { readonly logger: Logger };
+};
+
+/**
+ * @throws ConfigError `FLEET_NODE_OLD`, `FLEET_DRIVER_MISSING`, `FLEET_DRIVER_OTHER` before anything else is looked at;
+ *   the errors of `readFleetPlace`.
+ */
+export async function findFleet(options: CommonOptions, file: string | undefined): Promise<Place> {
+  const node = process.versions.node;
+  await loadPgBoss(node);
+  const place = readFleetPlace(layersOf(options, file, 'nothing', true));
+  const secrets = place.state.secrets();
+  rememberSecrets(process.argv, secrets);
+  return { ...place, fleetOptions: { node, logger: createLogger(options, secrets) } };
+}

@@ -1,0 +1,91 @@
+/** What `foliopipe fleet` tells: first what a person has to do. */
+import type { FleetFacts, WaitingRun, WorkedRun } from '../../fleet/read-fleet.js';
+import { countOf, formatDuration } from '../../quantities.js';
+import { escapeUnprintable, oneLine } from '../../text.js';
+import { quoteForShell } from '../texts/resume-command.js';
+
+/** @param now epoch milliseconds. */
+export function fleetText(facts: FleetFacts, now: number): string {
+  const { workers, runs, waiting, schedules, deadLetters } = facts;
+  const alive = workers.filter(({ isAlive }) => isAlive);
+  if (workers.length + runs.length + waiting.length + schedules.length + deadLetters.length === 0) {
+    return 'nothing here yet: enqueue a run with: foliopipe enqueue; and start a worker with: foliopipe worker\n';
+  }
+  const sections = [
+    section(
+      `${countOf(deadLetters.length, 'run')} ${deadLetters.length === 1 ? 'waits' : 'wait'} for a person`,
+      deadLetters.flatMap((letter) => letterLines(letter, now)),
+    ),
+    section(
+      `${countOf(alive.length, 'worker')}`,
+      workers.map(({ host, pid, version, node, runs: most, state, pipelines, isAlive, silentMs }) => {
+        const how = isAlive ? state : `gone: not seen for ${formatDuration(silentMs)}`;
+        const load = isAlive ? `, ${pipelines.length} of ${countOf(most, 'run')}` : '';
+        return `${shown(host)} ${pid}  ${how}${load}  (foliopipe ${shown(version)}, Node ${shown(node)})`;
+      }),
+    ),
+    section(
+      `${countOf(runs.length, 'run')} worked on`,
+      runs.map((run) => workedText(run, now)),
+    ),
+    section(
+      `${countOf(waiting.length, 'job')} ${waiting.length === 1 ? 'waits' : 'wait'}`,
+      waiting.map((one) => waitingText(one, now)),
+    ),
+    section(
+      `${countOf(schedules.length, 'schedule')}`,
+      schedules.map(({ pipeline, schedule, timeZone, next }) => {
+        const when =
+          next === null ? 'never' : `next in ${formatDuration(next - now)}, ${new Date(next).toISOString()}`;
+        return `${pipeline}  ${schedule} (${timeZone})  ${when}`;
+      }),
+    ),
+  ];
+  const isStuck = alive.length === 0 && waiting.length + schedules.length > 0;
+  const advice = isStuck ? 'no worker lives; start one with: foliopipe worker\n' : '';
+  return `${sections.join('')}${advice}`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${title}\n${lines.map((line) => `  ${line}\n`).join('')}`;
+}
+
+function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][number], now: number): string[] {
+  const { exitCode, code, message, hint, run, at, host } = problem;
+  const which = run === null ? '' : `, run ${shown(run)}`;
+  const files = from.files.map((file) => quoteForShell(escapeUnprintable(file)));
+  const [last, ...base] = [...files].reverse();
+  const layers = base.reverse().map((file) => `-c ${file} `);
+  const mended =
+    last === undefined
+      ? ''
+      : `; with a changed config: foliopipe enqueue ${layers.join('')}${last} (on ${shown(from.host)})`;
+  return [
+    `${pipeline}${which}: exit ${exitCode}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
+    `  ${shown(message)} [${shown(code)}]`,
+    ...(hint === null ? [] : [`  next: ${shown(hint)}`]),
+    `  then: foliopipe enqueue --again ${pipeline}${mended}`,
+  ];
+}
+
+function workedText({ pipeline, holder, leaseLeftMs, isJob, since }: WorkedRun, now: number): string {
+  const age = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
+  const by = isJob ? '' : ', by hand and not by a worker';
+  if (holder == null) return `${pipeline}  has no lease yet, or its worker is lost${age}`;
+  const lease = `lease ends in ${formatDuration(leaseLeftMs!)} unless renewed`;
+  return `${pipeline}  process ${holder.pid} on ${shown(holder.host ?? '?')}${age}${by}; ${lease}`;
+}
+
+function waitingText({ pipeline, since, from, trouble }: WaitingRun, now: number): string {
+  const age = `waits for ${formatDuration(Math.max(0, now - since))}`;
+  if (trouble === null) {
+    return `${pipeline}  ${age}${from > now ? `, to be taken in ${formatDuration(from - now)}` : ''}`;
+  }
+  const { exitCode, code, message, times } = trouble;
+  const when = from > now ? `in ${formatDuration(from - now)}` : 'now';
+  return `${pipeline}  again ${when}: exit ${exitCode}, ${countOf(times, 'time')} in a row since ${formatDuration(now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
+}
+
+function shown(text: string): string {
+  return escapeUnprintable(oneLine(text));
+}

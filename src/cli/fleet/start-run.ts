@@ -1,0 +1,145 @@
+/**
+ * Does the run of a job in a process of its own: the same command, with the job's config. So a run that breaks, or takes
+ * all memory, breaks no other one. The process stops when its channel to this one closes, which it does too when this one
+ * is gone.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import type { Logger } from '../../../pipelines/index.js';
+import { TroubleError } from '../../errors.js';
+import { type RunEnd, tellRunProblem } from '../../fleet/after-run.js';
+import { type RunJob, runArguments } from '../../fleet/job.js';
+import type { StartedRun } from '../../fleet/work.js';
+import { makeFolder } from '../../make-folder.js';
+
+export interface StartOptions {
+  /** The folder for what this machine can make again. */
+  readonly scratchDir: string;
+  /** The address of the state, with its secrets. It is handed on in the environment. */
+  readonly state: string;
+  readonly logger: Logger;
+  readonly logLevel: string;
+}
+
+/** Never throws: what goes wrong is the end of the run. */
+export function startRun(job: RunJob, options: StartOptions): StartedRun {
+  const { pipeline } = job;
+  const file = join(options.scratchDir, 'jobs', `${pipeline}-${process.pid}.json`);
+  const told: Told = { run: null, error: null, isTold: false };
+  let isKilled = false;
+  try {
+    makeFolder(join(options.scratchDir, 'jobs'), 0o700);
+    writeFileSync(file, JSON.stringify(job.config, null, 2), { mode: 0o600 });
+  } catch (error) {
+    return endedRun(notStarted(error));
+  }
+  const child = spawn(process.execPath, [...process.execArgv, ...commandOf(job, file, options)], {
+    env: {
+      ...process.env,
+      FOLIOPIPE_STATE: options.state,
+      FOLIOPIPE_SCRATCH_DIR: options.scratchDir,
+      // Read by stop-signals.ts.
+      FOLIOPIPE_OF_WORKER: '1',
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const { stdout, stderr } = child;
+  // The event `close` does not come after `disconnect`.
+  const closed = Promise.all([stdout, stderr].map((stream) => stream && once(stream, 'close')));
+  const ended = new Promise<RunEnd>((resolve) => {
+    child.once('error', (error) => resolve(notStarted(error)));
+    child.once('exit', async (exitCode, signal) => {
+      await closed;
+      const { run, error } = told;
+      resolve(isKilled ? { exitCode: 143, signal: null, run, error } : { exitCode, signal, run, error });
+    });
+  }).finally(() => rmSync(file, { force: true }));
+  if (stdout !== null) readLines(stdout, (line) => rememberLine(line, told));
+  if (stderr !== null) readLines(stderr, (line) => passLog(line, pipeline, options.logger));
+  return {
+    ended,
+    isTold: () => told.isTold,
+    stop: () => void (child.connected && child.disconnect()),
+    kill: () => {
+      isKilled = true;
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+interface Told {
+  run: string | null;
+  error: RunEnd['error'];
+  isTold: boolean;
+}
+
+function commandOf({ flags }: RunJob, file: string, { logLevel }: StartOptions): readonly string[] {
+  const output = ['--json', '--log-format', 'json', '--log-level', logLevel];
+  return [process.argv[1]!, 'run', '-c', file, ...output, ...runArguments(flags)];
+}
+
+function endedRun(end: RunEnd): StartedRun {
+  const nothing = () => undefined;
+  return { ended: Promise.resolve(end), isTold: () => true, stop: nothing, kill: nothing };
+}
+
+/** The machine has no room for it now. */
+function notStarted(cause: unknown): RunEnd {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const error = new TroubleError('RUN_NOT_STARTED', `the run cannot be started: ${why}`, {
+    hint: 'look at disk, memory and limits of the machine of this worker',
+    cause,
+  });
+  return { exitCode: error.exitCode, signal: null, run: null, error: tellRunProblem(error) };
+}
+
+function readLines(
+  stream: Readable,
+  onLine: (line: Readonly<Record<string, unknown>>, text: string) => void,
+) {
+  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (text) => {
+    let line: unknown;
+    try {
+      line = JSON.parse(text);
+    } catch {
+      // What Node itself says, such as that it is out of memory.
+      line = { level: 40, msg: text };
+    }
+    if (typeof line === 'object' && line !== null) onLine(line as Readonly<Record<string, unknown>>, text);
+  });
+}
+
+/** Keeps what the lines of `--json` say of the run and of its end. */
+function rememberLine(line: Readonly<Record<string, unknown>>, told: Told): void {
+  if (typeof line.run === 'string') told.run = line.run;
+  if (line.type !== 'summary') return;
+  told.isTold = true;
+  const error = line.error as RunEnd['error'] | undefined;
+  if (error != null) {
+    const { code, message, hint } = error;
+    told.error = { code, message, hint };
+  }
+}
+
+const LEVELS: ReadonlyMap<unknown, 'debug' | 'info' | 'warn' | 'error'> = new Map([
+  [20, 'debug'],
+  [30, 'info'],
+  [40, 'warn'],
+  [50, 'error'],
+]);
+
+/** A record of the run's log becomes one of the worker's. */
+function passLog(
+  { level, time: _, msg, ...fields }: Readonly<Record<string, unknown>>,
+  pipeline: string,
+  logger: Logger,
+): void {
+  // The worker itself says that it has stopped a run.
+  const isKnown = fields.type === 'start' || fields.type === 'summary' || fields.code === 'INTERRUPTED';
+  const shown = isKnown ? 'debug' : (LEVELS.get(level) ?? 'info');
+  logger[shown]({ ...fields, pipeline }, `${pipeline}: ${String(msg)}`);
+}

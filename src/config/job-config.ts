@@ -1,0 +1,61 @@
+/**
+ * The config of a run that another machine does: as it is written, with variables in place of their values, and without
+ * secrets and what belongs to a machine.
+ */
+import { isAbsolute, join } from 'node:path';
+import { literalSecret } from './flag-settings.js';
+import { type LoadOptions, readLayers, settingValue } from './load-config.js';
+import { Problems } from './problems.js';
+import { isAddress, STREAM } from './sections/values.js';
+import { type Setting, type Tree, toTree } from './settings.js';
+
+/** Keys of the machine that does the run, and of those who begin it. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['state', 'stateDir', 'scratchDir', 'schedule', 'timeZone']);
+
+/** Keys that may hold a secret. Where the environment gives one, the environment of the other machine gives it too. */
+const MAY_BE_SECRET: ReadonlySet<string> = new Set(['service.token', 'load.into', 'report.webhook']);
+
+/**
+ * @param options as those of `loadConfig`, of a valid config.
+ * @returns what a config file of the other machine has to hold. Relative paths are absolute in it.
+ * @throws ConfigError `CONFIG_INVALID` for a secret that is written out.
+ */
+export function configForJob(options: LoadOptions): Tree {
+  const { written, env, baseDir } = readLayers(options);
+  const problems = new Problems();
+  const kept = written.filter((setting) => {
+    const key = setting.key.join('.');
+    if (LEFT_OUT.has(key)) return false;
+    const label = setting.origin?.label;
+    if (MAY_BE_SECRET.has(key) && label !== undefined && env[label] !== undefined) return false;
+    const secret = literalSecret(setting) ?? (MAY_BE_SECRET.has(key) ? defaultIn(setting) : undefined);
+    if (secret !== undefined) {
+      problems.add(
+        key,
+        `${secret.what} would be kept with the job, where others can read it; name a variable, such as ${secret.variable}, which the workers have`,
+        label,
+      );
+    }
+    return true;
+  });
+  problems.throwIfAny();
+  return toTree(kept.map((setting) => ({ ...setting, value: anywhere(setting, env, baseDir) })));
+}
+
+/** What stands for a variable that is not set is written out, too. */
+function defaultIn({ value }: Setting): ReturnType<typeof literalSecret> {
+  const name = typeof value === 'string' ? /\$\{(\w+):-[^}]/.exec(value)?.[1] : undefined;
+  return name === undefined ? undefined : { what: 'the default of a variable', variable: `\${${name}}` };
+}
+
+/** The value as it is written; of a relative path, with its folder in front. */
+function anywhere(setting: Setting, env: LoadOptions['env'], baseDir: string): unknown {
+  const { value, origin } = setting;
+  const resolved = settingValue(setting, env, baseDir);
+  if (typeof value !== 'string' || typeof resolved !== 'string') return value;
+  // Without a variable, this is what `settingValue` makes of a path.
+  if (!value.includes('${')) return resolved;
+  const plain = settingValue({ ...setting, key: ['pipeline'] }, env, baseDir);
+  const isRelativePath = plain !== resolved && !isAddress(value) && value !== STREAM && !isAbsolute(value);
+  return isRelativePath ? join(origin?.baseDir ?? baseDir, value) : value;
+}

@@ -1,0 +1,92 @@
+/** What is done with a job when its run has ended: the exit code decides (README.md#exit-codes). */
+import { type FoliopipeError, TroubleError } from '../errors.js';
+import type { Milliseconds } from '../types.js';
+import type { RunJob, RunProblem, Trouble } from './job.js';
+
+/** How the process of a run has ended. */
+export interface RunEnd {
+  /** Null after a signal that the process did not handle. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Its run, if it came so far. */
+  readonly run: string | null;
+  /** What it has said of its error; null if it has said nothing. */
+  readonly error: { readonly code: string; readonly message: string; readonly hint: string | null } | null;
+}
+
+export type NextStep =
+  /** It is over: exit code 0 or 3. */
+  | { readonly kind: 'done'; readonly exitCode: number }
+  /** The same job once more. */
+  | { readonly kind: 'again'; readonly after: Milliseconds; readonly trouble: Trouble | undefined }
+  /** A person must look. */
+  | { readonly kind: 'person'; readonly problem: RunProblem };
+
+/** The first pause before a job is done again, and the longest one. */
+const FIRST_MS = 30_000;
+const LONGEST_MS = 15 * 60_000;
+
+/** How long to wait for another process that holds the lease, which lasts 30 s. */
+export const LOCKED_MS = 15_000;
+
+const STOPPED_MS = 2_000;
+
+/** Runs that crash so often in a row are left alone: they may take their machine with them. */
+const MOST_CRASHES = 3;
+
+/** The same command goes on, after a while. */
+const PASSING: ReadonlySet<number> = new Set([5, 8, 10]);
+
+const INTERRUPTED: ReadonlySet<number> = new Set([130, 143]);
+
+/**
+ * @param isHandedBack whether the worker itself has stopped the run.
+ * @param random from 0 to 1: workers that were stopped by the same outage do not begin again together.
+ */
+export function afterRun(
+  { trouble: before }: Pick<RunJob, 'trouble'>,
+  end: RunEnd,
+  {
+    isHandedBack,
+    now,
+    random,
+  }: { readonly isHandedBack: boolean; readonly now: number; readonly random: number },
+): NextStep {
+  const { exitCode, error } = end;
+  if (exitCode === 0 || exitCode === 3) return { kind: 'done', exitCode };
+  if (isHandedBack) return { kind: 'again', after: 0, trouble: before };
+  if (exitCode === 11) return { kind: 'again', after: LOCKED_MS, trouble: before };
+  // Someone else has stopped it.
+  if (exitCode !== null && INTERRUPTED.has(exitCode))
+    return { kind: 'again', after: STOPPED_MS, trouble: before };
+  const problem = problemOf(end);
+  const isSame = before?.code === problem.code;
+  const times = isSame ? before.times + 1 : 1;
+  const isCrash = exitCode === null || error === null;
+  if (!PASSING.has(problem.exitCode) && !(isCrash && times < MOST_CRASHES))
+    return { kind: 'person', problem };
+  const pause = Math.min(FIRST_MS * 2 ** Math.min(times - 1, 10), LONGEST_MS);
+  return {
+    kind: 'again',
+    after: Math.round(pause * (0.8 + 0.4 * random)),
+    trouble: { ...problem, times, since: isSame ? before.since : now },
+  };
+}
+
+function problemOf({ exitCode, signal, error }: RunEnd): RunProblem {
+  if (error !== null) return { exitCode: exitCode ?? 1, ...error };
+  const how = signal === null ? `exit code ${exitCode}` : signal;
+  return {
+    exitCode: exitCode ?? 1,
+    ...tellRunProblem(
+      new TroubleError('RUN_CRASHED', `the process of the run ended with ${how}, and said nothing`, {
+        hint: 'look at the log of the worker, and at the memory of its machine',
+      }),
+    ),
+  };
+}
+
+/** What an error says, as the process of a run says it. */
+export function tellRunProblem({ code, message, hint = '' }: FoliopipeError): NonNullable<RunEnd['error']> {
+  return { code, message, hint };
+}

@@ -1,0 +1,162 @@
+/** What is done with jobs. Each method is safe to be cut off in its middle: what is left is done again. */
+import type { Milliseconds } from '../types.js';
+import { type DeadLetter, isDeadLetter, isRunJob, type RunJob, type Trouble } from './job.js';
+import type { Boss } from './pg-boss.js';
+
+/** A job that this worker was given. */
+export interface TakenJob {
+  readonly id: string;
+  readonly job: RunJob;
+  /** Tells this hand-out from a later one of the same job. */
+  readonly turn: number;
+}
+
+/** A job that waits. */
+export interface WaitingJob {
+  readonly job: RunJob;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** When it may be taken, epoch milliseconds. */
+  readonly from: number;
+}
+
+/** A job that a worker has, or had when it was lost. */
+export interface WorkedJob {
+  readonly job: RunJob;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+export interface Schedule {
+  readonly pipeline: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** Where its config was read. */
+  readonly from: RunJob['from'] | undefined;
+}
+
+export interface JobQueue {
+  /**
+   * Makes a job of a run, to be done at once. One that waits already gets this config, and waits no longer. Removes the
+   * dead letter of the pipeline.
+   * @returns `behind` if a worker works on a job of the pipeline: this one is done when that one has ended.
+   */
+  enqueue(job: RunJob): Promise<'enqueued' | 'waiting' | 'behind'>;
+  /** @param most how many at most. */
+  take(most: number): Promise<readonly TakenJob[]>;
+  /** Says that the worker of these jobs lives. */
+  touch(ids: readonly string[]): Promise<void>;
+  /** Ends a job whose run is over, and removes the dead letter of its pipeline. */
+  complete(taken: TakenJob, exitCode: number): Promise<void>;
+  /** Gives a job back. @param after how long to wait. */
+  giveBack(taken: TakenJob, after: Milliseconds, trouble: Trouble | undefined): Promise<void>;
+  /** Ends a job, and keeps it with its problem until a person has looked. */
+  bury(taken: TakenJob, problem: DeadLetter['problem']): Promise<void>;
+  waiting(): Promise<readonly WaitingJob[]>;
+  worked(): Promise<readonly WorkedJob[]>;
+  deadLetters(pipeline?: string): Promise<readonly DeadLetter[]>;
+  /** Begins the run at these times from now on, in place of earlier times. */
+  schedule(job: RunJob, cron: string, timeZone: string): Promise<void>;
+  schedules(): Promise<readonly Schedule[]>;
+  /** @returns whether there was a schedule. */
+  unschedule(pipeline: string): Promise<boolean>;
+  /** Removes what waits of a pipeline: its job, its schedule and its dead letter. @returns what was removed. */
+  remove(pipeline: string): Promise<readonly ('job' | 'schedule' | 'dead letter')[]>;
+}
+
+const RUNS = 'runs';
+const DEAD = 'dead-letters';
+
+/** @param asked translates the errors of the database. */
+export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promise<T>): JobQueue {
+  const find = (queue: string, options: Parameters<Boss['findJobs']>[1] = {}) =>
+    asked(boss.findJobs(queue, options));
+  const remove = async (queue: string, key: string): Promise<boolean> => {
+    const ids = (await find(queue, { key, queued: true })).map(({ id }) => id);
+    if (ids.length > 0) await asked(boss.deleteJob(queue, ids));
+    return ids.length > 0;
+  };
+  /** Whether a job is still with this worker: pg-boss takes it away from one that was silent. */
+  const isOurs = async ({ id, turn }: TakenJob): Promise<boolean> => {
+    const [found] = await find(RUNS, { id });
+    return found?.state === 'active' && found.retryCount === turn;
+  };
+  const schedules = async (): Promise<readonly Schedule[]> =>
+    (await asked(boss.getSchedules(RUNS))).map(({ key, cron, timezone, data }) => ({
+      pipeline: key,
+      cron,
+      timeZone: timezone,
+      from: isRunJob(data) ? data.from : undefined,
+    }));
+  const unschedule = async (pipeline: string): Promise<boolean> => {
+    const found = (await schedules()).some((one) => one.pipeline === pipeline);
+    if (found) await asked(boss.unschedule(RUNS, pipeline));
+    return found;
+  };
+  return {
+    enqueue: async (job) => {
+      const key = job.pipeline;
+      const isWorked = (await find(RUNS, { key })).some(({ state }) => state === 'active');
+      const options = { singletonKey: key, startAfter: 0, match: 'all' } as const;
+      const { updated } = await asked(boss.upsert(RUNS, job, options));
+      await remove(DEAD, key);
+      if (updated > 0) return 'waiting';
+      return isWorked ? 'behind' : 'enqueued';
+    },
+    take: async (most) => {
+      const found = await asked(boss.fetch(RUNS, { batchSize: most, includeMetadata: true }));
+      const taken: TakenJob[] = [];
+      for (const { id, data, retryCount } of found) {
+        if (isRunJob(data)) taken.push({ id, job: data, turn: retryCount });
+        else await asked(boss.complete(RUNS, id, { problem: 'no job of this version of foliopipe' }));
+      }
+      return taken;
+    },
+    touch: async (ids) => void (ids.length > 0 && (await asked(boss.touch(RUNS, ids)))),
+    complete: async (taken, exitCode) => {
+      if (await isOurs(taken)) await asked(boss.complete(RUNS, taken.id, { exitCode }));
+      await remove(DEAD, taken.job.pipeline);
+    },
+    giveBack: async (taken, after, trouble) => {
+      if (!(await isOurs(taken))) return;
+      const { trouble: _, ...job } = taken.job;
+      // A newer job of the pipeline goes on with its run.
+      if ((await find(RUNS, { key: job.pipeline, queued: true })).length > 0) {
+        await asked(boss.complete(RUNS, taken.id, { trouble: trouble ?? null }));
+        return;
+      }
+      await asked(boss.fail(RUNS, taken.id, { trouble: trouble ?? null }));
+      const data = trouble === undefined ? job : { ...job, trouble };
+      await asked(boss.update(RUNS, data, { id: taken.id, startAfter: after / 1000 }));
+    },
+    bury: async (taken, problem) => {
+      if (!(await isOurs(taken))) return;
+      const { trouble: _, ...job } = taken.job;
+      const letter: DeadLetter = { ...job, problem };
+      await asked(boss.upsert(DEAD, letter, { singletonKey: job.pipeline, startAfter: 0, match: 'all' }));
+      await asked(boss.complete(RUNS, taken.id, { exitCode: problem.exitCode, code: problem.code }));
+    },
+    waiting: async () =>
+      (await find(RUNS, { queued: true })).flatMap(({ data, createdOn, startAfter }) => {
+        if (!isRunJob(data)) return [];
+        return [{ job: data, since: createdOn.getTime(), from: startAfter.getTime() }];
+      }),
+    worked: async () =>
+      (await find(RUNS)).flatMap(({ state, data, startedOn }) =>
+        state === 'active' && isRunJob(data) ? [{ job: data, since: startedOn?.getTime() ?? 0 }] : [],
+      ),
+    deadLetters: async (pipeline) =>
+      (await find(DEAD, { queued: true, ...(pipeline !== undefined && { key: pipeline }) })).flatMap(
+        ({ data }) => (isDeadLetter(data) ? [data] : []),
+      ),
+    schedule: (job, cron, timeZone) =>
+      asked(boss.schedule(RUNS, cron, job, { tz: timeZone, key: job.pipeline, singletonKey: job.pipeline })),
+    schedules,
+    unschedule,
+    remove: async (pipeline) => [
+      ...((await remove(RUNS, pipeline)) ? (['job'] as const) : []),
+      ...((await unschedule(pipeline)) ? (['schedule'] as const) : []),
+      ...((await remove(DEAD, pipeline)) ? (['dead letter'] as const) : []),
+    ],
+  };
+}

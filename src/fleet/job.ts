@@ -1,0 +1,82 @@
+/** A run as a job: what a worker on any machine needs to do it. It holds names of variables, and no secrets. */
+import type { Tree } from '../config/settings.js';
+
+/** What is said of a run's end besides its exit code; texts are fit to be shown. */
+export interface RunProblem {
+  readonly exitCode: number;
+  /** Such as `SOURCE_MISSING`. */
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** Why a job is done once more. */
+export interface Trouble extends RunProblem {
+  /** How often in a row it has ended like this. */
+  readonly times: number;
+  /** Epoch milliseconds of the first time. */
+  readonly since: number;
+}
+
+/** Flags of `run` that go with a job. */
+export interface RunFlags {
+  readonly yes?: boolean;
+  readonly label?: string;
+  /** As it was written, such as `6h`. */
+  readonly maxDuration?: string;
+  readonly publishPartial?: boolean;
+}
+
+export interface RunJob {
+  readonly version: 1;
+  readonly pipeline: string;
+  /** What the config file of the worker holds. */
+  readonly config: Tree;
+  readonly flags: RunFlags;
+  /** Where the config was read: what to mend when it is wrong. */
+  readonly from: { readonly host: string; readonly files: readonly string[] };
+  /** Left out as long as nothing has gone wrong. */
+  readonly trouble?: Trouble;
+}
+
+/** A run that waits for a person. */
+export interface DeadLetter extends RunJob {
+  readonly problem: RunProblem & {
+    readonly run: string | null;
+    /** Epoch milliseconds. */
+    readonly at: number;
+    /** The machine on which it ended. */
+    readonly host: string;
+  };
+}
+
+/** Whether what the database holds is a job of this version: another program may have written it. */
+export function isRunJob(data: unknown): data is RunJob {
+  return (
+    isRecord(data) &&
+    data.version === 1 &&
+    typeof data.pipeline === 'string' &&
+    isRecord(data.config) &&
+    isRecord(data.flags) &&
+    isRecord(data.from)
+  );
+}
+
+/** The same of a dead letter. */
+export function isDeadLetter(data: unknown): data is DeadLetter {
+  return isRunJob(data) && isRecord((data as Partial<DeadLetter>).problem);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The arguments of `foliopipe run` for a job. */
+export function runArguments({ yes, label, maxDuration, publishPartial }: RunFlags): readonly string[] {
+  return [
+    ...(yes === true ? ['--yes'] : []),
+    ...(label === undefined ? [] : [`--label=${label}`]),
+    ...(maxDuration === undefined ? [] : [`--max-duration=${maxDuration}`]),
+    ...(publishPartial === true ? ['--publish-partial'] : []),
+  ];
+}

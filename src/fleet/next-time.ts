@@ -1,0 +1,68 @@
+/** When a schedule is due: for those who look. The workers are told by pg-boss. */
+import { type CronTimes, readCron } from '../config/sections/schedule-section.js';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** 29 February comes after eight years at the latest. */
+const MOST_DAYS = 8 * 366 + 2;
+
+/**
+ * The first time after another one at which a cron line is due. A time that the clocks skip is due as much later.
+ * @param after epoch milliseconds.
+ * @returns epoch milliseconds; undefined for a line that is none, or that is due never.
+ */
+export function nextTime(line: string, timeZone: string, after: number): number | undefined {
+  const times = readCron(line);
+  if ('problem' in times) return undefined;
+  const offsetAt = offsets(timeZone);
+  const local = after + offsetAt(after);
+  const today = Math.floor(local / DAY_MS) * DAY_MS;
+  // A day before too: the clocks may have been put back since.
+  for (let day = today - DAY_MS, left = MOST_DAYS; left > 0; day += DAY_MS, left--) {
+    if (!isDue(times, new Date(day))) continue;
+    const found = timesOfDay(times)
+      .map((time) => instantOf(day + time, offsetAt))
+      .filter((instant) => instant > after);
+    if (found.length > 0) return Math.min(...found);
+  }
+  return undefined;
+}
+
+function isDue({ days, months, weekdays, isEitherDay }: CronTimes, day: Date): boolean {
+  if (!months.has(day.getUTCMonth() + 1)) return false;
+  const [isDay, isWeekday] = [days.has(day.getUTCDate()), weekdays.has(day.getUTCDay())];
+  return isEitherDay ? isDay || isWeekday : isDay && isWeekday;
+}
+
+function timesOfDay({ hours, minutes }: CronTimes): readonly number[] {
+  return [...hours].flatMap((hour) => [...minutes].map((minute) => (hour * 60 + minute) * MINUTE_MS));
+}
+
+/** The instant of a local time, which is given as if it were UTC. */
+function instantOf(local: number, offsetAt: (instant: number) => number): number {
+  const before = offsetAt(local - DAY_MS);
+  const exact = offsetAt(local - before);
+  return offsetAt(local - exact) === exact ? local - exact : local - before;
+}
+
+/** How far the clocks of a zone are ahead of UTC, in ms. */
+function offsets(timeZone: string): (instant: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  return (instant) => {
+    const parts = Object.fromEntries(
+      format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]),
+    );
+    const { year, month, day, hour, minute, second } = parts as Record<string, number>;
+    const shown = Date.UTC(year!, month! - 1, day!, hour!, minute!, second!);
+    return shown - Math.floor(instant / 1000) * 1000;
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * The queue of runs, which pg-boss keeps in the database of the state: schedules, handing out, repeating, dead letters.
+ * What must be right rests on the lease of a pipeline, and not on this: a job that is handed out twice finds the lease
+ * taken, and a run whose job is lost goes on with the next one.
+ */
+
+import { translateStateError } from '../checkpoint/postgres/translate-state-error.js';
+import { type FleetTables, JOBS_SCHEMA } from '../checkpoint/postgres/workers.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
+import { ConfigError, LockedError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import { createJobQueue, type JobQueue } from './job-queue.js';
+import { type Boss, type BossOptions, type BossQueueOptions, loadPgBoss, PG_BOSS } from './pg-boss.js';
+
+/** A worker is alive if it was seen within this time, in ms. It tells of itself each 5 s. */
+export const SILENT_MS = 30_000;
+
+export interface OpenJobsOptions {
+  readonly address: DatabaseAddress;
+  /** An open connection to the same database. */
+  readonly tables: FleetTables;
+  /** The version of Node. */
+  readonly node: string;
+  readonly logger: Logger;
+  /** Keeps schedules, and takes jobs from silent workers: what a worker does. */
+  readonly isWorker: boolean;
+}
+
+export interface OpenJobs extends JobQueue {
+  close(): Promise<void>;
+}
+
+/** How long a job may be without a sign of life, in seconds; and how often that is looked for. */
+const HEARTBEAT_S = 20;
+const SUPERVISE_S = 5;
+const DAY_S = 86_400;
+
+const QUEUES: Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> = {
+  runs: {
+    policy: 'short',
+    // Lost heartbeats and pauses count too: how often a job is repeated is decided by us.
+    retryLimit: 1_000_000_000,
+    retryDelay: 1,
+    heartbeatSeconds: HEARTBEAT_S,
+    // The longest that pg-boss allows. A longer run goes on, and its job is handed out again.
+    expireInSeconds: DAY_S,
+    // Nothing that waits may vanish.
+    retentionSeconds: 3650 * DAY_S,
+    deleteAfterSeconds: 7 * DAY_S,
+  },
+  'dead-letters': { policy: 'short', retryLimit: 0, retentionSeconds: 3650 * DAY_S },
+};
+
+/**
+ * Opens the queue; makes its tables if there are none.
+ * @throws the errors of `loadPgBoss`; ConfigError `JOBS_NEWER`; LockedError `JOBS_IN_USE`; errors of the database, as
+ *   all methods do.
+ */
+export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
+  const { address, tables, node, logger, isWorker } = options;
+  const { PgBoss } = await loadPgBoss(node);
+  const settings: BossOptions = {
+    connectionString: address.reveal(),
+    schema: JOBS_SCHEMA,
+    application_name: 'foliopipe jobs',
+    max: 2,
+    keepAlive: true,
+    migrate: false,
+    createSchema: false,
+    supervise: isWorker,
+    schedule: isWorker,
+    superviseIntervalSeconds: SUPERVISE_S,
+    monitorIntervalSeconds: SUPERVISE_S - 1,
+    reindex: false,
+    monitorVacuum: false,
+  };
+  const asked = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw translateStateError(error, tables.place);
+    });
+  const open = async (changes: Partial<BossOptions> = {}): Promise<Boss> => {
+    const boss = new PgBoss({ ...settings, ...changes });
+    const warn = warnOnce(logger);
+    boss.on('error', warn);
+    boss.on('warning', warn);
+    try {
+      await asked(boss.start());
+    } catch (error) {
+      await boss.stop({ graceful: false }).catch(() => undefined);
+      throw error;
+    }
+    return boss;
+  };
+
+  if (await needsTables(tables)) {
+    const made = await open({
+      migrate: true,
+      createSchema: !(await tables.hasJobsSchema()),
+      supervise: false,
+      schedule: false,
+    });
+    await made.stop({ graceful: false });
+  }
+  const boss = await open();
+  try {
+    for (const [name, queue] of Object.entries(QUEUES)) await asked(boss.createQueue(name, queue));
+  } catch (error) {
+    await boss.stop({ graceful: false }).catch(() => undefined);
+    throw error;
+  }
+  return { ...createJobQueue(boss, asked), close: () => boss.stop({ graceful: false }) };
+}
+
+/** Whether the tables of pg-boss must be made or migrated, which a fleet does only while no worker uses them. */
+async function needsTables(tables: FleetTables): Promise<boolean> {
+  const version = await tables.jobsVersion();
+  if (version === null) return true;
+  const facts = { database: tables.place, version, known: PG_BOSS.schema };
+  if (version > PG_BOSS.schema) {
+    throw new ConfigError(
+      'JOBS_NEWER',
+      `the tables of the jobs in ${tables.place} are of a newer foliopipe (they have version ${version}, known here: ${PG_BOSS.schema})`,
+      { facts },
+    );
+  }
+  if (version === PG_BOSS.schema) return false;
+  const alive = (await tables.workers()).filter(({ silentMs }) => silentMs < SILENT_MS);
+  if (alive.length === 0) return true;
+  throw new LockedError(
+    'JOBS_IN_USE',
+    `the tables of the jobs in ${tables.place} are of an older foliopipe, and ${alive.length} of its workers use them`,
+    { facts: { ...facts, workers: alive.length } },
+  );
+}
+
+/** A database that is gone fails each of its loops, each few seconds. */
+function warnOnce(logger: Logger): (what: { readonly message: string }) => void {
+  const until = new Map<string, number>();
+  return ({ message }) => {
+    const now = performance.now();
+    if ((until.get(message) ?? 0) > now) return;
+    until.set(message, now + 60_000);
+    logger.warn({ reason: message }, `the queue of jobs: ${message}`);
+  };
+}

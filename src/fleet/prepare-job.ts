@@ -1,0 +1,50 @@
+/** Makes the job of a config, as `foliopipe enqueue` hands it to the workers. */
+
+import { configForJob } from '../config/job-config.js';
+import { type LoadOptions, loadConfig } from '../config/load-config.js';
+import type { Config } from '../config/schema.js';
+import type { DatabaseAddress } from '../config/sections/load-section.js';
+import { readWrittenState } from '../config/written-state.js';
+import { ConfigError } from '../errors.js';
+import type { RunFlags, RunJob } from './job.js';
+
+export interface PreparedJob {
+  readonly job: RunJob;
+  readonly state: DatabaseAddress;
+  readonly config: Config;
+}
+
+/**
+ * @param options as those of `loadConfig`. The whole config is checked, but for what the service and secrets need.
+ * @param host this machine, where the config is to be mended.
+ * @throws the errors of `loadConfig`; ConfigError `CONFIG_INVALID` for secrets that are written out,
+ *   `FLEET_STATE_MISSING`.
+ */
+export async function prepareJob(options: LoadOptions, flags: RunFlags, host: string): Promise<PreparedJob> {
+  const config = await loadConfig({ ...options, needs: 'nothing' });
+  const { state, pipeline, ownFiles } = config;
+  const tree = configForJob(options);
+  const files = ownFiles.slice(0, options.files.length);
+  const job: RunJob = { version: 1, pipeline, config: tree, flags, from: { host, files } };
+  return { job, state: expectState(state), config };
+}
+
+/**
+ * Where the fleet of a config is. Of the config, only `state` and `scratchDir` are read.
+ * @throws ConfigError `CONFIG_INVALID`, `CONFIG_UNREADABLE`, `FLEET_STATE_MISSING`.
+ */
+export function readFleetPlace(options: LoadOptions): {
+  readonly state: DatabaseAddress;
+  readonly scratchDir: string;
+} {
+  const { state, scratchDir } = readWrittenState(options);
+  return { state: expectState(state), scratchDir };
+}
+
+function expectState(state: DatabaseAddress | null): DatabaseAddress {
+  if (state !== null) return state;
+  throw new ConfigError(
+    'FLEET_STATE_MISSING',
+    'a fleet keeps its jobs in the database of the state, and none is named',
+  );
+}

@@ -1,0 +1,78 @@
+/** What is to be seen of a fleet: workers, runs with their leases, what waits, schedules, and what waits for a person. */
+import type { HeldLease } from '../checkpoint/postgres/lease.js';
+import type { KnownWorker } from '../checkpoint/postgres/workers.js';
+import type { DeadLetter, Trouble } from './job.js';
+import { nextTime } from './next-time.js';
+import type { OpenFleet } from './open-fleet.js';
+import { SILENT_MS } from './open-jobs.js';
+
+export interface FleetFacts {
+  readonly workers: readonly (KnownWorker & { readonly isAlive: boolean })[];
+  /** Runs that are worked on: a worker has their job, or a process holds their lease, or both. */
+  readonly runs: readonly WorkedRun[];
+  readonly waiting: readonly WaitingRun[];
+  readonly schedules: readonly ScheduledRun[];
+  readonly deadLetters: readonly Pick<DeadLetter, 'pipeline' | 'from' | 'problem'>[];
+}
+
+export interface WorkedRun {
+  readonly pipeline: string;
+  /** The process that holds the lease; null while none does. */
+  readonly holder: HeldLease['holder'] | null;
+  /** How long the lease lasts unless it is renewed, in ms. */
+  readonly leaseLeftMs: number | null;
+  /** Whether it is a job of the fleet, and not begun by hand. */
+  readonly isJob: boolean;
+  /** Epoch milliseconds. */
+  readonly since: number | null;
+}
+
+export interface WaitingRun {
+  readonly pipeline: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** When a worker may take it, epoch milliseconds. */
+  readonly from: number;
+  /** Why it is done once more; null for a job that was not begun yet, or was handed back. */
+  readonly trouble: Trouble | null;
+}
+
+export interface ScheduledRun {
+  readonly pipeline: string;
+  readonly schedule: string;
+  readonly timeZone: string;
+  /** Epoch milliseconds. */
+  readonly next: number | null;
+}
+
+export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFacts> {
+  const workers = await tables.workers();
+  const leases = await tables.leases();
+  const jobs = new Map((await queue.worked()).map(({ job, since }) => [job.pipeline, since]));
+  const held = new Map(leases.map((lease) => [lease.pipeline, lease]));
+  const worked = [...new Set([...held.keys(), ...jobs.keys()])].sort();
+  return {
+    workers: workers.map((worker) => ({ ...worker, isAlive: worker.silentMs < SILENT_MS })),
+    runs: worked.map((pipeline) => ({
+      pipeline,
+      holder: held.get(pipeline)?.holder ?? null,
+      leaseLeftMs: held.get(pipeline)?.leftMs ?? null,
+      isJob: jobs.has(pipeline),
+      since: held.get(pipeline)?.holder?.since ?? jobs.get(pipeline) ?? null,
+    })),
+    waiting: (await queue.waiting())
+      .map(({ job, since, from }) => ({ pipeline: job.pipeline, since, from, trouble: job.trouble ?? null }))
+      .sort((a, b) => a.from - b.from),
+    schedules: (await queue.schedules()).map(({ pipeline, cron, timeZone }) => ({
+      pipeline,
+      schedule: cron,
+      timeZone,
+      next: nextTime(cron, timeZone, Date.now()) ?? null,
+    })),
+    deadLetters: (await queue.deadLetters()).map(({ pipeline, from, problem }) => ({
+      pipeline,
+      from,
+      problem,
+    })),
+  };
+}

@@ -1,0 +1,65 @@
+/** What a worker answers to monitors: `/healthz`, and `/metrics` for Prometheus. It tells nothing of configs. */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigError } from '../errors.js';
+import { fleetMetrics } from './fleet-metrics.js';
+import type { OpenFleet } from './open-fleet.js';
+import type { WorkerStand } from './work.js';
+
+/** A worker that has not heard of the database for so long is not healthy. */
+const SILENT_MS = 60_000;
+
+export interface StatusPort {
+  readonly port: number;
+  /** Such as `http://127.0.0.1:9100`. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/**
+ * @param place the port may be 0, for a free one.
+ * @throws ConfigError `WORKER_PORT_TAKEN` when nothing can listen there.
+ */
+export async function openStatusPort(
+  place: { readonly host: string; readonly port: number },
+  fleet: Pick<OpenFleet, 'queue' | 'tables'>,
+  standOf: () => WorkerStand,
+): Promise<StatusPort> {
+  const answer = async (path: string | undefined, response: ServerResponse) => {
+    const stand = standOf();
+    if (path === '/healthz') {
+      const isSilent = stand.silentMs > SILENT_MS;
+      const status = isSilent ? 'the database does not answer' : stand.isDraining ? 'draining' : 'ok';
+      const { pipelines } = stand;
+      send(response, isSilent ? 503 : 200, 'application/json', JSON.stringify({ status, runs: pipelines }));
+    } else if (path === '/metrics') {
+      const { type, text } = await fleetMetrics(fleet, stand);
+      send(response, 200, type, text);
+    } else send(response, 404, 'text/plain', 'there is /healthz and /metrics\n');
+  };
+  const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0];
+    answer(path, response).catch(() => send(response, 503, 'text/plain', 'the database does not answer\n'));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const what = `--port: cannot listen on ${place.host}, port ${place.port} (${cause.code})`;
+      reject(new ConfigError('WORKER_PORT_TAKEN', what, { facts: { ...place }, cause }));
+    });
+    server.listen(place.port, place.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = place.host.includes(':') ? `[${place.host}]` : place.host;
+  return {
+    port,
+    address: `http://${host}:${port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text);
+}

@@ -1,0 +1,186 @@
+/**
+ * A worker: takes jobs, has each done by a process of its own, and says in between that it lives. What ends ends the job,
+ * is repeated, or waits for a person.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
+import type { Logger } from '../logger.js';
+import type { Milliseconds } from '../types.js';
+import { LOCKED_MS, type NextStep, type RunEnd } from './after-run.js';
+import type { RunJob } from './job.js';
+import type { JobQueue, TakenJob } from './job-queue.js';
+import { settleJob } from './settle-job.js';
+
+/** A run that is being done. */
+export interface StartedRun {
+  /** Never rejects. */
+  readonly ended: Promise<RunEnd>;
+  /** Whether it has told its end: it needs its lease no longer. */
+  isTold(): boolean;
+  /** Asks it to stop at the next safe point. A second call does nothing. */
+  stop(): void;
+  /** Ends it at once. */
+  kill(): void;
+}
+
+export interface WorkOptions {
+  readonly queue: JobQueue;
+  readonly tables: FleetTables;
+  /** Of this worker, and no other one. */
+  readonly id: string;
+  readonly facts: Omit<WorkerFacts, 'state' | 'pipelines'>;
+  /** Begins the run of a job. */
+  readonly start: (job: RunJob) => StartedRun;
+  readonly logger: Logger;
+  /** Aborted when the worker is to take no more jobs and hand back those that it has. */
+  readonly signal: AbortSignal;
+}
+
+/** How a worker stands. */
+export interface WorkerStand {
+  readonly pipelines: readonly string[];
+  readonly isDraining: boolean;
+  /** How long ago the database has answered last, in ms. */
+  readonly silentMs: Milliseconds;
+  /** Runs that have ended, by what was done with their jobs. */
+  readonly ended: Readonly<Record<NextStep['kind'], number>>;
+}
+
+export interface Worker {
+  stand(): WorkerStand;
+  /** Resolves when it was asked to stop and its jobs are handed back. */
+  readonly done: Promise<void>;
+}
+
+/** How often jobs are asked for, and how often the worker says that it lives. */
+const TAKE_MS = 2_000;
+const BEAT_MS = 5_000;
+/** How long a worker that stops tries to reach the database. Its jobs come back by themselves after that. */
+const FAREWELL_MS = 20_000;
+
+interface Own {
+  taken: TakenJob;
+  readonly run: StartedRun;
+  /** How often in a row its lease was missing. */
+  misses: number;
+}
+
+/** A run whose lease is missing so often is stopped or hangs: another worker may have its pipeline. */
+const MOST_MISSES = 2;
+/** Before it has its lease, a run waits for that of a predecessor. */
+const FIRST_MISSES = -20;
+
+/** Begins to work. Errors of the database are logged, and what failed is tried again. */
+export function work({ queue, tables, id, facts, start, logger, signal }: WorkOptions): Worker {
+  const running = new Map<string, Own>();
+  const ends = new Set<Promise<void>>();
+  const ended = { done: 0, again: 0, person: 0 };
+  let heardAt = performance.now();
+  const pipelines = () => [...running.values()].map(({ taken }) => taken.job.pipeline).sort();
+
+  /** @returns what the database says; undefined if it says nothing, which is logged. */
+  const asked = async <T>(what: string, question: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      const answer = await question();
+      heardAt = performance.now();
+      return answer;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.warn({ reason }, `${what}: ${reason}`);
+      return undefined;
+    }
+  };
+
+  const beat = async () => {
+    const state = signal.aborted ? 'draining' : 'working';
+    await tables.beat(id, { ...facts, state, pipelines: pipelines() });
+    await queue.touch([...running.keys()]);
+    const held = new Set((await tables.leases()).map(({ pipeline }) => pipeline));
+    for (const own of running.values()) {
+      const { pipeline } = own.taken.job;
+      own.misses = held.has(pipeline) || own.run.isTold() ? 0 : own.misses + 1;
+      if (own.misses < MOST_MISSES) continue;
+      logger.warn({ pipeline }, `${pipeline}: its process has lost its lease and does not end: it is killed`);
+      own.run.kill();
+    }
+  };
+
+  /** Tries until the database has answered; a worker that stops does not try for ever. */
+  const settle = async (taken: TakenJob, end: RunEnd) => {
+    const isHandedBack = signal.aborted;
+    const step = settleJob(queue, taken, end, { isHandedBack, host: facts.host, logger });
+    ended[step.kind] += 1;
+    for (let until = Number.POSITIVE_INFINITY; ; await sleep(TAKE_MS)) {
+      if (await asked('a job cannot be settled', () => step.settle().then(() => true))) return;
+      if (signal.aborted) until = Math.min(until, performance.now() + FAREWELL_MS);
+      if (performance.now() > until) return;
+    }
+  };
+
+  const begin = async (taken: TakenJob) => {
+    const { pipeline } = taken.job;
+    const known = running.get(taken.id);
+    if (known !== undefined) {
+      // It was taken away from this worker, which was silent or has had it for a day, and has come back.
+      known.taken = taken;
+      return;
+    }
+    const lease = (await tables.leases()).find((one) => one.pipeline === pipeline);
+    if (lease?.isRenewed === true || pipelines().includes(pipeline)) {
+      logger.debug({ pipeline }, `${pipeline}: another process works on it`);
+      await queue.giveBack(taken, LOCKED_MS, taken.job.trouble);
+      return;
+    }
+    logger.info({ pipeline }, `${pipeline}: begins`);
+    const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES };
+    running.set(taken.id, own);
+    if (signal.aborted) own.run.stop();
+    const end = own.run.ended
+      .then((how) => settle(own.taken, how))
+      .finally(() => {
+        running.delete(taken.id);
+        ends.delete(end);
+      });
+    ends.add(end);
+  };
+
+  const takeJobs = async () => {
+    const free = facts.runs - running.size;
+    if (free <= 0) return;
+    const taken = await asked('no jobs can be taken', () => queue.take(free));
+    // A job that cannot be begun comes back when its heartbeats are missed.
+    for (const one of taken ?? []) await asked(`${one.job.pipeline} cannot begin`, () => begin(one));
+  };
+
+  const loop = async () => {
+    const beats = setInterval(() => void asked('no sign of life', beat), BEAT_MS);
+    try {
+      await asked('no sign of life', beat);
+      await asked('old workers stay listed', () => tables.sweep());
+      while (!signal.aborted) {
+        await takeJobs();
+        await Promise.race([...ends, pause(TAKE_MS, signal)]);
+      }
+      for (const { run } of running.values()) run.stop();
+      await asked('no sign of life', beat);
+      while (ends.size > 0) await Promise.all(ends);
+      await asked('the worker stays listed', () => tables.leave(id));
+    } finally {
+      clearInterval(beats);
+    }
+  };
+  return {
+    stand: () => ({
+      pipelines: pipelines(),
+      isDraining: signal.aborted,
+      silentMs: performance.now() - heardAt,
+      ended,
+    }),
+    done: loop(),
+  };
+}
+
+/** Waits, and no longer than until the signal. */
+async function pause(time: Milliseconds, signal: AbortSignal): Promise<void> {
+  await sleep(time, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,210 @@
+/**
+ * A fleet: real workers, which do what is enqueued; one is killed, one is drained, and a run waits for a person. On a Node
+ * that is too old for pg-boss, the same commands say so.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FleetFacts } from '../../../src/fleet/read-fleet.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { sourceText } from '../../helpers/jobs/cli-job.js';
+import { readMetrics } from '../../helpers/notify/parse-prometheus.js';
+import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { callMain, expectError } from '../../helpers/processes/call-main.js';
+import { type CliProcess, jsonLines, spawnCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const isOld = major < 22 || (major === 22 && minor < 12);
+const commands = [['enqueue'], ['worker'], ['fleet']];
+
+if (isOld) {
+  describe('on an old Node', () => {
+    it.each(commands)('%s is refused before anything else is looked at', async (command) => {
+      expectError(await callMain([command, '-c', 'nowhere.yaml']), 2, /needs Node 22\.12 .*FLEET_NODE_OLD/);
+    });
+  });
+} else {
+  describe('a fleet', () => {
+    const records = 60;
+    const folder = useSharedFolder();
+    let server: PostgresServer;
+    let database: Database;
+    let serve: Serve;
+    let unbroken: Buffer;
+    const workers: CliProcess[] = [];
+
+    const env = () => ({ FOLIOPIPE_TOKEN: serveToken, STATE_URL: database.url });
+
+    async function writeConfig(pipeline: string, changes: object = {}): Promise<string> {
+      const home = join(await folder(), pipeline);
+      await mkdir(home, { recursive: true });
+      await writeFile(join(home, 'source.csv'), sourceText(records));
+      const config = {
+        pipeline,
+        source: { path: 'source.csv' },
+        upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+        service: { baseUrl: serve.url, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
+        chunks: { maxRecords: 10 },
+        poll: { first: '20ms', max: '100ms' },
+        failures: { tolerate: '100%' },
+        output: { path: 'out/enriched.csv' },
+        state: `\${STATE_URL}`,
+        ...changes,
+      };
+      await writeFile(join(home, 'job.yaml'), JSON.stringify(config));
+      return join(home, 'job.yaml');
+    }
+
+    const outputOf = async (pipeline: string) =>
+      readFile(join(await folder(), pipeline, 'out/enriched.csv')).catch(() => null);
+    const isWhole = async (pipeline: string) => (await outputOf(pipeline))?.equals(unbroken) === true;
+
+    async function call(...args: string[]) {
+      const ended = await callMain([...args, '--json'], { env: env() });
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      return jsonLines(ended.stdout).at(-1)!;
+    }
+
+    const jobs = async (...args: string[]) => (await call('enqueue', ...args)).jobs;
+    const fleet = async () => (await call('fleet', '--set', `state=\${STATE_URL}`)) as unknown as FleetFacts;
+
+    /** Starts a worker as another machine does: it has no config, and a folder of its own. */
+    async function startWorker(name: string, more: Record<string, string> = {}): Promise<CliProcess> {
+      const cwd = join(await folder(), `machine-${name}`);
+      await mkdir(cwd);
+      const own = { FOLIOPIPE_STATE: database.url, FOLIOPIPE_TOKEN: serveToken, ...more };
+      const worker = spawnCli(['worker', '--runs', '2', '--port', '0'], { cwd, env: own });
+      workers.push(worker);
+      await worker.waitFor('stderr', /up to 2 runs at once/);
+      return worker;
+    }
+
+    beforeAll(async () => {
+      server = await openPostgres();
+      database = await server.createDatabase();
+      serve = await openServe(join(await folder(), 'service'), { segmentRecords: 7 });
+      const file = await writeConfig('unbroken');
+      expect(await callMain(['run', file], { env: env() })).toMatchObject({ code: 0 });
+      unbroken = (await outputOf('unbroken'))!;
+    }, 60_000);
+
+    afterAll(async () => {
+      for (const worker of workers) {
+        worker.kill('SIGKILL');
+        console.log((await worker.ended).stderr);
+      }
+      await serve.stop();
+      await server.close();
+    });
+
+    it('has one job of a pipeline waiting, keeps schedules, and no secret', async () => {
+      const file = await writeConfig('alpha', { schedule: '0 1 * * *', timeZone: 'Europe/Zurich' });
+      expect(await fleet()).toMatchObject({ workers: [], waiting: [] });
+      expect(await jobs(file)).toEqual([{ pipeline: 'alpha', state: 'enqueued', isScheduleStale: true }]);
+      expect(await jobs(file)).toMatchObject([{ pipeline: 'alpha', state: 'waiting' }]);
+      expect(await jobs('--schedule', file)).toMatchObject([{ state: 'scheduled', schedule: '0 1 * * *' }]);
+      expect(await fleet()).toMatchObject({
+        waiting: [{ pipeline: 'alpha', trouble: null }],
+        schedules: [{ pipeline: 'alpha', schedule: '0 1 * * *', timeZone: 'Europe/Zurich' }],
+      });
+      const shown = await callMain(['fleet', file], { env: env() });
+      expect(shown.stdout).toMatch(/1 job waits\n {2}alpha .*\n1 schedule\n.*\nno worker lives; start one/);
+      const kept = await database.query('select data::text from foliopipe_jobs.job');
+      const schedules = await database.query('select data::text from foliopipe_jobs.schedule');
+      for (const secret of [serveToken, new URL(database.url).password]) {
+        expect(JSON.stringify([kept, schedules])).not.toContain(secret);
+      }
+      expect(await jobs('--schedule', await writeConfig('alpha'))).toMatchObject([{ state: 'unscheduled' }]);
+    });
+
+    it('goes on elsewhere when a worker is killed', async () => {
+      const killed = await startWorker('first', {
+        FOLIOPIPE_CRASH_AT: 'after-part-before-downloaded:2:pause',
+      });
+      await expect
+        .poll(async () => (await fleet()).runs, { timeout: 20_000 })
+        .toMatchObject([{ holder: { pid: expect.any(Number) } }]);
+      const [run] = (await fleet()).runs as [FleetFacts['runs'][number]];
+      expect(run).toMatchObject({ pipeline: 'alpha', isJob: true });
+      expect(await jobs(join(await folder(), 'alpha', 'job.yaml'))).toMatchObject([{ state: 'behind' }]);
+      await expect
+        .poll(async () => (await readFile(`/proc/${run.holder!.pid}/stat`, 'utf8')).split(' ')[2], {
+          timeout: 20_000,
+        })
+        .toBe('T');
+      killed.kill('SIGKILL');
+      process.kill(run.holder!.pid, 'SIGKILL');
+      await killed.ended;
+      await rm(join(await folder(), 'machine-first'), { recursive: true });
+      // Half a minute later.
+      await database.query("update foliopipe.leases set until = now() - interval '1 second'");
+      await database.query("update foliopipe_jobs.job set heartbeat_on = now() - interval '1 hour'");
+      const second = await startWorker('second');
+      await second.waitFor('stderr', /alpha: done, exit 0/);
+      expect(await isWhole('alpha')).toBe(true);
+    }, 90_000);
+
+    it('keeps what a person must decide, and does it when it is put back', async () => {
+      const file = await writeConfig('beta');
+      const source = join(await folder(), 'beta', 'source.csv');
+      await rm(source);
+      expect(await jobs(file)).toMatchObject([{ state: 'enqueued' }]);
+      await expect
+        .poll(async () => (await fleet()).deadLetters, { timeout: 20_000 })
+        .toMatchObject([
+          {
+            pipeline: 'beta',
+            from: { files: [file] },
+            problem: { exitCode: 4, code: 'SOURCE_MISSING', hint: expect.stringContaining('source.path') },
+          },
+        ]);
+      const shown = await callMain(['fleet', file], { env: env() });
+      expect(shown.stdout).toMatch(/^1 run waits for a person\n {2}beta: exit 4.*\[SOURCE_MISSING\]/s);
+      expect(shown.stdout).toContain('then: foliopipe enqueue --again beta');
+      await expect.poll(async () => (await fleet()).waiting, { timeout: 30_000 }).toEqual([]);
+      await expect.poll(async () => (await fleet()).runs, { timeout: 30_000 }).toEqual([]);
+      const [, address = ''] = await workers[1]!.waitFor('stderr', /metrics: (http:\S+)/);
+      expect(await (await fetch(`${address}/healthz`)).json()).toEqual({ status: 'ok', runs: [] });
+      const metrics = await readMetrics(await (await fetch(`${address}/metrics`)).text());
+      expect(metrics).toMatchObject({
+        fleet_dead_letters: 1,
+        'worker_ended_runs{next=person}': 1,
+      });
+      await writeFile(source, sourceText(records));
+      expect(await jobs('--again', '-c', file)).toEqual([{ pipeline: 'beta', state: 'enqueued' }]);
+      await expect.poll(() => isWhole('beta'), { timeout: 20_000 }).toBe(true);
+      expect((await fleet()).deadLetters).toEqual([]);
+    }, 60_000);
+
+    it('hands back its runs when a worker is drained', async () => {
+      const slow = await openServe(join(await folder(), 'slow'), { segmentRecords: 7, recordsPerSecond: 15 });
+      try {
+        const service = { baseUrl: slow.url, token: `\${FOLIOPIPE_TOKEN}` };
+        expect(await jobs(await writeConfig('gamma', { service }))).toMatchObject([{ state: 'enqueued' }]);
+        const drained = workers[1]!;
+        await drained.waitFor('stderr', /run \S+ of pipeline gamma begins/);
+        drained.kill('SIGTERM');
+        expect(await drained.ended).toMatchObject({
+          code: 0,
+          stderr: expect.stringMatching(/gamma: handed back/),
+        });
+        const { runs, waiting, workers: known } = await fleet();
+        // The row of the killed one stays for a while.
+        const left = known.filter(({ pid }) => pid === drained.pid);
+        expect({ runs, left }).toEqual({ runs: [], left: [] });
+        expect(waiting).toMatchObject([{ pipeline: 'gamma', trouble: null }]);
+        expect(waiting[0]!.from).toBeLessThanOrEqual(Date.now());
+        const third = await startWorker('third');
+        await third.waitFor('stderr', /gamma: done, exit 0/);
+        expect(await isWhole('gamma')).toBe(true);
+        const { uploads } = JSON.parse(
+          await readFile(join(await folder(), 'gamma', 'out/enriched.csv.manifest.json'), 'utf8'),
+        ) as { uploads: object };
+        expect(uploads).toMatchObject({ accepted: 6, ambiguous: 0, resubmitted: 0 });
+      } finally {
+        await slow.stop();
+      }
+    }, 60_000);
+  });
+}
