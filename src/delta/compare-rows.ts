@@ -3,8 +3,8 @@
  * bits for each row.
  */
 import { setImmediate as pause } from 'node:timers/promises';
-import { KEY_ENTRY_INTS, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
-import { BUCKETS, HashMatcher } from '../streams/hash-buckets.js';
+import { ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
+import { BUCKETS, HashMatcher, MATCH_INTS } from '../streams/hash-buckets.js';
 import type { AnswerDrift } from './answer-drift.js';
 import { DamagedDigestsError, type DigestReader } from './digest-file.js';
 
@@ -60,22 +60,22 @@ export async function compareRows(
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
       const old = await base.bucket(bucket);
       const now = await output.bucket(bucket);
-      const places = matcher.match(
+      const matches = matcher.match(
         { entries: old, ints: base.entryInts },
         { entries: now, ints: output.entryInts },
       );
-      if (places === undefined) throw doubled();
-      for (let at = 0, entry = 0; entry < places.length; entry++, at += output.entryInts) {
+      if (matches === undefined) throw doubled();
+      for (let at = 0, match = 0; match < matches.length; match += MATCH_INTS, at += output.entryInts) {
         const row = numberOf(now, at);
-        if (places[entry]! < 0) {
+        const found = matches[match]!;
+        if (found < 0) {
           added.add(row);
           continue;
         }
-        const found = places[entry]! * base.entryInts;
-        if (!kept.add(numberOf(old, found))) throw doubled();
-        const isSame = hasSameValues(old, found, now, at);
+        if (!kept.add(matches[match + 1]! - 1)) throw doubled();
+        const isSame = matches[match + 2] === 1;
         if (isOtherTable || !isSame) changed.add(row);
-        drift?.add(row, isSame, old, found, now, at);
+        drift?.add(row, isSame, old, found * base.entryInts, now, at);
       }
       // Signals and timers of the caller go on.
       await pause();
@@ -96,14 +96,6 @@ export function allAdded(rows: number): RowChanges {
 /** Rows are numbered from 1 in the entries. */
 function numberOf(entries: Int32Array, at: number): number {
   return entries[at + ROW_ENTRY_INTS - 1]! - 1;
-}
-
-/** The hash of the values is between the hash of the key and the row's number. */
-function hasSameValues(old: Int32Array, found: number, now: Int32Array, at: number): boolean {
-  for (let i = KEY_ENTRY_INTS - 1; i < ROW_ENTRY_INTS - 1; i++) {
-    if (old[found + i] !== now[at + i]) return false;
-  }
-  return true;
 }
 
 /** The check of the source has shown that keys are unique, so a digest that stands twice was not written so. */

@@ -1,9 +1,10 @@
 /** The records of one bucket in a hash table: equal ones are chained, and entries of segments are matched with them. */
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
-import { Scratch } from './append-file.js';
 
 /** Numbers of an asked record: its hash and its number. */
 export const ASKED_INTS = HASH_INTS + 1;
+/** The number of a hash that says how much its age is shortened. It does not choose the place in a table. */
+const SPREAD_INT = 2;
 
 export class BucketJoin {
   /** The asked records, `ASKED_INTS` numbers for each. */
@@ -11,19 +12,22 @@ export class BucketJoin {
   count = 0;
   /** Distinct hashes that no entry has matched. */
   unmatched = 0;
+  /** Whether two records have the same hash. */
+  hasDoubles = false;
   /** Index of the first record with the same hash, for each record. */
   firsts = new Int32Array(0);
   /** Index of the next record with the same hash, for each record; -1 behind the last. */
   nexts = new Int32Array(0);
-  /** For the first of equal records: whether an entry has matched. */
-  matched = new Uint8Array(0);
-  /** Matches of the last call: indexes of the entries, ascending, and of the first records. */
-  readonly #entries = new Scratch();
-  readonly #heads = new Scratch();
-  entries = this.#entries.ints(0);
-  heads = this.#heads.ints(0);
+  /**
+   * Matches of the last call: indexes of the entries, ascending, and of the first records; and of these the numbers and a
+   * part of the hashes, because they lie in no order, and each look at them may have to wait for the memory.
+   */
+  entries = new Int32Array(0);
+  heads = new Int32Array(0);
+  numbers = new Int32Array(0);
+  spreads = new Int32Array(0);
   #lasts = new Int32Array(0);
-  /** Index of a record plus one; 0: free. */
+  /** Index of a record plus one, negative once an entry has matched it; 0: free. */
   #slots = new Int32Array(0);
   #mask = 0;
 
@@ -58,6 +62,7 @@ export class BucketJoin {
       }
     }
     this.unmatched = distinct;
+    this.hasDoubles = distinct < count;
   }
 
   /**
@@ -65,22 +70,25 @@ export class BucketJoin {
    * @returns how many matches `entries` and `heads` hold.
    */
   match(hashes: Int32Array, count: number): number {
-    this.entries = this.#entries.ints(count);
-    this.heads = this.#heads.ints(count);
-    const { asked, matched, entries, heads } = this;
+    this.#reserveMatches(count);
+    const { asked, entries, heads, numbers, spreads } = this;
     const slots = this.#slots;
     const mask = this.#mask;
     let found = 0;
     for (let entry = 0; entry < count; entry++) {
       const at = entry * HASH_INTS;
       for (let slot = hashes[at + 1]! & mask; ; slot = (slot + 1) & mask) {
-        const record = slots[slot]! - 1;
-        if (record < 0) break;
-        if (!isSame(asked, record * ASKED_INTS, hashes, at)) continue;
-        if (matched[record] === 0) {
-          matched[record] = 1;
+        const known = slots[slot]!;
+        if (known === 0) break;
+        const record = Math.abs(known) - 1;
+        const place = record * ASKED_INTS;
+        if (!isSame(asked, place, hashes, at)) continue;
+        if (known > 0) {
+          slots[slot] = -known;
           entries[found] = entry;
           heads[found] = record;
+          numbers[found] = asked[place + HASH_INTS]!;
+          spreads[found] = asked[place + SPREAD_INT]!;
           found += 1;
         }
         break;
@@ -88,6 +96,15 @@ export class BucketJoin {
     }
     this.unmatched -= found;
     return found;
+  }
+
+  #reserveMatches(count: number): void {
+    if (this.entries.length >= count) return;
+    const size = Math.ceil(count * 1.25);
+    this.entries = new Int32Array(size);
+    this.heads = new Int32Array(size);
+    this.numbers = new Int32Array(size);
+    this.spreads = new Int32Array(size);
   }
 
   #reserve(count: number): void {
@@ -100,8 +117,7 @@ export class BucketJoin {
       this.firsts = new Int32Array(size);
       this.nexts = new Int32Array(size);
       this.#lasts = new Int32Array(size);
-      this.matched = new Uint8Array(size);
-    } else this.matched.fill(0, 0, count);
+    }
   }
 }
 

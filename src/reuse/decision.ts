@@ -43,8 +43,6 @@ type Decided =
 
 /** Most of the time by which the hash shortens the age up to which an answer is taken. */
 const SPREAD = 1 / 5;
-/** The number of a hash that says how much. It does not choose the place in a table. */
-const SPREAD_INT = 2;
 const UNUSED = -1;
 
 /** The origins of a segment as numbers: when they answered, and their indexes in the choice. */
@@ -74,7 +72,7 @@ export function createDecision(options: DecisionOptions): Decision {
 
   return {
     take: (reader, entries, count, matches) => {
-      const { asked, heads, nexts, entries: matched } = join;
+      const { asked, heads, nexts, numbers, spreads, hasDoubles, entries: matched } = join;
       const { answeredAt, indexes } = originsOf(reader);
       const isOfEpoch = reader.segment.epoch === epoch;
       const failedAge = withheld.has(reader.segment.id) ? 0 : terms.failedAge;
@@ -94,21 +92,24 @@ export function createDecision(options: DecisionOptions): Decision {
         const meta = entries[2 * count + entry]!;
         const head = heads[match]!;
         const hasFailed = isFailure(meta);
-        const fraction = (asked[head * ASKED_INTS + SPREAD_INT]! >>> 0) / 2 ** 32;
+        const fraction = (spreads[match]! >>> 0) / 2 ** 32;
         const limit = hasFailed ? failedAge : maxAge * (1 - SPREAD * fraction);
         const isTaken = isOfEpoch && now - answeredAt[origin]! < limit;
         if (writer !== undefined && indexes[origin] === UNUSED) {
           indexes[origin] = writer.addOrigin(reader.origins[origin]!, reader.segment);
         }
         // Equal records that are sent once keep the old answer once.
-        const isChained = isTaken || sendsDoubles;
+        const isChained = hasDoubles && (isTaken || sendsDoubles);
         let records = 0;
-        for (let record = head; record >= 0; record = isChained ? nexts[record]! : -1) {
+        let asking = numbers[match]!;
+        for (let record = head; record >= 0; ) {
           records += 1;
-          if (writer === undefined) continue;
-          const list = isTaken ? writer.reused : writer.outdated;
-          const asking = asked[record * ASKED_INTS + HASH_INTS]!;
-          writer.answer(list, asking, indexes[origin]!, number, meta, entries, value);
+          if (writer !== undefined) {
+            const list = isTaken ? writer.reused : writer.outdated;
+            writer.answer(list, asking, indexes[origin]!, number, meta, entries, value);
+          }
+          record = isChained ? nexts[record]! : -1;
+          if (record >= 0) asking = asked[record * ASKED_INTS + HASH_INTS]!;
         }
         if (!isTaken) counts.outdated += records;
         else if (hasFailed) counts.failed += records;

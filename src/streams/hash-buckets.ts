@@ -77,6 +77,9 @@ export interface Entries {
   readonly ints: number;
 }
 
+/** Numbers of a match: the index of the entry or -1, the number of its row, and whether the rows have the same values. */
+export const MATCH_INTS = 3;
+
 /** Matches entries by their hashes. What it gives is valid until the next call. */
 export class HashMatcher {
   readonly #memory = new KernelMemory<BucketsExports>();
@@ -94,8 +97,9 @@ export class HashMatcher {
   }
 
   /**
-   * For each of the other entries the index of the entry with its hash, or -1. Entries that stand in the same order in
-   * both are matched without a table.
+   * For each of the other entries the match with its hash. Both are entries of rows: behind the hash by which they are
+   * matched they hold the hash of their values, then their number. Those that stand in the same order in both are matched
+   * without a table.
    * @returns undefined if two entries have the same hash, as far as that was seen.
    */
   match({ entries, ints }: Entries, others: Entries): Int32Array | undefined {
@@ -105,7 +109,7 @@ export class HashMatcher {
     const entriesAt = 0;
     const othersAt = aligned(entries.byteLength + SPARE_BYTES);
     const outAt = aligned(othersAt + others.entries.byteLength + SPARE_BYTES);
-    const behind = aligned(outAt + otherCount * INT_BYTES + SPARE_BYTES);
+    const behind = aligned(outAt + otherCount * MATCH_INTS * INT_BYTES + SPARE_BYTES);
     this.#memory.reserve(behind);
     this.#memory.bytes.set(bytesOf(entries), entriesAt);
     this.#memory.bytes.set(bytesOf(others.entries), othersAt);
@@ -118,7 +122,7 @@ export class HashMatcher {
       if (this.#index(entriesAt, count, ints, table, table.end) > 0) return undefined;
       exports.matchIndexed(entriesAt, size, table.slotsAt, table.mask, othersAt, ...otherArgs, outAt);
     }
-    return new Int32Array(this.#memory.bytes.buffer, outAt, otherCount);
+    return new Int32Array(this.#memory.bytes.buffer, outAt, otherCount * MATCH_INTS);
   }
 
   /** Frees the memory for others. After this call it must not be used. */

@@ -64,12 +64,27 @@ export function indexEntries(entries: i32, count: i32, size: i32, slots: i32, ma
   return doubled;
 }
 
+/** Where the entry of a row has the hash of its values, and its number. */
+const VALUES: usize = 16;
+const NUMBER: usize = 32;
+
+/** Writes a match: the index of the entry, the number of its row, and whether the values of both rows are the same. */
+function writeMatch(entries: i32, found: i32, size: i32, other: i32, out: i32): void {
+  const entry = entries + found * size;
+  store<i32>(out, found);
+  store<i32>(out, load<i32>(entry, NUMBER), 4);
+  store<i32>(out, isSameHash(entry + <i32>VALUES, other + <i32>VALUES) ? 1 : 0, 8);
+}
+
+/** Bytes of a match. */
+const MATCH_BYTES: i32 = 12;
+
 /** How many entries are tried in their order before one counts as missed: that many may be left out in a row. */
 const TRIED: i32 = 4;
 
 /**
- * Finds the entries with the hashes of others that stand in the same order in both. Writes for each of the others the
- * index of the entry, or -1.
+ * Finds the entries of rows with the hashes of others that stand in the same order in both. Writes a match for each of
+ * the others, or -1 as the index.
  *
  * @returns how many were not found.
  */
@@ -84,12 +99,12 @@ export function matchInOrder(
 ): i32 {
   let missed = 0;
   let next = 0;
-  for (let at = 0; at < otherCount; at++, others += otherSize, out += 4) {
+  for (let at = 0; at < otherCount; at++, others += otherSize, out += MATCH_BYTES) {
     const end = min(next + TRIED, count);
     let found = next;
     while (found < end && !isSameHash(entries + found * size, others)) found++;
     if (found < end) {
-      store<i32>(out, found);
+      writeMatch(entries, found, size, others, out);
       next = found + 1;
     } else {
       store<i32>(out, -1);
@@ -99,7 +114,7 @@ export function matchInOrder(
   return missed;
 }
 
-/** Finds the others that `matchInOrder` has missed in the table of `indexEntries`, and writes the indexes. */
+/** Finds the others that `matchInOrder` has missed in the table of `indexEntries`. */
 export function matchIndexed(
   entries: i32,
   size: i32,
@@ -110,8 +125,10 @@ export function matchIndexed(
   otherSize: i32,
   out: i32,
 ): void {
-  for (let at = 0; at < otherCount; at++, others += otherSize, out += 4) {
-    if (load<i32>(out) < 0) store<i32>(out, load<i32>(slotOf(others, entries, size, slots, mask)) - 1);
+  for (let at = 0; at < otherCount; at++, others += otherSize, out += MATCH_BYTES) {
+    if (load<i32>(out) >= 0) continue;
+    const found = load<i32>(slotOf(others, entries, size, slots, mask)) - 1;
+    if (found >= 0) writeMatch(entries, found, size, others, out);
   }
 }
 
