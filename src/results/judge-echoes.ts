@@ -47,12 +47,11 @@ export function indistinctEchoes(
     };
     const echoes = fields.filter((field) => kindOf(field) !== undefined);
     const notCompared = new Set([key, ...echoes.map(({ column }) => column)]);
-    const echoOf = (index: number) =>
-      echoes.map((field) => sentAs(kindOf(field), records, index, field)).join('\0');
+    const echoesOf = echoes.map((field) => (index: number) => sentAs(kindOf(field), records, index, field));
     const sentOf = (index: number) =>
       fields.map((field) => sentAs('exact', records, index, field)).join('\0');
-    for (const indexes of groupBy(indexesWithStatus(joined, records, group), echoOf).values()) {
-      if (indexes.length === 1 || new Set(indexes.map(sentOf)).size === 1) continue;
+    for (const indexes of groupsWithEqual(echoesOf, indexesWithStatus(joined, records, group))) {
+      if (new Set(indexes.map(sentOf)).size === 1) continue;
       const answers = new Set(indexes.map((index) => answerText(joined, index, notCompared)));
       if (answers.size > 1) for (const index of indexes) indistinct.add(index);
     }
@@ -150,6 +149,24 @@ function sentAs(
 ): string {
   const text = fieldValue(records, index, sourceField);
   return kind === 'folded' ? foldText(text) : text;
+}
+
+/**
+ * The groups of several records whose texts are all equal. Compares one text after the other, those that begin short
+ * first: few records are left when it comes to long texts, which would take a lot of memory.
+ */
+function groupsWithEqual(
+  texts: readonly ((index: number) => string)[],
+  indexes: readonly number[],
+): readonly (readonly number[])[] {
+  const [first] = indexes;
+  if (first === undefined) return [];
+  const shortFirst = [...texts].sort((a, b) => a(first).length - b(first).length);
+  return shortFirst.reduce<readonly (readonly number[])[]>(
+    (groups, textOf) =>
+      groups.flatMap((group) => [...groupBy(group, textOf).values()].filter(({ length }) => length > 1)),
+    [indexes],
+  );
 }
 
 function groupBy(indexes: readonly number[], keyOf: (index: number) => string): Map<string, number[]> {

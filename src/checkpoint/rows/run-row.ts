@@ -46,12 +46,17 @@ export function createSourceParser(): (json: string) => Source {
 
 /** @param sourceOf parses the column `source`. */
 export function toRun(row: StoredRun, sourceOf: (json: string) => Source = JSON.parse): Run {
+  return toRunOf(sourceOf(row.source), row);
+}
+
+/** @param source that of the run, already parsed. */
+export function toRunOf(source: Source, row: Omit<StoredRun, 'source'>): Run {
   return {
     id: row.id,
     pipeline: row.pipeline,
     service: row.service,
     label: row.label,
-    source: sourceOf(row.source),
+    source,
     frozen: JSON.parse(row.frozen) as Run['frozen'],
     canary: row.canary,
     choice: parseOrNull<Choice>(row.choice),

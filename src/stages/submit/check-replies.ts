@@ -20,8 +20,7 @@ export async function checkOneService(
   run: string,
 ): Promise<void> {
   const { other, mixed } = await checkpoint.replyKinds(run);
-  const reused = (await checkpoint.run(run))?.choice;
-  const isReusedMixed = other && reused?.rehearsal === true;
+  const isReusedMixed = other && (await checkpoint.run(run))?.choice?.rehearsal === true;
   if (!mixed && !isReusedMixed) return;
   const which = mixed ? '' : ', among them those to earlier runs whose answers it reuses';
   throw mixedError(run, which, hasOpenRequests((await checkpoint.tally(run)).chunks));

@@ -39,6 +39,20 @@ describe('openSqliteCheckpoint', () => {
       await second.close();
     }));
 
+  it('reads the source of a run again after another process has changed it', () =>
+    withFolder(async (folder) => {
+      const checkpoint = await openSqliteCheckpoint(folder);
+      await checkpoint.recordRun(sampleRun('r1'));
+      const stampOf = async () => (await checkpoint.run('r1'))!.source.files[0]!.stamp;
+      const before = await stampOf();
+      const other = openSqlite(join(folder, 'checkpoint.db'));
+      other.exec(`UPDATE runs SET source = json_set(source, '$.files[0].stamp', '${before}-new')`);
+      other.close();
+      expect(await stampOf()).toBe(`${before}-new`);
+      expect(await stampOf()).toBe(`${before}-new`);
+      await checkpoint.close();
+    }));
+
   it('keeps every change that was resolved when the process is killed', () =>
     withFolder(async (folder) => {
       const child = await spawnCheckpointChild('write', folder, 'r1', '20');

@@ -16,13 +16,14 @@ export function cutChanges(
   db: StateDatabase,
 ): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundSettled'> {
   const insertChunk = chunkInsertion(db);
-  // Changes a row only if the chunk may be added. `chunks` is null until the source is cut completely.
-  const admit = db.prepare(`
-    UPDATE runs SET chunks = chunks + (@round > 0)
-    WHERE id = @run AND state = 'open'
-      AND CASE WHEN @round = 0 THEN chunks IS NULL ELSE chunks IS NOT NULL AND @round = round + 1 END
+  const isNext = `id = @run AND state = 'open'
       AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
-        WHERE run = @run AND round = @round AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)`);
+        WHERE run = @run AND round = @round AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)`;
+  // `chunks` is null until the source is cut completely.
+  const admitOfSource = db.prepare(`SELECT 1 FROM runs WHERE chunks IS NULL AND ${isNext}`);
+  const admitOfRound = db.prepare(`
+    UPDATE runs SET chunks = chunks + 1
+    WHERE chunks IS NOT NULL AND @round = round + 1 AND ${isNext} RETURNING 1`);
   const fixChunks = db.prepare(`
     UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
       WHERE run = @run AND round = 0 AND state <> 'split'))
@@ -38,9 +39,11 @@ export function cutChanges(
   return {
     recordCut: db.unsyncedChange((run: string, chunk: NewChunk, at?: number) => {
       const round = chunk.picked?.round ?? 0;
-      const admitted = admit.run({ run, round, firstRecord: chunk.firstRecord });
-      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
-      expectOneRow(admitted, 'recordCut', missing);
+      const admit = round === 0 ? admitOfSource : admitOfRound;
+      if (admit.get({ run, round, firstRecord: chunk.firstRecord }) === undefined) {
+        const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
+        throw new CheckpointStateError('recordCut', missing);
+      }
       return insertChunk('recordCut', run, chunk, at);
     }),
     recordAllCut: db.change((run: string) => {

@@ -47,7 +47,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
   const submit = db.prepare(`
     UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
     WHERE run = @run AND number = @chunk AND state = 'uploading'`);
-  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run AND rehearsal = 0');
   // One of the replies came from a local service.
   const markMixed = db.prepare('UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run');
   const drop = db.prepare(`
