@@ -21,7 +21,7 @@ import { ConfigError } from '../../errors.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
 import type { SharedFiles } from '../../files/shared-files.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';
-import { createReleasers } from '../open/open-state.js';
+import { createReleasers, waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
 import { stateMissing } from '../state-reader.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
@@ -40,7 +40,7 @@ export async function copyToDatabase(
     const database = await openPostgresState(to.state!, true);
     releasers.add(database);
     // What is written is fenced by this lease.
-    releasers.add(await database.lock.take('state copy', holder));
+    releasers.add(await waitForLock(database.lock, { pipeline: 'state copy', holder, wait: 0 }, context));
     const shared = await openSharedFiles({ state: to.state!, files: to.files }, database);
     const place = shared.place;
     const isUnfinished = await isOurCopy(database, place, stateDir);
