@@ -72,6 +72,14 @@ export async function copyToFolder(
     for (const one of held) await one.expectHeld?.();
     await target.putInPlace();
     await writeMark(session, { mark: 'moved', place: stateDir, at: now });
+    try {
+      // A pipeline may have begun in it that had no lease before.
+      const rows = await sumRows(postgresRows(session));
+      expectSame(copied.tables, rows, 'the state has changed while it was copied');
+    } catch (error) {
+      await removeMark(session);
+      throw error;
+    }
     await removeCopyMark(stateDir);
     return copied;
   } finally {
@@ -97,7 +105,6 @@ async function copyAll(
   const parts = await copyParts(checkpoint, stores, signal);
   const shared = await openSharedFiles({ state: from.state!, files: from.files }, database);
   const answers = await fetchFiles(shared, createFileCache(shared, stateDir), checkpoint, signal);
-  expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
   return { tables, parts, answers };
 }
 

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { copyState, loadConfig, submit } from '../../../pipelines/index.js';
 import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
 import { derivedColumns } from '../../../src/checkpoint/copy/postgres-rows.js';
+import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
@@ -239,6 +240,13 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
     const told = await callMain([...words, '-c', job.config], { cwd: job.folder, env });
     return /\[([A-Z_]+)\]/.exec(told.stderr)?.[1] ?? told.code;
   };
+  const running = await createFileLock(job.stateDir).take('other', {
+    pid: 1,
+    command: 'foliopipe run',
+    since: 0,
+  });
+  await expect(copy(from, to)).rejects.toMatchObject({ code: 'PIPELINE_LOCKED', exitCode: 11 });
+  await running.close();
   await expect(copy(from, to, true)).rejects.toThrow('stopped');
   expect(await run('state', 'copy', '--from', `\${STATE_URL}`, '--to', 'elsewhere')).toBe(
     'STATE_COPY_UNFINISHED',
@@ -254,11 +262,6 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   await expect(copy(from, to)).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY', exitCode: 2 });
 
   const back = { ...from, stateDir: join(job.folder, 'back') };
-  await database.query(
-    "INSERT INTO foliopipe.leases VALUES ('stopped', 1, now() + interval '1 minute', NULL)",
-  );
-  await expect(copy(to, back)).rejects.toMatchObject({ code: 'PIPELINE_LOCKED', exitCode: 11 });
-  await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 minute'");
   await expect(copy(to, back, true)).rejects.toThrow('stopped');
   expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
   const returned = await copy(to, back);
