@@ -169,33 +169,12 @@ function hold(
 }
 
 /**
- * Holds the leases of all pipelines, so that nothing changes in the state meanwhile.
- * @param open gives the connection for the leases.
- * @param own a pipeline that may have no run yet.
- * @throws LockedError `PIPELINE_LOCKED` when one of them is running; then none is held.
+ * The pipelines of a state.
+ * @param own one that may have no run yet.
  */
-export async function holdAllLeases(
-  open: () => Promise<PostgresSession>,
+export async function pipelinesOf(
+  db: Pick<PostgresSession, 'query'>,
   own: string,
-  holder: LockHolder,
-): Promise<Required<Pick<HeldLock, 'expectHeld' | 'close'>>> {
-  const held: HeldLock[] = [];
-  const close = async () => {
-    for (const one of held) await one.close();
-  };
-  try {
-    for (const { pipeline } of await (await open()).query(pipelines, { own }, true)) {
-      // Each has a fence of its own: it fences nothing.
-      held.push(await createLeases(open, { held: undefined }).take(pipeline, holder));
-    }
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return {
-    expectHeld: async () => {
-      for (const one of held) await one.expectHeld?.();
-    },
-    close,
-  };
+): Promise<readonly string[]> {
+  return (await db.query(pipelines, { own }, true)).map(({ pipeline }) => pipeline);
 }

@@ -63,6 +63,12 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
   }
 }
 
+/** The pipelines that have, or once had, a lock in the state folder. */
+export async function lockedPipelines(stateDir: string): Promise<readonly string[]> {
+  const files = await readdir(join(stateDir, 'locks')).catch(() => []);
+  return files.filter((file) => file.endsWith('.lock')).map((file) => file.slice(0, -'.lock'.length));
+}
+
 /** @param folder the real path of the folder with the locks. */
 async function takeIn(folder: string, pipeline: string, holder: LockHolder): Promise<HeldLock> {
   const path = join(folder, `${pipeline}.lock`);

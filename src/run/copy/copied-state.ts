@@ -1,7 +1,7 @@
 /** What copying a state takes and gives. */
 import type { TableSum } from '../../checkpoint/copy/copy-rows.js';
 import type { LockHolder } from '../../checkpoint/pipeline-lock.js';
-import type { Logger } from '../../logger.js';
+import type { StateContext } from '../open/open-state.js';
 import type { CopiedFiles } from './copy-files.js';
 
 /** What was copied. Every row and every file was compared with what it was copied from. */
@@ -17,9 +17,7 @@ export interface CopiedState {
 }
 
 /** What both ways of copying need. */
-export interface CopyContext {
-  readonly signal: AbortSignal;
-  readonly logger: Logger;
+export interface CopyContext extends StateContext {
   readonly pipeline: string;
   readonly holder: LockHolder;
   /** Epoch milliseconds. */

@@ -35,7 +35,7 @@ export async function copyState(options: CopyStateOptions): Promise<CopiedState>
   const { from, to, pipeline, clock = systemClock, logger = silentLogger } = options;
   const { signal = new AbortController().signal } = options;
   const now = clock.now();
-  const context = { signal, logger, pipeline, now, holder: holderHere(options.holder, now) };
+  const context = { clock, signal, logger, pipeline, now, holder: holderHere(options.holder, now) };
   if ((from.state === null) === (to.state === null)) {
     const what = from.state === null ? 'two folders' : 'two databases';
     throw new ConfigError(

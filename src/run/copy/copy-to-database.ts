@@ -15,13 +15,13 @@ import { readMark, removeMark, writeMark } from '../../checkpoint/postgres/marks
 import { openPostgresState, type PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
 import { openReadingConnection } from '../../checkpoint/sqlite/open-for-reading.js';
 import { openSqliteCheckpoint } from '../../checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock, lockedPipelines } from '../../checkpoint/sqlite/pipeline-lock.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
 import { ConfigError } from '../../errors.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
 import type { SharedFiles } from '../../files/shared-files.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';
-import { createReleasers } from '../open/open-state.js';
+import { createReleasers, waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
 import { stateMissing } from '../state-reader.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
@@ -40,7 +40,7 @@ export async function copyToDatabase(
     const database = await openPostgresState(to.state!, true);
     releasers.add(database);
     // What is written is fenced by this lease.
-    releasers.add(await database.lock.take('state copy', holder));
+    releasers.add(await waitForLock(database.lock, { pipeline: 'state copy', holder, wait: 0 }, context));
     const shared = await openSharedFiles({ state: to.state!, files: to.files }, database);
     const place = shared.place;
     const isUnfinished = await isOurCopy(database, place, stateDir);
@@ -48,20 +48,19 @@ export async function copyToDatabase(
     const mark = readCopyMark(stateDir);
     // It was stopped between the two marks: the copy cannot be used, so this state can.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
-    releasers.add(await createFileLock(stateDir).take(pipeline, holder));
-    let copied: Omit<CopiedState, 'from' | 'to'> | undefined;
-    await withAllPipelinesStopped(stateDir, async () => {
-      const checkpoint = await openSqliteCheckpoint(stateDir);
-      releasers.add(checkpoint);
-      await refuseUncertain(stateDir, checkpoint, context);
-      const session = await database.openParts();
-      await writeMark(session, { mark: 'copying', place: stateDir, at: now });
-      if (isUnfinished) await empty(shared, database);
-      copied = await copyAll(from, to, { checkpoint, database, shared }, context);
-      await writeCopyMark(stateDir, { mark: 'moved', place, at: now });
-      await removeMark(session);
-    });
-    return copied!;
+    for (const name of new Set([pipeline, ...(await lockedPipelines(stateDir))])) {
+      releasers.add(await createFileLock(stateDir).take(name, holder));
+    }
+    const checkpoint = await openSqliteCheckpoint(stateDir);
+    releasers.add(checkpoint);
+    await refuseUncertain(stateDir, checkpoint, context);
+    const session = await database.openParts();
+    await writeMark(session, { mark: 'copying', place: stateDir, at: now });
+    if (isUnfinished) await empty(shared, database);
+    const seal = () => writeCopyMark(stateDir, { mark: 'moved', place, at: now });
+    const copied = await copyAll(from, to, { checkpoint, database, shared, seal }, context);
+    await removeMark(session);
+    return copied;
   } finally {
     await releasers.close();
   }
@@ -74,7 +73,14 @@ async function copyAll(
     checkpoint,
     database,
     shared,
-  }: { readonly checkpoint: Checkpoint; readonly database: PostgresState; readonly shared: SharedFiles },
+    seal,
+  }: {
+    readonly checkpoint: Checkpoint;
+    readonly database: PostgresState;
+    readonly shared: SharedFiles;
+    /** Marks the state that was copied. */
+    seal(): Promise<void>;
+  },
   { signal, logger, pipeline }: CopyContext,
 ): Promise<Omit<CopiedState, 'from' | 'to'>> {
   const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
@@ -86,7 +92,14 @@ async function copyAll(
     const stores = { from: createLocalFiles(stateDir), to: await openTarget(), read: await openTarget() };
     const parts = await copyParts(checkpoint, stores, signal);
     const answers = await shareFiles(stateDir, shared, checkpoint, signal);
-    expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
+    await seal();
+    try {
+      // A pipeline may have begun in it that had no lock before.
+      expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
+    } catch (error) {
+      await removeCopyMark(stateDir);
+      throw error;
+    }
     return { tables, parts, answers };
   } finally {
     connection.close();

@@ -8,9 +8,10 @@ import {
   writeCopyMark,
 } from '../../checkpoint/copy/copy-mark.js';
 import { copyRows, expectSame, sumRows } from '../../checkpoint/copy/copy-rows.js';
-import { postgresRows } from '../../checkpoint/copy/postgres-rows.js';
+import { isEmptyState, postgresRows } from '../../checkpoint/copy/postgres-rows.js';
 import { type NewSqliteState, openNewSqliteState } from '../../checkpoint/copy/sqlite-rows.js';
-import { holdAllLeases } from '../../checkpoint/postgres/lease.js';
+import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
+import { createLeases, pipelinesOf } from '../../checkpoint/postgres/lease.js';
 import { readMark, removeMark, writeMark } from '../../checkpoint/postgres/marks.js';
 import {
   openConnection,
@@ -23,8 +24,9 @@ import { ConfigError } from '../../errors.js';
 import { createFileCache } from '../../files/file-cache.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
 import { makeFolder } from '../../make-folder.js';
-import { createReleasers } from '../open/open-state.js';
+import { createReleasers, waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
+import { stateMissing } from '../state-reader.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
 import { copyParts, fetchFiles } from './copy-files.js';
 
@@ -49,10 +51,17 @@ export async function copyToFolder(
     // It was stopped between the two marks: the copy cannot be used, so this state can.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === stateDir) await removeMark(session);
     else refuseMarked(place, mark, 'change');
+    if (await isEmptyState(session)) throw stateMissing(from);
     const leases = await openConnection(from.state!);
     releasers.add(leases);
-    const held = await holdAllLeases(async () => leases, pipeline, holder);
-    releasers.add(held);
+    const held: HeldLock[] = [];
+    for (const name of await pipelinesOf(leases, pipeline)) {
+      // Each has a fence of its own: nothing is changed here.
+      const lock = createLeases(async () => leases, { held: undefined });
+      const one = await waitForLock(lock, { pipeline: name, holder, wait: 0 }, context);
+      releasers.add(one);
+      held.push(one);
+    }
     await writeCopyMark(stateDir, { mark: 'copying', place, at: now });
     for (const name of stateNames(stateDir)) rmSync(join(stateDir, name), { recursive: true, force: true });
     const target = openNewSqliteState(stateDir);
@@ -60,9 +69,17 @@ export async function copyToFolder(
       target.discard();
       throw error;
     });
-    await held.expectHeld();
+    for (const one of held) await one.expectHeld?.();
     await target.putInPlace();
     await writeMark(session, { mark: 'moved', place: stateDir, at: now });
+    try {
+      // A pipeline may have begun in it that had no lease before.
+      const rows = await sumRows(postgresRows(session));
+      expectSame(copied.tables, rows, 'the state has changed while it was copied');
+    } catch (error) {
+      await removeMark(session);
+      throw error;
+    }
     await removeCopyMark(stateDir);
     return copied;
   } finally {
@@ -88,7 +105,6 @@ async function copyAll(
   const parts = await copyParts(checkpoint, stores, signal);
   const shared = await openSharedFiles({ state: from.state!, files: from.files }, database);
   const answers = await fetchFiles(shared, createFileCache(shared, stateDir), checkpoint, signal);
-  expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
   return { tables, parts, answers };
 }
 

@@ -1,0 +1,301 @@
+/**
+ * What a state in Postgres keeps in files: stored answers, choices, doubles and deltas go on on another machine, and a
+ * state is copied into a database and back. A machine that is killed loses all that it had.
+ */
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { copyState, loadConfig, submit } from '../../../pipelines/index.js';
+import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
+import { derivedColumns } from '../../../src/checkpoint/copy/postgres-rows.js';
+import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
+import { openSqlite } from '../../../src/sqlite-driver.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { createJob, enrichJob, filesHolding, type Job, sourceText } from '../../helpers/jobs/cli-job.js';
+import { endLeases, loseMachine, openSite, type Site } from '../../helpers/postgres/machines.js';
+import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+
+const RECORDS = 60;
+const folder = useSharedFolder();
+let server: PostgresServer;
+let serve: Serve;
+let dataDir: string;
+
+beforeAll(async () => {
+  dataDir = join(await folder(), 'service');
+  serve = await openServe(dataDir, { segmentRecords: 7 });
+  server = await openPostgres();
+}, 60_000);
+
+afterAll(async () => {
+  await serve.stop();
+  await server.close();
+});
+
+const settings = {
+  source: { key: ['id'] },
+  upload: { duplicates: 'once' },
+  reuse: { maxAge: '90d', maxMiss: '100%' },
+  output: { delta: true },
+  // No other upload is in flight when one is killed.
+  concurrency: { uploads: 1 },
+};
+
+/** Every night some records are changed, some are new, some are gone, and their order is another. Some are equal. */
+function nightText(night: number): string {
+  const rows = Array.from({ length: RECORDS }, (_, at) => {
+    const id = at + 1 + night * 2;
+    const name = id % 7 === 0 ? 'Twin Rivers Roofing' : `Harbor Hardware ${id}`;
+    return `${id},${name},${id % 7 === 0 ? 1 : id} Main St,${id % 11 === night ? 'WY' : 'MT'}`;
+  });
+  const turned = [...rows.slice(night * 9), ...rows.slice(0, night * 9)];
+  return `id,BusinessName,Address,State\n${turned.join('\n')}\n`;
+}
+
+/** The records that the service was sent for a pipeline, by upload. */
+async function sentRecords(pipeline: string): Promise<number[]> {
+  const { port } = serve;
+  await serve.stop();
+  const folios = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(`${pipeline}-`));
+  serve = await openServe(dataDir, { port, segmentRecords: 7 });
+  return folios.map(({ records }) => records);
+}
+
+const outputsOf = (output: string) =>
+  Promise.all([output, `${output}.delta.csv`].map((path) => readFile(path, 'utf8')));
+
+async function withNights(
+  pipeline: string,
+  files: 'postgres' | 'folder',
+  use: (site: Site, unbroken: Job) => Promise<void>,
+): Promise<void> {
+  const place = { parent: folder, server, baseUrl: serve.url, records: RECORDS, chunks: 6 };
+  const site = await openSite({ ...place, pipeline, files, settings });
+  const unbroken = await createJob(await folder(), {
+    pipeline: `un${pipeline}`,
+    baseUrl: serve.url,
+    settings,
+  });
+  await use(site, unbroken);
+}
+
+it(
+  'each night is finished on another machine after a kill: the same rows and delta, and nothing is paid twice',
+  () =>
+    withNights('broken', 'postgres', async (site, unbroken) => {
+      const points = [
+        'after-accepted-before-poll',
+        'after-choice-before-run',
+        'after-part-before-downloaded',
+        'after-digests-before-delta',
+        'after-rename-before-manifest',
+        'after-base-before-done',
+      ];
+      for (const [night, point] of points.entries()) {
+        const text = nightText(night);
+        await writeFile(site.source, text);
+        await writeFile(unbroken.source, text);
+        await enrichJob(unbroken);
+        const first = await site.machine(`first-${night}`);
+        const killed = await first.killed(`${point}:1:kill`, 'run');
+        expect(killed, point).toMatchObject({ signal: 'SIGKILL' });
+        await loseMachine(site, first);
+        const second = await site.machine(`second-${night}`);
+        const ended = await second.call('run', '--json');
+        expect(ended, `${point} ${ended.stderr}`).toMatchObject({ code: 0 });
+        expect(jsonLines(ended.stdout).at(-1)).toMatchObject({ uploads: { ambiguous: 0 } });
+        expect(await outputsOf(site.output), point).toEqual(await outputsOf(unbroken.output));
+        await loseMachine(site, second);
+      }
+      const [sent, known] = [await sentRecords('broken'), await sentRecords('unbroken')];
+      expect(sent).toEqual(known);
+      // On the last night nearly all was known.
+      expect(sent.at(-1)).toBeLessThan(RECORDS / 4);
+    }),
+  60_000,
+);
+
+it('commands for stored answers work on every machine, with the files in a shared folder', () =>
+  withNights('commands', 'folder', async (site) => {
+    const on = async (name: string, ...words: string[]) => {
+      const machine = await site.machine(name);
+      const ended = await machine.call(...words, '--json');
+      expect(ended, `${words.join(' ')} ${ended.stderr}`).toMatchObject({ code: 0 });
+      await endLeases(site);
+      return jsonLines(ended.stdout).at(-1) as Record<string, unknown>;
+    };
+    await writeFile(site.source, nightText(0));
+    await on('one', 'run');
+    const paid = (await sentRecords('commands')).reduce((sum, records) => sum + records, 0);
+    expect(await on('two', 'reuse', 'show')).toMatchObject({ all: { segments: 1 } });
+    expect(await on('two', 'reuse', 'forget', '--key', '7')).toMatchObject({
+      segments: [{ left: paid - 1 }],
+    });
+    await writeFile(site.source, nightText(0).replace('Hardware 5,', 'Hardware V,'));
+    // The records that share an answer with number 7 are one.
+    expect(await on('three', 'plan')).toMatchObject({ reuse: { sent: 2 } });
+    await on('three', 'run');
+    expect((await sentRecords('commands')).at(-1)).toBe(2);
+    expect(await on('four', 'reuse', 'forget', '--all')).toMatchObject({ segments: [{}, {}] });
+    // Without its manifest it is no rehearsal.
+    const bought = `${site.source}.bought.csv`;
+    await copyFile(site.output, bought);
+    expect(await on('five', 'reuse', 'import', bought)).toMatchObject({ successful: expect.any(Number) });
+    expect(await on('six', 'reuse', 'prune')).toMatchObject({ runs: [] });
+    expect(await on('seven', 'plan', '--new')).toMatchObject({ reuse: { sent: 0 } });
+  }));
+
+const movedSettings = { upload: { duplicates: 'once' }, reuse: { maxAge: '90d', maxMiss: '100%' } };
+
+/** A job with its state in a folder: a night is done, and the next one is uploaded. */
+async function withNight(pipeline: string): Promise<{ job: Job; database: Database; env: Job['env'] }> {
+  const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, settings: movedSettings });
+  await enrichJob(job);
+  await writeFile(job.source, sourceText(66));
+  const { config, env, folder: cwd } = job;
+  await submit(await loadConfig({ files: [config], env, overrides: [], cwd }));
+  const database = await server.createDatabase();
+  return { job, database, env: { ...env, STATE_URL: database.url } };
+}
+
+/** Changes keys of the config. */
+async function reconfigure({ config }: Job, changes: object): Promise<void> {
+  await writeFile(config, JSON.stringify({ ...JSON.parse(await readFile(config, 'utf8')), ...changes }));
+}
+
+it('a copied state goes on in the copy, and back in a folder', async () => {
+  const { job, database, env } = await withNight('moved');
+  const call = async (...words: string[]) => {
+    const told = await callMain([...words, '-c', job.config, '--json'], { cwd: job.folder, env });
+    expect(`${told.stdout}${told.stderr}`).not.toContain(new URL(database.url).password);
+    return { ...told, summary: jsonLines(told.stdout).at(-1) as Record<string, never> };
+  };
+  const ledger = async () => jsonLines((await call('ledger')).stdout);
+  const paid = await ledger();
+  const files = `file://${join(job.folder, 'parts')}`;
+  const copied = await call('state', 'copy', '--to', `\${STATE_URL}`, '--files', files);
+  expect(copied, copied.stderr).toMatchObject({
+    code: 0,
+    summary: {
+      from: job.stateDir,
+      to: database.place,
+      parts: { lost: [] },
+      answers: { files: 4, lost: [] },
+    },
+  });
+  // The folder can be read, and sends nothing.
+  expect(await ledger()).toEqual(paid);
+  expect(await call('run')).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_MOVED') });
+  expect(await call('reuse', 'prune')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('STATE_MOVED'),
+  });
+
+  await reconfigure(job, { stateDir: undefined, state: `\${STATE_URL}`, files, scratchDir: 'scratch' });
+  expect(await ledger()).toEqual(paid);
+  expect(await call('collect')).toMatchObject({ code: 0 });
+  expect(await call('plan', '--new')).toMatchObject({ summary: { reuse: { sent: 0 } } });
+  const output = await readFile(job.output, 'utf8');
+
+  const back = await call('state', 'copy', '--to', 'back');
+  expect(back, back.stderr).toMatchObject({
+    code: 0,
+    summary: { parts: { lost: [] }, answers: { lost: [] } },
+  });
+  expect(await call('run')).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_MOVED') });
+  await reconfigure(job, { state: null, files: 'postgres', scratchDir: null, stateDir: 'back' });
+  const after = await ledger();
+  await rm(job.output);
+  expect(await call('publish', 'last')).toMatchObject({ code: 0 });
+  expect(await readFile(job.output, 'utf8')).toBe(output);
+  expect(await call('run', '--new')).toMatchObject({ code: 0 });
+  expect(await readFile(job.output, 'utf8')).toBe(output);
+  expect(await ledger()).toHaveLength(after.length);
+  expect(await filesHolding(job.folder, new URL(database.url).password)).toEqual([]);
+  const { port } = serve;
+  await serve.stop();
+  // Two nights in chunks of 10, without what was known or equal.
+  const names = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith('moved'));
+  serve = await openServe(dataDir, { port, segmentRecords: 7 });
+  expect(names.reduce((sum, { records }) => sum + records, 0)).toBe(48 + 1 + 5);
+}, 60_000);
+
+it('a copy is begun again after a stop, and neither state is used twice', async () => {
+  const { job, database, env } = await withNight('stopped');
+  const [from, to] = [
+    { state: null, files: null, stateDir: job.stateDir },
+    { state: new DatabaseAddress(database.url), files: null, stateDir: join(job.folder, 'scratch') },
+  ];
+  const copy = (one: typeof from | typeof to, other: typeof to | typeof from, stop = false) => {
+    const controller = new AbortController();
+    const info = () => stop && controller.abort(new Error('stopped'));
+    const logger = { info, debug: () => undefined, warn: () => undefined, error: () => undefined };
+    return copyState({ from: one, to: other, pipeline: 'stopped', signal: controller.signal, logger });
+  };
+  const run = async (...words: string[]) => {
+    const told = await callMain([...words, '-c', job.config], { cwd: job.folder, env });
+    return /\[([A-Z_]+)\]/.exec(told.stderr)?.[1] ?? told.code;
+  };
+  const running = await createFileLock(job.stateDir).take('other', {
+    pid: 1,
+    command: 'foliopipe run',
+    since: 0,
+  });
+  await expect(copy(from, to)).rejects.toMatchObject({ code: 'PIPELINE_LOCKED', exitCode: 11 });
+  await running.close();
+  await expect(copy(from, to, true)).rejects.toThrow('stopped');
+  expect(await run('state', 'copy', '--from', `\${STATE_URL}`, '--to', 'elsewhere')).toBe(
+    'STATE_COPY_UNFINISHED',
+  );
+  // The folder is used until its copy is whole.
+  expect(await run('retry', 'last', '--dry-run')).not.toBe('STATE_MOVED');
+  const whole = await copy(from, to);
+  expect(await run('retry', 'last')).toBe('STATE_MOVED');
+  // As after a kill between the two marks.
+  const mark = JSON.stringify({ mark: 'copying', place: job.stateDir, at: 0 });
+  await database.query('INSERT INTO foliopipe.copy_marks VALUES (true, $1)', [mark]);
+  expect(await copy(from, to)).toEqual(whole);
+  await expect(copy(from, to)).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY', exitCode: 2 });
+
+  const back = { ...from, stateDir: join(job.folder, 'back') };
+  await expect(copy(to, back, true)).rejects.toThrow('stopped');
+  expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
+  const returned = await copy(to, back);
+  expect(returned.tables).toEqual(whole.tables);
+  await writeFile(
+    join(back.stateDir, 'copy.json'),
+    JSON.stringify({ mark: 'copying', place: whole.to, at: 0 }),
+  );
+  expect((await copy(to, back)).tables).toEqual(whole.tables);
+  await expect(copy(to, back)).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
+  const third = { ...from, stateDir: join(job.folder, 'third') };
+  await expect(copy(to, third)).rejects.toMatchObject({ code: 'STATE_MOVED' });
+  await expect(copy(from, back)).rejects.toMatchObject({ code: 'STATE_COPY_PLACES', exitCode: 2 });
+  await expectAllColumns(job, database);
+});
+
+/** Every column of both databases is copied. */
+async function expectAllColumns(job: Job, database: Database): Promise<void> {
+  const connection = openSqlite(join(job.stateDir, 'checkpoint.db'));
+  const tables = connection
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .pluck()
+    .all();
+  expect(tables.sort()).toEqual(copiedTables.map(({ name }) => name).sort());
+  for (const { name, columns } of copiedTables) {
+    // Without generated columns.
+    const own = connection.prepare<[], string>(`SELECT name FROM pragma_table_info('${name}')`).pluck().all();
+    expect(own.sort(), name).toEqual([...columns].sort());
+    const rows = await database.query(
+      'SELECT column_name::text AS name FROM information_schema.columns WHERE table_name = $1',
+      [name],
+    );
+    const derived = derivedColumns[name] ?? [];
+    expect(rows.map((row) => String(row.name)).sort(), name).toEqual([...columns, ...derived].sort());
+  }
+  connection.close();
+}
