@@ -11,6 +11,7 @@ import { client } from './cases/client.js';
 import { decoding } from './cases/decoding.js';
 import { delta } from './cases/delta.js';
 import { dialects } from './cases/dialects.js';
+import { fleet } from './cases/fleet.js';
 import { formats } from './cases/formats.js';
 import { growth } from './cases/growth.js';
 import { load } from './cases/load.js';
@@ -48,6 +49,7 @@ const CASES = {
   shapes,
   waiting,
   state,
+  fleet,
 };
 
 const { values } = parseArgs({
