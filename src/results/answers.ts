@@ -1,5 +1,6 @@
 /** The answers of records: one for each. They may come from several uploads, searches and earlier nights. */
 import { indexFrom } from '../csv/table.js';
+import { takeNumbers } from '../streams/buffer-pool.js';
 import type { ColumnKinds, PredictionErrorCode, PredictionStatus, UnprocessedCause } from '../types.js';
 import type { Joined } from './join-method.js';
 import type { PartTable } from './part-table.js';
@@ -174,11 +175,11 @@ export interface AnswerBuilder {
   answers(): Answers;
 }
 
-/** @param numbers of the records, ascending. */
+/** @param numbers of the records, ascending. The arrays of the answers are of the pool. */
 export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
   const sources: AnswerSource[] = [];
-  const source = new Int32Array(numbers.length).fill(NO_SOURCE);
-  const result = new Int32Array(numbers.length);
+  const source = takeNumbers(numbers.length).fill(NO_SOURCE);
+  const result = takeNumbers(numbers.length).fill(0);
   const indistinct = new Set<number>();
   let firsts: Int32Array | undefined;
 

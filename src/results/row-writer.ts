@@ -42,6 +42,8 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   const { layout, columns, sentColumns, run, showReason = (text: string) => text } = options;
   // Reused for all chunks: they grow to the size of the largest.
   const out = new ByteWriter(64 * 1024);
+  // Made once: a small Buffer that lives on keeps the memory of many others.
+  const commas = Buffer.from(','.repeat(columns.length));
   const kernel = new RowsKernel(
     { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
     tables,
@@ -58,7 +60,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
       const parts = sources.map((one, at) =>
         one.origin === 'fixed'
           ? fixedPart(one, columns, lineages[at]!)
-          : answerPart(one, columns, reasons[at]!, lineages[at]!),
+          : answerPart(one, columns, reasons[at]!, lineages[at]!, commas),
       );
       const numbers = layout.lineage ? paidNumbers(records, answers) : records.numbers;
       const bytes = kernel.write(records, parts, { part: source, result, numbers }, (i) => {
@@ -90,12 +92,14 @@ const NO_RESULTS = { bytes: NOTHING, count: 0, fields: 0, starts: NO_OFFSETS, en
 /**
  * A part as the kernel takes it: rows of a successful part get its columns, rows of a failed part get its reason. If
  * the reason consists of several columns, `writeFailure` ends the rows.
+ * @param commas one for each column.
  */
 function answerPart(
   { table }: ResultSource,
   columns: readonly string[],
   reasons: readonly number[],
   { head, end }: RowLineage,
+  commas: Buffer,
 ): AnswerPart {
   const isSuccessful = table.reference.fileStatus === 'SUCCESSFUL';
   const { bytes, count, fields, starts, ends, isJoined: isWritten = false } = table;
@@ -105,7 +109,7 @@ function answerPart(
     const answers = isWritten ? joined : columns.map((column) => table.columns.indexOf(column));
     return { ...own, answers, lead: successLead, tail: head };
   }
-  const tail = Buffer.concat([Buffer.from(','.repeat(columns.length)), head]);
+  const tail = head.length === 0 ? commas : Buffer.concat([commas, head]);
   return { ...own, answers: reasons.length === 1 ? reasons : null, lead: failureLead, tail };
 }
 

@@ -5,8 +5,8 @@
 
 /** Enough for what a chunk of the usual size takes, twice: it is merged while the one before is written. */
 const MAX_SPARE_BYTES = 8 * 1024 * 1024;
-/** Smaller buffers are not pooled. */
-const MIN_BYTES = 64 * 1024;
+/** Smaller buffers are not pooled. Those of a stretch, a few thousand numbers, are. */
+const MIN_BYTES = 16 * 1024;
 /** Lengths are rounded up to a multiple, so that a buffer of one chunk also fits the next chunk. */
 const STEP_BYTES = 64 * 1024;
 /** A buffer that is larger than what is asked for by more than this is not taken for it. */

@@ -3,7 +3,12 @@
  * those of chunks. Invariant: only the joined chunks and the lanes of reused answers that a stretch needs are in memory.
  */
 import { isAnswered } from '../../checkpoint/walk-run.js';
-import { createAnswerBuilder, type NumberedAnswers, unprocessedAnswers } from '../../results/answers.js';
+import {
+  type Answers,
+  createAnswerBuilder,
+  type NumberedAnswers,
+  unprocessedAnswers,
+} from '../../results/answers.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import type { BlockReader } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
@@ -36,6 +41,9 @@ export function openChosenStretches(
   const reused = cursorOf(reusedPieces(lanes));
   const sent = cursorOf(sentPieces(run, from.record - 1, chunkAnswers, unanswered));
 
+  /** Of the last stretch. */
+  let answers: Answers | undefined;
+
   return {
     next: async (upTo) => {
       const block = await records.take(STRETCH.records, { maxBytes: STRETCH.bytes, upTo });
@@ -50,9 +58,12 @@ export function openChosenStretches(
       await doubles?.addTo(builder, block.numbers);
       const missing = builder.firstMissing();
       if (missing !== undefined) throw unansweredError(run.id, missing);
-      return { block, answers: builder.answers() };
+      answers = builder.answers();
+      return { block, answers };
     },
     release: () => {
+      if (answers !== undefined) for (const array of [answers.source, answers.result]) giveBack(array);
+      answers = undefined;
       for (const { answers } of sent.takeFinished()) chunkAnswers.release(answers);
       for (const lane of reused.takeFinished()) giveBackLane(lane);
     },
