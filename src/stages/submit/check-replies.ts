@@ -34,16 +34,25 @@ export async function checkOneService(
 export async function checkSameService(
   checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>,
   run: string,
-  { number: chunk, folio, state }: ChunkRow,
+  row: ChunkRow,
   isLocal: boolean,
 ): Promise<void> {
+  if (agreed.get(row) === isLocal) return;
+  const { number: chunk, folio, state } = row;
   const attempts = await checkpoint.attempts(run, chunk);
   const upload = attempts.find((attempt) => attempt.folio === folio);
-  if (upload === undefined || upload.local === null || upload.local === isLocal) return;
+  if (upload === undefined || upload.local === null) return;
+  if (upload.local === isLocal) {
+    agreed.set(row, isLocal);
+    return;
+  }
   await checkpoint.recordMixed(run);
   const isOpen = state !== 'downloaded';
   throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, isOpen, { chunk, folio });
 }
+
+/** What the reply to a chunk's upload says, for chunks of which a later reply has agreed. A folio may have many parts. */
+const agreed = new WeakMap<ChunkRow, boolean>();
 
 function mixedError(
   run: string,

@@ -47,6 +47,9 @@ export type TrackFoliosNeeds = Pick<
   readonly isGivenUpAfter?: boolean;
 };
 
+/** Without a reason, each abort would make an error with a stack. */
+const KNOWN = 'the time of a folio is known';
+
 /** The state that all folios share for their poll schedule. */
 interface PollState {
   /** Folios that are being polled. */
@@ -169,7 +172,7 @@ async function pollUntilComplete(
         const by = Math.max(now - state.roundTrip - chunk.submittedAt!, 0);
         const { elapsed: after = 0, percentage = null } = last ?? {};
         state.times = rememberTime(state.times, { after: Math.min(after, by), by, percentage });
-        state.known.abort();
+        state.known.abort(KNOWN);
       }
       return report;
     }
@@ -195,7 +198,7 @@ async function pollUntilComplete(
     const predicted = state.times.length > 0 ? null : predictedTime(last, before);
     if (predicted !== null) {
       state.predicted.set(chunk.number, predicted);
-      state.known.abort();
+      state.known.abort(KNOWN);
     }
   }
 }
