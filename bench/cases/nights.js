@@ -8,7 +8,7 @@ import { checkSame } from '../same-files.js';
 import { cli, withService } from '../service.js';
 
 const CHANGED_PERCENT = 1;
-const COLUMNS = { name: 'Name', address: 'Address', state: 'State' };
+export const COLUMNS = { name: 'Name', address: 'Address', state: 'State' };
 export const REUSE = ['--set', 'reuse.maxAge=90d'];
 export const DELTA = ['--set', 'source.key=[Account]', '--set', 'output.delta=true'];
 

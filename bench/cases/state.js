@@ -1,4 +1,5 @@
-/** The same job with its state in SQLite, and in Postgres with parts there and in a folder. */
+/** The same job, and a night that reuses answers, with the state in SQLite, and in Postgres with files there and in a folder. */
+import { rmSync } from 'node:fs';
 import { alternate } from '../alternate.js';
 import { CHUNK_RECORDS, writeJob } from '../job.js';
 import { program } from '../lab.js';
@@ -6,6 +7,7 @@ import { measureNode } from '../measure.js';
 import { withPostgres } from '../postgres.js';
 import { of, shareOf, within } from '../rows.js';
 import { cli, withService } from '../service.js';
+import { DELTA, COLUMNS as NIGHT_COLUMNS, REUSE } from './nights.js';
 
 const AT_MOST = 1.5;
 
@@ -14,12 +16,21 @@ export const state = {
   async run(lab) {
     const records = lab.recordsOr(1_000_000);
     const source = await lab.source(records);
+    const nights = {
+      known: await lab.reuseSource(records, 'state-night-1.csv'),
+      asked: await lab.reuseSource(records, 'state-night-2.csv', '--order', 'shuffled', '--changed', '1'),
+    };
     const samples = await withPostgres(lab.path('state-server'), (url, serverCpu) =>
       withService(lab.path('state-service'), (baseUrl) => {
         const run = (name, changes) => measureJob(lab, { name, source, baseUrl, serverCpu }, changes);
+        const night = (name, place, isElsewhere = false) =>
+          measureNight(lab, { name, nights, baseUrl, serverCpu, isElsewhere }, place);
         return alternate(lab.pairs, {
-          sqlite: () => run('sqlite', (work) => ({ stateDir: `${work}/state` })),
-          postgres: () => run('postgres', (work) => ({ state: url, scratchDir: `${work}/scratch` })),
+          nightSqlite: () => night('night-sqlite', inFolder),
+          nightPostgres: () => night('night-postgres', inDatabase(url)),
+          nightElsewhere: () => night('night-elsewhere', inDatabase(url), true),
+          sqlite: () => run('sqlite', inFolder),
+          postgres: () => run('postgres', inDatabase(url)),
           shared: () =>
             run('shared', (work) => ({
               state: url,
@@ -32,6 +43,10 @@ export const state = {
     const { sqlite: peer } = samples;
     const beside = 'SQLite';
     const share = (what, ours, figure, atMost) => shareOf({ what, beside, figure, ours, peer, atMost });
+    const nightShare = (what, ours, figure, atMost) =>
+      shareOf({ what, beside, figure, ours, peer: samples.nightSqlite, atMost });
+    const second = 'the second night with reuse and a delta';
+    const elsewhere = `${second}, on a machine without copies`;
     const chunks = Math.ceil(records / CHUNK_RECORDS);
     return {
       told: [
@@ -49,12 +64,37 @@ export const state = {
           unit: '',
           atMost: 30,
         }),
+        nightShare(second, samples.nightPostgres, 'cpuSeconds', AT_MOST),
+        nightShare(`${second}, with the server`, samples.nightPostgres, 'allCpuSeconds'),
+        nightShare(`${second}, peak memory`, samples.nightPostgres, 'peakRssMB'),
+        nightShare(elsewhere, samples.nightElsewhere, 'cpuSeconds', AT_MOST),
+        nightShare(`${elsewhere}, with the server`, samples.nightElsewhere, 'allCpuSeconds'),
       ],
     };
   },
 };
 
+const inFolder = (work) => ({ stateDir: `${work}/state` });
+const inDatabase = (url) => (work) => ({ state: url, scratchDir: `${work}/scratch` });
+
 let runs = 0;
+
+/** @param isElsewhere whether the second night begins without what the first one has left on its machine. */
+async function measureNight(lab, { name, nights, baseUrl, serverCpu, isElsewhere }, place) {
+  const work = lab.emptyFolder(`state-${name}`);
+  runs += 1;
+  // Answers of another service are not taken.
+  const service = { name: `service-${runs}` };
+  const keys = { stateDir: undefined, ...place(work), pipeline: `night-${runs}` };
+  const config = writeJob({ source: '', work, baseUrl, columns: NIGHT_COLUMNS }, { service }, keys);
+  const night = ({ path }) =>
+    measureNode([cli, 'run', config, '--source', path, ...REUSE, ...DELTA, '--log-level', 'warn']);
+  await night(nights.known);
+  if (isElsewhere) rmSync(`${work}/scratch`, { recursive: true });
+  const before = serverCpu();
+  const told = await night(nights.asked);
+  return { ...told, allCpuSeconds: told.cpuSeconds + serverCpu() - before };
+}
 
 /** @param changes gives the keys of the config that say where the state is. */
 async function measureJob(lab, { name, source, baseUrl, serverCpu }, changes) {

@@ -13,6 +13,7 @@ import { resultContract } from './checkpoint-results.js';
 import { roundContract } from './checkpoint-rounds.js';
 import { runContract } from './checkpoint-runs.js';
 import { searchContract } from './checkpoint-searches.js';
+import { segmentContract } from './checkpoint-segments.js';
 import { splitContract } from './checkpoint-splits.js';
 import { uploadContract } from './checkpoint-uploads.js';
 import { withheldContract } from './checkpoint-withheld.js';
@@ -38,5 +39,6 @@ export function checkpointContract(name: string, withCheckpoint: WithCheckpoint)
     withheldContract(withCheckpoint);
     confirmedContract(withCheckpoint);
     pruningContract(withCheckpoint);
+    segmentContract(withCheckpoint);
   });
 }

@@ -42,9 +42,11 @@ afterAll(async () => {
   await server.close();
 });
 
+// As a run uses it: every change proves its lease, and the same question is asked once between two changes.
 checkpointContract('Postgres', async (use) => {
   await empty();
-  await use(state.checkpoint);
+  const held = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 0 });
+  await use(state.checkpoint).finally(held.close);
 });
 
 lockContract('in Postgres', async (use) => {
