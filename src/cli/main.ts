@@ -14,6 +14,7 @@ export async function main(typed: readonly string[]): Promise<number> {
   rememberCommand(argv);
   rememberSecrets(argv);
   try {
+    if (process.env.FOLIOPIPE_LEASE_MS) await shortenLeases(process.env.FOLIOPIPE_LEASE_MS);
     if (argv.length <= 2) showFirstSteps();
     const program = await createProgram(argv, (code) => {
       exit.code = code;
@@ -31,6 +32,12 @@ export async function main(typed: readonly string[]): Promise<number> {
     const { reportFailure } = await loadReport();
     return reportFailure(error, argv);
   }
+}
+
+/** Only proofs want shorter leases. Nothing of a database is loaded without them. */
+async function shortenLeases(text: string): Promise<void> {
+  const { useLeases } = await import('../fleet/times.js');
+  useLeases(text);
 }
 
 /** `--no-color` is the variable NO_COLOR as a flag, which every command takes. */

@@ -2,6 +2,7 @@
 import { type FoliopipeError, TroubleError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 import type { RunJob, RunProblem, Trouble } from './job.js';
+import type { FleetTimes } from './times.js';
 
 /** How the process of a run has ended. */
 export interface RunEnd {
@@ -22,12 +23,8 @@ export type NextStep =
   /** A person must look. */
   | { readonly kind: 'person'; readonly problem: RunProblem };
 
-/** The first pause before a job is done again, and the longest one. */
-const FIRST_MS = 30_000;
+/** The longest pause before a job is done again. */
 const LONGEST_MS = 15 * 60_000;
-
-/** How long to wait for another process that holds the lease, which lasts 30 s. */
-export const LOCKED_MS = 15_000;
 
 const STOPPED_MS = 2_000;
 
@@ -50,26 +47,32 @@ export function afterRun(
     isHandedBack,
     now,
     random,
-  }: { readonly isHandedBack: boolean; readonly now: number; readonly random: number },
+    times,
+  }: {
+    readonly isHandedBack: boolean;
+    readonly now: number;
+    readonly random: number;
+    readonly times: Pick<FleetTimes, 'pause' | 'locked'>;
+  },
 ): NextStep {
   const { exitCode, error } = end;
   if (exitCode === 0 || exitCode === 3) return { kind: 'done', exitCode };
   if (isHandedBack) return { kind: 'again', after: 0, trouble: before };
-  if (exitCode === 11) return { kind: 'again', after: LOCKED_MS, trouble: before };
+  if (exitCode === 11) return { kind: 'again', after: times.locked, trouble: before };
   // Someone else has stopped it.
   if (exitCode !== null && INTERRUPTED.has(exitCode))
     return { kind: 'again', after: STOPPED_MS, trouble: before };
   const problem = problemOf(end);
   const isSame = before?.code === problem.code;
-  const times = isSame ? before.times + 1 : 1;
+  const inRow = isSame ? before.times + 1 : 1;
   const isCrash = exitCode === null || error === null;
-  if (!PASSING.has(problem.exitCode) && !(isCrash && times < MOST_CRASHES))
+  if (!PASSING.has(problem.exitCode) && !(isCrash && inRow < MOST_CRASHES))
     return { kind: 'person', problem };
-  const pause = Math.min(FIRST_MS * 2 ** Math.min(times - 1, 10), LONGEST_MS);
+  const pause = Math.min(times.pause * 2 ** Math.min(inRow - 1, 10), LONGEST_MS);
   return {
     kind: 'again',
     after: Math.round(pause * (0.8 + 0.4 * random)),
-    trouble: { ...problem, times, since: isSame ? before.since : now },
+    trouble: { ...problem, times: inRow, since: isSame ? before.since : now },
   };
 }
 

@@ -11,6 +11,7 @@ import { ConfigError, LockedError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { createJobQueue, type JobQueue } from './job-queue.js';
 import { type Boss, type BossOptions, type BossQueueOptions, loadPgBoss, PG_BOSS } from './pg-boss.js';
+import { fleetTimes } from './times.js';
 
 /** A worker is alive if it was seen within this time, in ms. It tells of itself each 5 s. */
 export const SILENT_MS = 30_000;
@@ -30,18 +31,15 @@ export interface OpenJobs extends JobQueue {
   close(): Promise<void>;
 }
 
-/** How long a job may be without a sign of life, in seconds; and how often that is looked for. */
-const HEARTBEAT_S = 20;
-const SUPERVISE_S = 5;
 const DAY_S = 86_400;
 
-const QUEUES: Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> = {
+const queues = (): Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> => ({
   runs: {
     policy: 'short',
     // Lost heartbeats and pauses count too: how often a job is repeated is decided by us.
     retryLimit: 1_000_000_000,
     retryDelay: 1,
-    heartbeatSeconds: HEARTBEAT_S,
+    heartbeatSeconds: Math.round(fleetTimes().silent / 1000),
     // The longest that pg-boss allows. A longer run goes on, and its job is handed out again.
     expireInSeconds: DAY_S,
     // Nothing that waits may vanish.
@@ -49,7 +47,7 @@ const QUEUES: Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> = {
     deleteAfterSeconds: 7 * DAY_S,
   },
   'dead-letters': { policy: 'short', retryLimit: 0, retentionSeconds: 3650 * DAY_S },
-};
+});
 
 /**
  * Opens the queue; makes its tables if there are none.
@@ -59,6 +57,7 @@ const QUEUES: Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> = {
 export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
   const { address, tables, node, logger, isWorker } = options;
   const { PgBoss } = await loadPgBoss(node);
+  const superviseS = Math.max(Math.round(fleetTimes().beat / 1000), 1);
   const settings: BossOptions = {
     connectionString: address.reveal(),
     schema: JOBS_SCHEMA,
@@ -69,8 +68,9 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
     createSchema: false,
     supervise: isWorker,
     schedule: isWorker,
-    superviseIntervalSeconds: SUPERVISE_S,
-    monitorIntervalSeconds: SUPERVISE_S - 1,
+    superviseIntervalSeconds: superviseS,
+    // A little less, or every second look would be too early.
+    monitorIntervalSeconds: Math.max(superviseS - 1, 1),
     reindex: false,
     monitorVacuum: false,
   };
@@ -103,7 +103,7 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
   }
   const boss = await open();
   try {
-    for (const [name, queue] of Object.entries(QUEUES)) await asked(boss.createQueue(name, queue));
+    for (const [name, queue] of Object.entries(queues())) await asked(boss.createQueue(name, queue));
   } catch (error) {
     await boss.stop({ graceful: false }).catch(() => undefined);
     throw error;

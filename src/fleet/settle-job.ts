@@ -3,6 +3,7 @@ import type { Logger } from '../logger.js';
 import { countOf, formatDuration } from '../quantities.js';
 import { afterRun, type NextStep, type RunEnd } from './after-run.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
+import { fleetTimes } from './times.js';
 
 export interface SettleOptions {
   /** Whether the worker itself has stopped the run. */
@@ -21,7 +22,7 @@ export function settleJob(
 ): { readonly kind: NextStep['kind']; readonly settle: () => Promise<void> } {
   const { pipeline } = taken.job;
   const now = Date.now();
-  const step = afterRun(taken.job, end, { isHandedBack, now, random: Math.random() });
+  const step = afterRun(taken.job, end, { isHandedBack, now, random: Math.random(), times: fleetTimes() });
   const facts = { pipeline, run: end.run, exitCode: end.exitCode, code: end.error?.code ?? null };
   if (step.kind === 'done') {
     logger.info(facts, `${pipeline}: done, exit ${step.exitCode}`);

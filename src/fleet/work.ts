@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
 import type { Logger } from '../logger.js';
 import type { Milliseconds } from '../types.js';
-import { LOCKED_MS, type NextStep, type RunEnd } from './after-run.js';
+import type { NextStep, RunEnd } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { settleJob } from './settle-job.js';
+import { fleetTimes } from './times.js';
 
 /** A run that is being done. */
 export interface StartedRun {
@@ -52,9 +53,6 @@ export interface Worker {
   readonly done: Promise<void>;
 }
 
-/** How often jobs are asked for, and how often the worker says that it lives. */
-const TAKE_MS = 2_000;
-const BEAT_MS = 5_000;
 /** How long a worker that stops tries to reach the database. Its jobs come back by themselves after that. */
 const FAREWELL_MS = 20_000;
 
@@ -72,6 +70,7 @@ const FIRST_MISSES = -20;
 
 /** Begins to work. Errors of the database are logged, and what failed is tried again. */
 export function work({ queue, tables, id, facts, start, logger, signal }: WorkOptions): Worker {
+  const times = fleetTimes();
   const running = new Map<string, Own>();
   const ends = new Set<Promise<void>>();
   const ended = { done: 0, again: 0, person: 0 };
@@ -110,7 +109,7 @@ export function work({ queue, tables, id, facts, start, logger, signal }: WorkOp
     const isHandedBack = signal.aborted;
     const step = settleJob(queue, taken, end, { isHandedBack, host: facts.host, logger });
     ended[step.kind] += 1;
-    for (let until = Number.POSITIVE_INFINITY; ; await sleep(TAKE_MS)) {
+    for (let until = Number.POSITIVE_INFINITY; ; await sleep(times.take)) {
       if (await asked('a job cannot be settled', () => step.settle().then(() => true))) return;
       if (signal.aborted) until = Math.min(until, performance.now() + FAREWELL_MS);
       if (performance.now() > until) return;
@@ -128,7 +127,7 @@ export function work({ queue, tables, id, facts, start, logger, signal }: WorkOp
     const lease = (await tables.leases()).find((one) => one.pipeline === pipeline);
     if (lease?.isRenewed === true || pipelines().includes(pipeline)) {
       logger.debug({ pipeline }, `${pipeline}: another process works on it`);
-      await queue.giveBack(taken, LOCKED_MS, taken.job.trouble);
+      await queue.giveBack(taken, times.locked, taken.job.trouble);
       return;
     }
     logger.info({ pipeline }, `${pipeline}: begins`);
@@ -153,13 +152,13 @@ export function work({ queue, tables, id, facts, start, logger, signal }: WorkOp
   };
 
   const loop = async () => {
-    const beats = setInterval(() => void asked('no sign of life', beat), BEAT_MS);
+    const beats = setInterval(() => void asked('no sign of life', beat), times.beat);
     try {
       await asked('no sign of life', beat);
       await asked('old workers stay listed', () => tables.sweep());
       while (!signal.aborted) {
         await takeJobs();
-        await Promise.race([...ends, pause(TAKE_MS, signal)]);
+        await Promise.race([...ends, pause(times.take, signal)]);
       }
       for (const { run } of running.values()) run.stop();
       await asked('no sign of life', beat);

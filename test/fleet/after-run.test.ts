@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import { afterRun, type RunEnd } from '../../src/fleet/after-run.js';
 import type { Trouble } from '../../src/fleet/job.js';
+import { fleetTimes } from '../../src/fleet/times.js';
 
 const now = 1_000_000;
+const times = fleetTimes();
 const ended = (
   exitCode: number | null,
   code: string | null = exitCode === 0 ? null : 'SOME_CODE',
@@ -13,7 +15,7 @@ const ended = (
   error: code === null ? null : { code, message: 'what', hint: 'type this' },
 });
 const after = (end: RunEnd, trouble?: Trouble, isHandedBack = false) =>
-  afterRun(trouble === undefined ? {} : { trouble }, end, { isHandedBack, now, random: 0.5 });
+  afterRun(trouble === undefined ? {} : { trouble }, end, { isHandedBack, now, random: 0.5, times });
 const trouble = (times: number, code = 'SOME_CODE'): Trouble => ({
   exitCode: 5,
   code,
@@ -47,7 +49,9 @@ it.each([5, 8, 10])('exit %d is repeated, each time later, until another thing g
 });
 
 it('spreads the repeats of many runs', () => {
-  const pauses = [0, 0.999].map((random) => afterRun({}, ended(5), { isHandedBack: false, now, random }));
+  const pauses = [0, 0.999].map((random) =>
+    afterRun({}, ended(5), { isHandedBack: false, now, random, times }),
+  );
   expect(pauses).toMatchObject([{ after: 24_000 }, { after: 35_988 }]);
 });
 

@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import { type Fence, leaseLost } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
+import type { Milliseconds } from '../../types.js';
 import {
   type HeldLock,
   LeaseHeldError,
@@ -25,7 +26,17 @@ export interface LeaseTimes {
 /** Before the paths of outputs, whose locks are leases too. No pipeline has such a name. */
 export const OUTPUT = 'output:';
 
-const TIMES: LeaseTimes = { lease: 30_000, renew: 10_000 };
+let times: LeaseTimes = { lease: 30_000, renew: 10_000 };
+
+/** The times of leases that are taken from now on. */
+export function leaseTimes(): LeaseTimes {
+  return times;
+}
+
+/** Only for proofs, which wait for the ends of leases: all processes of a state must have the same. */
+export function shortenLeases(lease: Milliseconds): void {
+  times = { lease, renew: lease / 3 };
+}
 
 const addPipeline = statement(`
   INSERT INTO leases (pipeline, fence, until) VALUES (@pipeline, 0, '-infinity') ON CONFLICT (pipeline) DO NOTHING`);
@@ -71,7 +82,7 @@ export interface HeldLease {
 
 /** The leases of pipelines that are held now. */
 export async function heldLeases(db: Pick<PostgresSession, 'query'>): Promise<readonly HeldLease[]> {
-  const { lease, renew } = TIMES;
+  const { lease, renew } = leaseTimes();
   const rows = await db.query(readHeld, {}, true);
   return rows.map((row) => ({
     pipeline: row.pipeline,
@@ -92,16 +103,16 @@ function holderIn(row: { readonly holder: string | null } | undefined): LockHold
 export function createLeases(
   open: () => Promise<PostgresSession>,
   fence: Fence,
-  times: LeaseTimes = TIMES,
+  own: LeaseTimes = leaseTimes(),
 ): PipelineLock {
   return {
     take: async (pipeline, holder) => {
       const db = await open();
       await db.query(addPipeline, { pipeline }, true);
       const here: LockHolder = { ...holder, host: hostname() };
-      const values = { pipeline, holder: JSON.stringify(here), leaseMs: times.lease };
+      const values = { pipeline, holder: JSON.stringify(here), leaseMs: own.lease };
       const [taken] = await db.query(take, values, false);
-      if (taken !== undefined) return hold(db, pipeline, taken.fence, fence, times);
+      if (taken !== undefined) return hold(db, pipeline, taken.fence, fence, own);
       const [row] = await db.query(readHolder, { pipeline }, true);
       const { code, message, facts } = lockedError(
         pipeline,

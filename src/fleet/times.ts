@@ -1,0 +1,45 @@
+/** How often things happen in a fleet. All of it follows from how long a lease lasts. */
+import { leaseTimes, shortenLeases } from '../checkpoint/postgres/lease.js';
+import { ConfigError } from '../errors.js';
+import type { Milliseconds } from '../types.js';
+
+export interface FleetTimes {
+  /** How often jobs are asked for. */
+  readonly take: Milliseconds;
+  /** How often a worker says that it lives, and looks for silent ones. */
+  readonly beat: Milliseconds;
+  /** After how long without a sign of life the jobs of a worker are handed out again. */
+  readonly silent: Milliseconds;
+  /** The first pause before a job is done again. */
+  readonly pause: Milliseconds;
+  /** How long to wait for another process that holds the lease. */
+  readonly locked: Milliseconds;
+}
+
+/** What pg-boss takes at least for a silent worker. */
+const LEAST_SILENT_MS = 10_000;
+
+/** With leases of 30 s: 2 s, 5 s, 20 s, 30 s and 15 s. */
+export function fleetTimes(): FleetTimes {
+  const { lease } = leaseTimes();
+  return {
+    take: lease / 15,
+    beat: lease / 6,
+    silent: Math.max((lease * 2) / 3, LEAST_SILENT_MS),
+    pause: lease,
+    locked: lease / 2,
+  };
+}
+
+/**
+ * Makes leases shorter, for proofs that wait for their ends.
+ * @param text milliseconds.
+ * @throws ConfigError `USAGE` for what is no time from 3 to 30 seconds.
+ */
+export function useLeases(text: string): void {
+  const lease = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(lease >= 3_000 && lease <= 30_000)) {
+    throw new ConfigError('USAGE', `FOLIOPIPE_LEASE_MS: ${text} is no time`, { hint: 'write 3000 to 30000' });
+  }
+  shortenLeases(lease);
+}
