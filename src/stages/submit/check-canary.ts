@@ -1,6 +1,6 @@
 /**
  * Checks the results of the canary: that they belong to its records, that they have the expected columns, and that the
- * share of failed records is tolerated. Writes nothing to the output. The columns and the join method that the canary
+ * share of failed records is tolerated, among those that were never asked before. Writes nothing to the output. The columns and the join method that the canary
  * fixes stay fixed for the run.
  */
 import { parse } from 'csv-parse/sync';
@@ -16,6 +16,7 @@ import {
   newRunCommand,
 } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
+import { isFailed } from '../../results/answers.js';
 import { createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
 import type { RunContext } from '../../run-context.js';
@@ -28,6 +29,8 @@ import { sentColumns } from '../merge/join-chunk.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/check-complete.js';
+
+import { askedBefore } from './find-early-failures.js';
 
 export type CheckCanaryNeeds = MergeChunksNeeds &
   Pick<RunContext, 'deferred'> & {
@@ -59,11 +62,14 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   try {
     for (const chunk of chunks) {
       const block = await readChunkBlock(run, chunk);
-      const { bytes, counts } = rows.write(block, await answers.forChunk(chunk, block));
+      const found = await answers.forChunk(chunk, block);
+      const { bytes, counts } = rows.write(block, found);
       if (counts.unprocessed > 0) throw unansweredError(run.id, chunk, '', await newRunOf(run));
-      sum.records += chunk.records;
-      sum.failed += counts.failed;
-      if (counts.failed > 0) countReasons(reasons, bytes);
+      const known = await askedBefore(run.chosen, chunk.firstRecord, chunk.lastRecord);
+      const isJudged = (record: number) => !known.has(block.numbers[record]!);
+      sum.records += chunk.records - known.size;
+      for (let i = 0; i < block.count; i++) if (isJudged(i) && isFailed(found, i)) sum.failed += 1;
+      if (counts.failed > 0) countReasons(reasons, bytes, isJudged);
     }
   } finally {
     await answers.close();
@@ -125,10 +131,14 @@ function unansweredError(
 }
 
 /** @param rows begin with an empty field, the status, the error code and the error. */
-function countReasons(reasons: Map<string, number>, rows: Buffer): void {
-  for (const row of parse(rows, { record_delimiter: '\n' }) as string[][]) {
+function countReasons(
+  reasons: Map<string, number>,
+  rows: Buffer,
+  isJudged: (record: number) => boolean,
+): void {
+  for (const [record, row] of (parse(rows, { record_delimiter: '\n' }) as string[][]).entries()) {
     const reason = row[3]!;
-    if (reason !== '') reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    if (reason !== '' && isJudged(record)) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
 }
 

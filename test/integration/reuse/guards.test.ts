@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import {
   changedLines,
+  DAY,
   line,
+  type Nights,
   sampleLines,
   unknownNames,
   withNights,
@@ -142,6 +144,49 @@ describe('early failures', () => {
       expect(summary.bought).toEqual(['One more']);
       expect(summary).toMatchObject({ exitCode: 0, counts: { failed: 60 } });
       await expectEnriched(nights);
+    });
+  });
+
+  /** 40 records, of which the service fails each time those that stand first. */
+  const standing = [
+    ...Array.from({ length: 4 }, (_, at) => line(`Failing ${at}`)),
+    ...strangers.slice(0, 36),
+  ];
+  const withStanding = (chunks: object, use: (nights: Nights) => Promise<void>) => {
+    // One chunk after the other, so that each is counted before the next is sent.
+    const concurrency = { uploads: 1, folios: 1, downloads: 1 };
+    const config = { chunks, concurrency, failures: { tolerate: '10%' } };
+    return withNights({ config }, async (nights) => {
+      // The first night has no guard against them.
+      await nights.night(standing, { chunks: { canary: 0, maxRecords: 40 } });
+      nights.pass(8 * DAY);
+      await use(nights);
+    });
+  };
+
+  it.each([[{ maxRecords: 2 }], [{ maxRecords: 2, canary: 3 }]])(
+    'are not those of records that were asked before (%j)',
+    async (chunks) => {
+      await withStanding(chunks, async (nights) => {
+        const summary = await nights.night(standing.map((one) => withNote(one, 'b')));
+        expect(summary).toMatchObject({ exitCode: 0, outdated: 4, counts: { successful: 36, failed: 4 } });
+        expect(summary.bought).toHaveLength(4);
+      });
+    },
+  );
+
+  it('are those of new records, also among others', async () => {
+    await withStanding({ maxRecords: 2 }, async (nights) => {
+      const fresh = Array.from({ length: 6 }, (_, at) => line(`Failing as well ${at}`));
+      const { error } = await nights.badNight([...standing.slice(0, 1), ...fresh, ...standing.slice(1)]);
+      expect(error).toMatchObject({ exitCode: 9, code: 'FAILURE_RATE' });
+    });
+    await withStanding({ canary: 3 }, async (nights) => {
+      const { error } = await nights.badNight([line('Failing too'), ...standing]);
+      expect(error).toMatchObject({
+        code: 'CANARY_FAILED',
+        message: expect.stringMatching(/1 of 1 records? failed.*\(1\)$/),
+      });
     });
   });
 
