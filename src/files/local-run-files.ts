@@ -10,15 +10,10 @@ import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
-import type { PartReference, StoredPart } from '../types.js';
+import type { PartReference, StoredPart, UploadContent } from '../types.js';
 import { contentOnDisk } from './content-on-disk.js';
-import {
-  type ByteStream,
-  DamagedPartError,
-  type FileStore,
-  type RunFiles,
-  type WrittenPart,
-} from './run-files.js';
+import { createHeldChunks, isHeld } from './held-chunks.js';
+import { DamagedPartError, type FileStore, type RunFiles, type WrittenPart } from './run-files.js';
 import { storedContent } from './stored-gzip.js';
 import { unzipped, writeGzipped } from './write-gzipped.js';
 
@@ -74,23 +69,37 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const recent = createRecentParts();
   /** Chunk files that this process has written and not removed. */
   const written = new Map<number, { readonly sha256: string; readonly size: number }>();
+  /** Invariant: a held chunk has no file. */
+  const held = createHeldChunks();
+  // Neither synced nor renamed: after a crash its hash is checked before it is sent.
+  const writeChunkFile = (number: number, content: readonly Uint8Array[], sha256: string) => {
+    const size = writePieces(chunkPath(number), content);
+    written.set(number, { sha256, size });
+  };
 
   return {
-    // Neither synced nor renamed: after a crash its hash is checked before it is sent.
     writeChunk: async (number, content, sha256) => {
       written.delete(number);
-      const size = await writePieces(chunkPath(number), content);
-      written.set(number, { sha256, size });
+      held.delete(number);
+      const size = content.reduce((sum, { length }) => sum + length, 0);
+      if (!isHeld(number, size)) return writeChunkFile(number, content, sha256);
+      removeIfThere(chunkPath(number));
+      const dropped = held.add(number, { sha256, content: Buffer.concat(content) });
+      for (const [other, chunk] of dropped) writeChunkFile(other, [chunk.content], chunk.sha256);
     },
-    chunkContent: async (number) => contentOnDisk(chunkPath(number)),
+    chunkContent: async (number) => {
+      const inMemory = held.get(number)?.content;
+      return inMemory === undefined ? contentOnDisk(chunkPath(number)) : contentInMemory(inMemory);
+    },
     hasChunk: async (number, sha256) => {
+      if (held.get(number)?.sha256 === sha256) return true;
       const known = written.get(number);
       if (known?.sha256 === sha256) return sizeOf(chunkPath(number)) === known.size;
       return (await hashFile(chunkPath(number)))?.sha256 === sha256;
     },
     removeChunk: async (number) => {
       written.delete(number);
-      rmSync(chunkPath(number), { force: true });
+      if (!held.delete(number)) rmSync(chunkPath(number), { force: true });
     },
 
     writePart: async (chunk, part, content) => {
@@ -138,11 +147,11 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
  * Writes the file, replacing an old one.
  * @returns its size.
  */
-async function writePieces(path: string, content: ByteStream): Promise<number> {
+function writePieces(path: string, content: readonly Uint8Array[]): number {
   const file = openSync(path, 'w', 0o600);
   let size = 0;
   try {
-    for await (const piece of content) {
+    for (const piece of content) {
       writeFileSync(file, piece);
       size += piece.length;
     }
@@ -150,6 +159,20 @@ async function writePieces(path: string, content: ByteStream): Promise<number> {
     closeSync(file);
   }
   return size;
+}
+
+/** Looking is cheaper than removing what is not there. */
+function removeIfThere(path: string): void {
+  if (sizeOf(path) !== undefined) rmSync(path, { force: true });
+}
+
+function contentInMemory(content: Buffer): UploadContent {
+  return {
+    bytes: content.length,
+    open: async function* () {
+      yield content;
+    },
+  };
 }
 
 /** A copy from the buffer pool. */
