@@ -5,7 +5,6 @@
 import type { Dirent, readdir as readFolder, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { glob } from 'tinyglobby';
 import { globOptions } from './source-files.js';
 
 /** What stands in a folder besides its real entries: names to whether they are folders. */
@@ -29,6 +28,7 @@ export async function futureMatches(pattern: string, names: readonly string[]): 
     add(folder, basename(name), false);
     identities.set(`${folder}/${basename(name)}`, name);
   }
+  const { glob } = await import('tinyglobby');
   const matches = await glob(pattern, { ...globOptions(pattern), fs: { readdir: withFuture(folders) } });
   const basenames = new Set(names.map((name) => basename(name)));
   const found = new Set<string | undefined>();

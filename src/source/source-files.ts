@@ -2,7 +2,6 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute } from 'node:path';
-import { glob } from 'tinyglobby';
 import { diskError } from '../disk-error.js';
 import { type FoliopipeError, SourceError } from '../errors.js';
 import { nearestName } from '../nearest-name.js';
@@ -24,6 +23,7 @@ export async function findFiles(pattern: string): Promise<string[]> {
     },
   );
   if (isFound) return [pattern];
+  const { glob } = await import('tinyglobby');
   const files = await glob(pattern, globOptions(pattern));
   if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   const { what, meant } = await lookAround(pattern);
