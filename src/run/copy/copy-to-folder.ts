@@ -18,12 +18,15 @@ import {
   openPostgresState,
   type PostgresState,
 } from '../../checkpoint/postgres/open-postgres-state.js';
+import { openFleetReader } from '../../checkpoint/postgres/workers.js';
 import { createFileLock } from '../../checkpoint/sqlite/pipeline-lock.js';
+import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, LockedError } from '../../errors.js';
 import { createFileCache } from '../../files/file-cache.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
 import { makeFolder } from '../../make-folder.js';
+import { countOf } from '../../quantities.js';
 import { createReleasers, waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
 import { stateMissing } from '../state-reader.js';
@@ -52,6 +55,7 @@ export async function copyToFolder(
     if (isUnfinished && mark?.mark === 'moved' && mark.place === stateDir) await removeMark(session);
     else refuseMarked(place, mark, 'change');
     if (await isEmptyState(session)) throw stateMissing(from);
+    await refuseWorkers(from.state!);
     const leases = await openConnection(from.state!);
     releasers.add(leases);
     const held: HeldLock[] = [];
@@ -106,6 +110,26 @@ async function copyAll(
   const shared = await openSharedFiles({ state: from.state!, files: from.files }, database);
   const answers = await fetchFiles(shared, createFileCache(shared, stateDir), checkpoint, signal);
   return { tables, parts, answers };
+}
+
+/** A worker renews its row much more often while it lives. */
+const SILENT_MS = 30_000;
+
+/** @throws LockedError `STATE_COPY_FLEET`: jobs of a fleet are not copied, and would be done in the state that was. */
+async function refuseWorkers(address: DatabaseAddress): Promise<void> {
+  const fleet = await openFleetReader(address);
+  const workers = (await fleet?.workers().finally(fleet.close)) ?? [];
+  const alive = workers.filter(({ silentMs }) => silentMs < SILENT_MS);
+  if (alive.length === 0) return;
+  const what = `${countOf(alive.length, 'worker')} of a fleet`;
+  throw new LockedError(
+    'STATE_COPY_FLEET',
+    `${what} ${alive.length === 1 ? 'works' : 'work'} with ${address}`,
+    {
+      hint: 'stop all workers with SIGTERM, which drains them, then type the same command again; jobs and schedules are not copied',
+      facts: { database: String(address), workers: alive.length },
+    },
+  );
 }
 
 /**

@@ -262,6 +262,9 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   await expect(copy(from, to)).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY', exitCode: 2 });
 
   const back = { ...from, stateDir: join(job.folder, 'back') };
+  await database.query("INSERT INTO foliopipe.workers VALUES ('w', '{}', now(), now())");
+  await expect(copy(to, back)).rejects.toMatchObject({ code: 'STATE_COPY_FLEET', exitCode: 11 });
+  await database.query('DELETE FROM foliopipe.workers');
   await expect(copy(to, back, true)).rejects.toThrow('stopped');
   expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
   const returned = await copy(to, back);
