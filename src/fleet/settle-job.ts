@@ -3,13 +3,14 @@ import type { Logger } from '../logger.js';
 import { countOf, formatDuration } from '../quantities.js';
 import { afterRun, type NextStep, type RunEnd } from './after-run.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
-import { fleetTimes } from './times.js';
+import type { FleetTimes } from './times.js';
 
 export interface SettleOptions {
   /** Whether the worker itself has stopped the run. */
   readonly isHandedBack: boolean;
   /** This machine. */
   readonly host: string;
+  readonly times: FleetTimes;
   readonly logger: Logger;
 }
 
@@ -18,11 +19,11 @@ export function settleJob(
   queue: JobQueue,
   taken: TakenJob,
   end: RunEnd,
-  { isHandedBack, host, logger }: SettleOptions,
+  { isHandedBack, host, times, logger }: SettleOptions,
 ): { readonly kind: NextStep['kind']; readonly settle: () => Promise<void> } {
   const { pipeline } = taken.job;
   const now = Date.now();
-  const step = afterRun(taken.job, end, { isHandedBack, now, random: Math.random(), times: fleetTimes() });
+  const step = afterRun(taken.job, end, { isHandedBack, now, random: Math.random(), times });
   const facts = { pipeline, run: end.run, exitCode: end.exitCode, code: end.error?.code ?? null };
   if (step.kind === 'done') {
     logger.info(facts, `${pipeline}: done, exit ${step.exitCode}`);

@@ -10,7 +10,7 @@ import type { NextStep, RunEnd } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { settleJob } from './settle-job.js';
-import { fleetTimes } from './times.js';
+import type { FleetTimes } from './times.js';
 
 /** A run that is being done. */
 export interface StartedRun {
@@ -32,6 +32,7 @@ export interface WorkOptions {
   readonly facts: Omit<WorkerFacts, 'state' | 'pipelines'>;
   /** Begins the run of a job. */
   readonly start: (job: RunJob) => StartedRun;
+  readonly times: FleetTimes;
   readonly logger: Logger;
   /** Aborted when the worker is to take no more jobs and hand back those that it has. */
   readonly signal: AbortSignal;
@@ -69,8 +70,7 @@ const MOST_MISSES = 2;
 const FIRST_MISSES = -20;
 
 /** Begins to work. Errors of the database are logged, and what failed is tried again. */
-export function work({ queue, tables, id, facts, start, logger, signal }: WorkOptions): Worker {
-  const times = fleetTimes();
+export function work({ queue, tables, id, facts, start, times, logger, signal }: WorkOptions): Worker {
   const running = new Map<string, Own>();
   const ends = new Set<Promise<void>>();
   const ended = { done: 0, again: 0, person: 0 };
@@ -107,7 +107,7 @@ export function work({ queue, tables, id, facts, start, logger, signal }: WorkOp
   /** Tries until the database has answered; a worker that stops does not try for ever. */
   const settle = async (taken: TakenJob, end: RunEnd) => {
     const isHandedBack = signal.aborted;
-    const step = settleJob(queue, taken, end, { isHandedBack, host: facts.host, logger });
+    const step = settleJob(queue, taken, end, { isHandedBack, host: facts.host, times, logger });
     ended[step.kind] += 1;
     for (let until = Number.POSITIVE_INFINITY; ; await sleep(times.take)) {
       if (await asked('a job cannot be settled', () => step.settle().then(() => true))) return;
@@ -146,7 +146,9 @@ export function work({ queue, tables, id, facts, start, logger, signal }: WorkOp
   const takeJobs = async () => {
     const free = facts.runs - running.size;
     if (free <= 0) return;
-    const taken = await asked('no jobs can be taken', () => queue.take(free));
+    // A few at a time, so that jobs are spread over all workers that are free.
+    const most = Math.ceil(free / 10);
+    const taken = await asked('no jobs can be taken', () => queue.take(most));
     // A job that cannot be begun comes back when its heartbeats are missed.
     for (const one of taken ?? []) await asked(`${one.job.pipeline} cannot begin`, () => begin(one));
   };

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
 import { openFleet } from '../../fleet/open-fleet.js';
 import { openStatusPort } from '../../fleet/status-port.js';
+import { fleetTimes } from '../../fleet/times.js';
 import { work } from '../../fleet/work.js';
 import { countOf } from '../../quantities.js';
 import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
@@ -62,6 +63,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
         id: randomUUID(),
         facts,
         start: (job) => startRun(job, { scratchDir, state: state.reveal(), logger, logLevel }),
+        times: fleetTimes(),
         logger,
         signal: stop.signal,
       });

@@ -1,0 +1,120 @@
+/** What a worker does with its jobs, with a queue in memory: what only real processes show is in test/integration/machines. */
+import { expect, it } from 'vitest';
+import type { HeldLease } from '../../src/checkpoint/postgres/lease.js';
+import type { RunEnd } from '../../src/fleet/after-run.js';
+import type { JobQueue, TakenJob } from '../../src/fleet/job-queue.js';
+import { type StartedRun, work } from '../../src/fleet/work.js';
+import { silentLogger } from '../../src/logger.js';
+
+const times = { take: 5, beat: 10, silent: 100, pause: 1000, locked: 15_000 };
+const facts = { host: 'here', pid: 1, version: '0', node: '24', runs: 3 };
+const jobOf = (pipeline: string): TakenJob['job'] => ({
+  version: 1,
+  pipeline,
+  config: {},
+  flags: {},
+  from: { host: 'there', files: [] },
+});
+
+/** A worker whose queue hands out these jobs, one list at a time. */
+function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => []) {
+  const settled: unknown[] = [];
+  const runs = new Map<string, StartedRun & { end(end: Partial<RunEnd>): void }>();
+  const queue = {
+    take: async () => handed.shift() ?? [],
+    touch: async () => undefined,
+    complete: async ({ id, turn }: TakenJob, exitCode: number) => void settled.push({ id, turn, exitCode }),
+    giveBack: async ({ id, turn }: TakenJob, after: number) => void settled.push({ id, turn, after }),
+    bury: async ({ id }: TakenJob, { code }: { code: string }) => void settled.push({ id, code }),
+  } as unknown as JobQueue;
+  const beats: (readonly string[])[] = [];
+  const tables = {
+    beat: async (_: string, { pipelines }: { pipelines: readonly string[] }) => void beats.push(pipelines),
+    leave: async () => undefined,
+    sweep: async () => undefined,
+    leases: async () => leases(),
+  } as unknown as Parameters<typeof work>[0]['tables'];
+  const controller = new AbortController();
+  const worker = work({
+    queue,
+    tables,
+    id: 'w',
+    facts,
+    times,
+    logger: silentLogger,
+    signal: controller.signal,
+    start: ({ pipeline }) => {
+      let resolve: (end: RunEnd) => void = () => undefined;
+      const promise = new Promise<RunEnd>((ended) => {
+        resolve = ended;
+      });
+      const end = (how: Partial<RunEnd>) =>
+        resolve({ exitCode: null, signal: null, run: null, error: null, ...how });
+      const run = {
+        ended: promise,
+        isTold: () => false,
+        stop: () => end({ exitCode: 143 }),
+        kill: () => end({ exitCode: 143 }),
+        end,
+      };
+      runs.set(pipeline, run);
+      return run;
+    },
+  });
+  return { worker, runs, settled, beats, stop: () => controller.abort(new Error('stop')) };
+}
+
+const taken = (id: string, pipeline: string, turn = 0): TakenJob => ({ id, turn, job: jobOf(pipeline) });
+const held = (pipeline: string, isRenewed: boolean): HeldLease => ({
+  pipeline,
+  holder: undefined,
+  leftMs: 1,
+  isRenewed,
+});
+
+it('settles each job by the end of its run, and hands back the rest when it is stopped', async () => {
+  const { worker, runs, settled, stop } = startWorker([
+    [taken('1', 'a'), taken('2', 'b')],
+    [taken('3', 'c')],
+  ]);
+  await expect.poll(() => worker.stand().pipelines).toEqual(['a', 'b', 'c']);
+  runs.get('a')!.end({ exitCode: 3 });
+  runs.get('b')!.end({ exitCode: 4, error: { code: 'SOURCE_MISSING', message: 'm', hint: null } });
+  await expect.poll(() => settled.length).toBe(2);
+  stop();
+  await worker.done;
+  expect(settled).toEqual([
+    { id: '1', turn: 0, exitCode: 3 },
+    { id: '2', code: 'SOURCE_MISSING' },
+    { id: '3', turn: 0, after: 0 },
+  ]);
+});
+
+it('begins no pipeline that another process works on, but does not wait for one that is silent', async () => {
+  const leases = () => [held('busy', true), held('lost', false)];
+  const handed = [[taken('1', 'busy'), taken('2', 'lost')], [taken('3', 'lost')]];
+  const { worker, settled, stop } = startWorker(handed, leases);
+  await expect.poll(() => settled.length).toBe(2);
+  expect(worker.stand().pipelines).toEqual(['lost']);
+  // The second job of a pipeline that this worker has already waits, too.
+  expect(settled).toEqual([
+    { id: '1', turn: 0, after: 15_000 },
+    { id: '3', turn: 0, after: 15_000 },
+  ]);
+  stop();
+  await worker.done;
+});
+
+it('goes on with a job that was taken away and came back, and kills a run that has lost its lease', async () => {
+  let isHeld = true;
+  const { worker, settled, beats, stop } = startWorker([[taken('1', 'a')], [taken('1', 'a', 1)]], () =>
+    isHeld ? [held('a', false)] : [],
+  );
+  await expect.poll(() => beats.length).toBeGreaterThan(25);
+  expect(settled).toEqual([]);
+  isHeld = false;
+  await expect.poll(() => settled.length).toBe(1);
+  expect(settled).toEqual([{ id: '1', turn: 1, after: 2_000 }]);
+  stop();
+  await worker.done;
+});

@@ -1,0 +1,387 @@
+/**
+ * Several pipelines over several workers, which are killed and stopped at random moments, as whole machines and in their
+ * runs alone, between intent and reply, inside of transactions, and with their database. Then proves that each output is
+ * that of an unbroken run, byte for byte, that no upload went unreported, and that each run went on elsewhere in time.
+ * npm run prove:fleet -- [--kills 100] [--seed 1] [--pipelines 4] [--workers 3] [--records 1500]
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createDice } from '../../bench/dice.js';
+import { openSqlite } from '../../dist/src/sqlite-driver.js';
+import { startDatabase } from './fleet/database.js';
+import { command, startWorker } from './fleet/workers.js';
+import { writeSources } from './kill/job.js';
+import { kill, startService } from './kill/processes.js';
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    pipelines: { type: 'string', default: '4' },
+    workers: { type: 'string', default: '3' },
+    records: { type: 'string', default: '1500' },
+  },
+});
+const LEASE_MS = 6000;
+/** A run goes on elsewhere within this time. */
+const RECOVERY_MS = LEASE_MS + 10_000;
+const DATABASE_AWAY_MS = 10_000;
+
+const wanted = Number(values.kills);
+const pipelines = Number(values.pipelines);
+const random = createDice(Number(values.seed));
+const folder = mkdtempSync(join(tmpdir(), 'foliopipe-fleet-'));
+const totals = {
+  killedWorkers: 0,
+  stoppedWorkers: 0,
+  killedRuns: 0,
+  stoppedRuns: 0,
+  failpoints: 0,
+  inTransactions: 0,
+  databaseStops: 0,
+  nights: 0,
+  uploads: 0,
+  chunks: 0,
+  ambiguous: 0,
+  putBack: 0,
+};
+const recoveries = [];
+const strikes = () =>
+  totals.killedWorkers + totals.stoppedWorkers + totals.killedRuns + totals.stoppedRuns + totals.failpoints;
+
+/** Where a run is struck by itself: around the paid request, and around commits. */
+const FAILPOINTS = [
+  'after-intent-before-post',
+  'after-post-before-commit',
+  'after-accepted-before-poll',
+  'after-part-file-before-commit',
+  'after-part-before-downloaded',
+  'after-work-write-before-commit',
+  'after-publishing-before-rename',
+  'after-marker-before-done',
+];
+
+const database = await startDatabase(join(folder, 'database'));
+const env = { FOLIOPIPE_STATE: database.url, FOLIOPIPE_TOKEN: 'kill', FOLIOPIPE_LEASE_MS: `${LEASE_MS}` };
+const SERVICE = { speed: 1200 };
+let service = await startService(folder, 0, SERVICE);
+const workers = new Set();
+try {
+  const names = Array.from({ length: pipelines }, (_, at) => `p${at + 1}`);
+  const unbroken = new Map();
+  for (const [at, name] of names.entries()) {
+    const sources = join(folder, name);
+    mkdirSync(sources);
+    const [source] = writeSources(sources, { records: Number(values.records), seed: at + 1, nights: 1 });
+    unbroken.set(name, { source, output: await unbrokenOutput(name, source) });
+  }
+  for (let at = 0; at < Number(values.workers); at++) workers.add(newWorker());
+  while (strikes() < wanted) await breakNight(unbroken);
+  for (const worker of workers) {
+    const code = await worker.drain();
+    if (code !== 0) throw new Error(`a drained worker ended with ${code}: ${worker.told()}`);
+  }
+  await proveNothingLeft();
+  tell();
+} catch (error) {
+  console.error(
+    `${error.stack ?? error}\nseed ${values.seed}, after ${strikes()} strikes: ${JSON.stringify(totals)}`,
+  );
+  for (const worker of workers) console.error(`--- a worker\n${worker.told().slice(-4000)}`);
+  process.exitCode = 1;
+} finally {
+  for (const worker of workers) await worker.kill();
+  await kill(service.process, 'SIGTERM');
+  await database.stop();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+function newWorker(more = {}) {
+  return startWorker(folder, pipelines, { ...env, ...more });
+}
+
+function writeConfig(pipeline, source, work) {
+  mkdirSync(work, { recursive: true });
+  const file = join(work, 'foliopipe.yaml');
+  const config = {
+    pipeline,
+    source: { path: source },
+    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+    service: { baseUrl: service.url, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
+    chunks: { maxRecords: 100 },
+    concurrency: { uploads: 3, folios: 5, downloads: 2 },
+    poll: { first: '50ms', max: '200ms' },
+    retry: { first: '50ms', max: '200ms', giveUpAfter: '5s' },
+    failures: { tolerate: 1 },
+    output: { path: join(work, 'enriched.csv') },
+    state: `\${FOLIOPIPE_STATE}`,
+  };
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+}
+
+async function unbrokenOutput(name, source) {
+  const work = join(folder, name, 'unbroken');
+  const file = writeConfig(`unbroken-${name}`, source, work);
+  const { code, told } = await command(['run', file], env);
+  if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${told}`);
+  return readFileSync(join(work, 'enriched.csv'));
+}
+
+/** Every pipeline once, on whichever workers are left. */
+async function breakNight(unbroken) {
+  totals.nights += 1;
+  const night = [...unbroken].map(([name, { source, output }]) => {
+    const pipeline = `${name}-n${totals.nights}`;
+    const work = join(folder, name, pipeline);
+    return { pipeline, work, output, file: writeConfig(pipeline, source, work) };
+  });
+  const { code, told } = await command(['enqueue', ...night.map(({ file }) => file)], env);
+  if (code !== 0) throw new Error(`enqueue ended with ${code}: ${told}`);
+  const began = Date.now();
+  const watch = watchLeases();
+  try {
+    while (!night.every(({ work }) => isDone(work))) {
+      if (Date.now() - began > 10 * 60_000) throw new Error(`the night does not end: ${await stand()}`);
+      await sleep(100 + random(900));
+      await putBack();
+      if (strikes() < wanted) await strike(watch);
+      await replaceGone();
+    }
+  } finally {
+    await watch.end();
+  }
+  // The worker still ends the job.
+  await settled();
+  // It has its folios for itself while it runs.
+  const { port } = new URL(service.url);
+  await kill(service.process, 'SIGTERM');
+  for (const one of night) prove(one);
+  service = await startService(folder, Number(port), SERVICE);
+  for (const { work } of night) rmSync(work, { recursive: true, force: true });
+}
+
+function isDone(work) {
+  try {
+    return readdirSync(work).some((name) => name.endsWith('_REHEARSAL'));
+  } catch {
+    return false;
+  }
+}
+
+/** One thing that goes wrong. */
+async function strike(watch) {
+  const alive = [...workers].filter((worker) => !worker.isGone());
+  const busy = alive.filter((worker) => worker.runs().length > 0);
+  // Most strikes hit those that work.
+  const struck = busy.length > 0 && random(5) > 0 ? busy : alive;
+  const worker = struck[random(struck.length)];
+  const runs = worker?.runs() ?? [];
+  const run = runs[random(runs.length)];
+  const which = random(100);
+  if (worker === undefined) return;
+  if (which < 35) {
+    totals.killedWorkers += 1;
+    await watch.lost(runs);
+    await worker.kill();
+  } else if (which < 50) {
+    totals.stoppedWorkers += 1;
+    await watch.lost(runs);
+    worker.pause();
+    setTimeout(worker.wake, LEASE_MS + 1000 + random(6000)).unref();
+  } else if (which < 62 && run !== undefined) {
+    totals.killedRuns += 1;
+    signal(run, 'SIGKILL');
+  } else if (which < 70 && run !== undefined) {
+    totals.stoppedRuns += 1;
+    signal(run, 'SIGSTOP');
+    setTimeout(() => signal(run, 'SIGCONT'), LEASE_MS + 4000 + random(6000)).unref();
+  } else if (which < 82) {
+    // A machine whose next run strikes itself.
+    totals.failpoints += 1;
+    await watch.lost(runs);
+    await worker.kill();
+    workers.delete(worker);
+    const how = random(3) === 0 ? 'pause' : 'kill';
+    const point = FAILPOINTS[random(FAILPOINTS.length)];
+    workers.add(newWorker({ FOLIOPIPE_CRASH_AT: `${point}:${1 + random(3)}:${how}` }));
+  } else if (which < 97) {
+    totals.inTransactions += 1;
+    totals.killedWorkers += 1;
+    const held = database.holdTable(
+      ['foliopipe.chunks', 'foliopipe.uploads', 'foliopipe.parts'][random(3)],
+      700,
+    );
+    await sleep(400);
+    await watch.lost(runs);
+    await worker.kill();
+    await held;
+  } else {
+    totals.databaseStops += 1;
+    watch.forget();
+    await database.breakFor(DATABASE_AWAY_MS);
+    watch.forget();
+  }
+}
+
+function signal(pid, name) {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** A machine that is gone comes back empty, a little later. A worker whose failpoint is armed is replaced by a sound one. */
+async function replaceGone() {
+  for (const worker of workers) {
+    if (!worker.isGone()) continue;
+    workers.delete(worker);
+    await sleep(random(1500));
+    workers.add(newWorker());
+  }
+}
+
+/** Runs that crashed three times in a row wait for a person, which is right here: this one has struck them. */
+async function putBack() {
+  const rows = await database.ask(
+    "SELECT data FROM foliopipe_jobs.job WHERE name = 'dead-letters' AND state < 'active'",
+  );
+  for (const { data } of rows ?? []) {
+    const { pipeline, problem } = data;
+    if (problem.code !== 'RUN_CRASHED')
+      throw new Error(`${pipeline} waits for a person: ${JSON.stringify(problem)}`);
+    totals.putBack += 1;
+    const { code, told } = await command(['enqueue', '--again', pipeline], env);
+    if (code !== 0 && code !== 5) throw new Error(`enqueue --again ended with ${code}: ${told}`);
+  }
+}
+
+/** Looks when the pipelines of struck processes have a lease again, or are done. */
+function watchLeases() {
+  const lost = new Map();
+  let isEnded = false;
+  const look = async () => {
+    while (!isEnded) {
+      const rows =
+        lost.size > 0
+          ? await database.ask('SELECT pipeline, fence, until > now() AS held FROM foliopipe.leases')
+          : [];
+      const jobs =
+        lost.size > 0
+          ? await database.ask(
+              "SELECT singleton_key AS pipeline FROM foliopipe_jobs.job WHERE name = 'runs' AND state <= 'active'",
+            )
+          : [];
+      const open = new Set((jobs ?? []).map(({ pipeline }) => pipeline));
+      for (const [pipeline, { fence, since }] of lost) {
+        const row = (rows ?? []).find((one) => one.pipeline === pipeline);
+        if (row === undefined || jobs === undefined) continue;
+        const took = Date.now() - since;
+        if (Number(row.fence) > fence || !open.has(pipeline)) {
+          lost.delete(pipeline);
+          recoveries.push(took);
+        }
+      }
+      await sleep(100);
+    }
+  };
+  const looking = look();
+  return {
+    /** Remembers which pipelines the processes have, before they are struck. */
+    lost: async (pids) => {
+      const rows = await database.ask(
+        'SELECT pipeline, fence, holder FROM foliopipe.leases WHERE until > now()',
+      );
+      for (const { pipeline, fence, holder } of rows ?? []) {
+        if (holder === null || !pids.includes(JSON.parse(holder).pid)) continue;
+        lost.set(pipeline, { fence: Number(fence), since: Date.now() });
+      }
+    },
+    /** While the database is away, nobody can go on. */
+    forget: () => lost.clear(),
+    end: async () => {
+      isEnded = true;
+      await looking;
+    },
+  };
+}
+
+/** Waits until no job is left. */
+async function settled() {
+  for (const until = Date.now() + 120_000; Date.now() < until; await sleep(300)) {
+    await putBack();
+    await replaceGone();
+    const rows = await database.ask(
+      "SELECT 1 FROM foliopipe_jobs.job WHERE name = 'runs' AND state <= 'active'",
+    );
+    const leases = await database.ask('SELECT 1 FROM foliopipe.leases WHERE until > now()');
+    if (rows?.length === 0 && leases?.length === 0) return;
+  }
+  throw new Error(`jobs or leases are left: ${await stand()}`);
+}
+
+async function stand() {
+  const { out } = await command(['fleet', '--json'], env);
+  return out;
+}
+
+function prove({ pipeline, work, output }) {
+  if (!readFileSync(join(work, 'enriched.csv')).equals(output)) {
+    throw new Error(`the output of ${pipeline} differs from the unbroken one`);
+  }
+  const left = readdirSync(work).filter((name) => /partial|tmp$/.test(name));
+  if (left.length > 0) throw new Error(`${pipeline} leaves behind: ${left.join(', ')}`);
+  const { uploads, chunks } = JSON.parse(readFileSync(join(work, 'enriched.csv.manifest.json'), 'utf8'));
+  const accepted = acceptedOf(pipeline);
+  const more = accepted - chunks.length;
+  // Not every ambiguous upload has reached the service.
+  if (more < 0 || more > uploads.ambiguous) {
+    throw new Error(
+      `${pipeline}: ${accepted} uploads of ${chunks.length} chunks, and ${uploads.ambiguous} reported`,
+    );
+  }
+  totals.uploads += accepted;
+  totals.chunks += chunks.length;
+  totals.ambiguous += more;
+}
+
+function acceptedOf(pipeline) {
+  const served = openSqlite(join(folder, 'service/service.db'), { readonly: true });
+  try {
+    const like = 'SELECT count(*) AS count FROM folios WHERE file_name LIKE ?';
+    return served.prepare(like).get(`${pipeline}-%`).count;
+  } finally {
+    served.close();
+  }
+}
+
+async function proveNothingLeft() {
+  const workersLeft = await database.ask(
+    "SELECT id FROM foliopipe.workers WHERE seen > now() - interval '2 seconds'",
+  );
+  if (workersLeft.length > 0) throw new Error('drained workers are still listed');
+}
+
+function tell() {
+  const sorted = recoveries.toSorted((a, b) => a - b);
+  const worst = sorted.at(-1) ?? 0;
+  const { nights, uploads, chunks, ambiguous } = totals;
+  console.log(
+    `seed ${values.seed}: ${totals.killedWorkers} workers killed (${totals.inTransactions} inside of transactions), ${totals.stoppedWorkers} stopped for longer than a lease; ` +
+      `${totals.killedRuns} runs killed, ${totals.stoppedRuns} stopped; ${totals.failpoints} failpoints; the database stopped ${totals.databaseStops} times for ${DATABASE_AWAY_MS / 1000} s; ` +
+      `${nights} nights of ${pipelines} pipelines: every output equal to the unbroken one; ${uploads} uploads of ${chunks} chunks, the ${ambiguous} more all reported as ambiguous; ` +
+      `${totals.putBack} runs put back after three crashes; ${sorted.length} runs went on elsewhere, after ${seconds(sorted[sorted.length >> 1] ?? 0)} in the middle and ${seconds(worst)} at most (lease ${seconds(LEASE_MS)})`,
+  );
+  if (worst > RECOVERY_MS) {
+    console.error(`a run went on only after ${seconds(worst)}, and ${seconds(RECOVERY_MS)} are promised`);
+    process.exitCode = 1;
+  }
+}
+
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
