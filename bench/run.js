@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { account } from './cases/account.js';
 import { anchors } from './cases/anchors.js';
 import { check } from './cases/check.js';
 import { chunking } from './cases/chunking.js';
@@ -48,6 +49,7 @@ const CASES = {
   shapes,
   waiting,
   state,
+  account,
 };
 
 const { values } = parseArgs({

@@ -46,6 +46,8 @@ export interface OpenState {
   readonly lock: HeldLock;
   /** The locks of outputs that all machines see; undefined if they are files beside the outputs. */
   readonly outputs: PipelineLock | undefined;
+  /** The limits of the service's account, if other processes share them. */
+  readonly account: PostgresState['account'] | undefined;
 }
 
 /**
@@ -67,10 +69,14 @@ export async function openState(
   releasers.add(held);
   const files = options.files ?? (await openFiles(config, database));
   const given = options.checkpoint ?? database?.checkpoint;
-  if (given !== undefined) return { checkpoint: given, files, lock: held, outputs: database?.outputs };
+  if (given !== undefined) {
+    // The account counts what is done under its leases.
+    const account = options.lock === undefined ? database?.account : undefined;
+    return { checkpoint: given, files, lock: held, outputs: database?.outputs, account };
+  }
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
-  return { checkpoint, files, lock: held, outputs: undefined };
+  return { checkpoint, files, lock: held, outputs: undefined, account: undefined };
 }
 
 /** Opens the state in Postgres, unless the config has none or the caller has a checkpoint of its own. */
