@@ -1,11 +1,15 @@
-/** Preloaded into a client: at its end it prints how many statements it has sent to Postgres. */
+/** Loaded into a client: counts the statements that it sends to Postgres. Preloaded, it prints them at the end. */
 import { writeSync } from 'node:fs';
 import pg from 'pg';
 
 const { query } = pg.Client.prototype;
-let queries = 0;
+/** Whoever prints the number itself says so. */
+export const counted = { queries: 0, isPrinted: true };
 pg.Client.prototype.query = function count(...args) {
-  queries += 1;
+  counted.queries += 1;
   return query.apply(this, args);
 };
-process.on('exit', () => writeSync(1, `${JSON.stringify({ queries })}\n`));
+process.on('exit', () => {
+  const { queries, isPrinted } = counted;
+  if (isPrinted) writeSync(1, `${JSON.stringify({ queries })}\n`);
+});

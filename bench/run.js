@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { account } from './cases/account.js';
 import { anchors } from './cases/anchors.js';
 import { check } from './cases/check.js';
 import { chunking } from './cases/chunking.js';
@@ -50,6 +51,7 @@ const CASES = {
   waiting,
   state,
   fleet,
+  account,
 };
 
 const { values } = parseArgs({

@@ -1,12 +1,12 @@
 /** How long the client waits where it need not: requests, parts, folios, beside what the limits allow. */
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { jobConfig } from '../job.js';
 import { program } from '../lab.js';
 import { measureNode } from '../measure.js';
 import { median } from '../rows.js';
-import { cli, listeningAddress, stopped } from '../service.js';
+import { cli } from '../service.js';
 import { slowSync } from '../waiting/slow-sync.js';
+import { withWaitingService } from '../waiting/waiting-service.js';
 
 const RATES = [10, 100, 1000];
 const RATE_SECONDS = 10;
@@ -150,18 +150,6 @@ function writeWaitingJob(lab, { baseUrl, folios, requestsPerSecond }) {
   config.chunks = { maxRecords: 100 };
   writeFileSync(`${work}/config.json`, JSON.stringify(config));
   return `${work}/config.json`;
-}
-
-async function withWaitingService(options, body) {
-  const child = spawn(process.execPath, [program('waiting/service.js'), JSON.stringify(options)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    const baseUrl = await listeningAddress(child);
-    await body(baseUrl, async () => (await fetch(`${baseUrl}/figures`)).json());
-  } finally {
-    await stopped(child);
-  }
 }
 
 function percent(share) {

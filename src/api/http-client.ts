@@ -10,7 +10,7 @@ import { HttpsProxyAgent } from 'hpagent';
 import { ConfigError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 import { isLoopback } from './requests.js';
-import { type HttpReply, type HttpRequest, sendRequest } from './send-request.js';
+import { type HttpReply, type HttpRequest, type OnBegin, sendRequest } from './send-request.js';
 import type { AwakeClock } from './timeout.js';
 
 export interface HttpClientOptions {
@@ -26,10 +26,10 @@ export interface HttpClientOptions {
 
 export interface HttpClient {
   /**
-   * @param onBegin called when the connection is open and the request is being written.
+   * @param onBegin called when the connection is open. The request is written when the promise resolves that it may give.
    * @throws AttemptError when no reply came.
    */
-  send(request: HttpRequest, signal: AbortSignal, onBegin?: () => void): Promise<HttpReply>;
+  send(request: HttpRequest, signal: AbortSignal, onBegin?: OnBegin): Promise<HttpReply>;
   close(): void;
 }
 

@@ -7,7 +7,7 @@ import { statusFailure } from './error-reply.js';
 import { AttemptError, type Operation } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
-import { RateLimiter, type RequestLimiter } from './rate-limiter.js';
+import { RateLimiter, type RequestLimiter, type Written } from './rate-limiter.js';
 import { readJson, readPart } from './read-reply.js';
 import { searchReply, trackReply, uploadReply } from './reply-schemas.js';
 import { createRequests } from './requests.js';
@@ -56,7 +56,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   const { timeouts, retry, lostAfter, logger, watcher } = options;
   const show = createServiceText(options.token);
   const requests = createRequests(options);
-  const { limiter = new RateLimiter(options.requestsPerSecond) } = options;
+  const limiter: RequestLimiter = options.limiter ?? new RateLimiter(options.requestsPerSecond);
   const clock = openAwakeClock((gap) => {
     const time = formatDuration(gap);
     logger.warn(
@@ -84,7 +84,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
   ): Promise<T> => {
     // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
     setMaxListeners(0, signal);
-    const attempt = async (attemptSignal: AbortSignal, written: () => void): Promise<T> => {
+    const attempt = async (attemptSignal: AbortSignal, written: Written): Promise<T> => {
       const reply = await client.send(request, attemptSignal, written);
       if (reply.status < 200 || reply.status > 299) {
         throw new AttemptError(await statusFailure(reply, request.url, show));
@@ -93,11 +93,11 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     };
     const isPaid = operation === 'upload' || operation === 'search';
     const once = isPaid
-      ? (written: () => void) =>
+      ? (written: Written) =>
           withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one) =>
             attempt(one, written),
           )
-      : (written: () => void) => attempt(signal, written);
+      : (written: Written) => attempt(signal, written);
     const { origin, pathname } = request.url;
     const address = show(`${request.method} ${origin}${pathname}`);
     return loop.run({ operation, path: pathname, request: address, facts }, once, signal, waits);
@@ -143,6 +143,8 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         rehearsal: isRehearsal(reply),
       }));
     },
+
+    ready: async (signal) => limiter.ready?.(signal),
 
     close: async () => {
       client.close();

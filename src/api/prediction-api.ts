@@ -15,7 +15,7 @@ export interface UploadRequest {
    * Called when the service has refused the upload because of too many (429), before it is sent again. What it throws
    * ends the upload. An implementation need not call it.
    */
-  readonly refused?: () => void;
+  readonly refused?: () => Promise<void> | void;
 }
 
 /** The reply to an upload (interface, 2.1). */
@@ -117,6 +117,12 @@ export interface PredictionApi {
 
   /** The single-record search (interface, 4.4). It costs money, so it is never retried when ambiguous. */
   search(record: SearchRecord, signal: AbortSignal): Promise<SearchReply>;
+
+  /**
+   * Resolves when no pause of the service is in force: a paid request that begins within one is in doubt after a kill.
+   * Left out: nobody waits for that.
+   */
+  ready?(signal: AbortSignal): Promise<void>;
 
   close(): Promise<void>;
 }

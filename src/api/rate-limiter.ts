@@ -10,16 +10,23 @@ import type { Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';
 import { RequestWindow } from './request-window.js';
 
+/**
+ * Called when the request is about to be written to the service, which may be long after its start where a connection
+ * must be opened first, and again at its end in any case (`isEnd`). It must not throw. The request is not written before
+ * the promise resolves that the first call may give.
+ */
+export type Written = (isEnd?: boolean) => Promise<void> | undefined | void;
+
 /** Every request waits for it. Processes that share an account may share one limiter behind this port. */
 export interface RequestLimiter {
   /**
    * Resolves when a request may start; throws the signal's reason if it aborts first.
    * @param operation what the request is for: a limiter may let some start before others.
-   * @returns nothing, or a function: it is called when the request is being written to the service, which may be long
-   *   after its start where a connection must be opened first, and again at its end in any case. It must not throw.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a limiter that counts at the start resolves with nothing.
-  wait(signal: AbortSignal, operation: Operation): Promise<(() => void) | void>;
+  wait(signal: AbortSignal, operation: Operation): Promise<Written | void>;
+  /** Resolves when no pause is in force. Left out: a request may begin within a pause and wait. */
+  ready?(signal: AbortSignal): Promise<void>;
   /** From now on, lets no request of this process start before this time has passed; keeps a longer pause. */
   pause(time: Milliseconds): void;
 }

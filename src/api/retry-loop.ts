@@ -10,7 +10,7 @@ import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
-import type { RequestLimiter } from './rate-limiter.js';
+import type { RequestLimiter, Written } from './rate-limiter.js';
 import { decideRetry, isMissing, isSettled, type SameReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 import type { AwakeClock } from './timeout.js';
@@ -66,7 +66,7 @@ export interface CallWaits {
   /** After it aborts, a single reply that a folio or part does not exist ends the call. */
   readonly until?: AbortSignal | undefined;
   /** Called with each 429. What it throws ends the call. */
-  readonly refused?: (() => void) | undefined;
+  readonly refused?: (() => Promise<void> | void) | undefined;
 }
 
 export class RetryLoop {
@@ -80,12 +80,12 @@ export class RetryLoop {
   /**
    * Makes attempts until one ends the call. Limits their time, not their number. An attempt that failed throws
    * `AttemptError` or `MalformedReplyError`; any other error ends the call unchanged.
-   * @param attempt calls `written` when its request is being written.
+   * @param attempt calls `written` when its request is about to be written, and waits for it.
    * @throws the errors of `finalError`; the signal's reason after an abort, if the failure would allow a retry.
    */
   async run<T>(
     call: Call,
-    attempt: (written: () => void) => Promise<T>,
+    attempt: (written: Written) => Promise<T>,
     signal: AbortSignal,
     { until, refused }: CallWaits = {},
   ): Promise<T> {
@@ -107,7 +107,7 @@ export class RetryLoop {
         const isLast = until?.aborted === true;
         outcome = failure === undefined ? { error } : this.#decide(call, failure, state, signal, isLast);
         if (outcome !== undefined) return;
-        if (isTooMany(failure)) outcome = errorOf(refused);
+        if (isTooMany(failure)) outcome = await errorOf(refused);
         if (outcome === undefined) throw error;
       }
     };
@@ -131,7 +131,7 @@ export class RetryLoop {
   /** Makes one attempt when the limiter lets it start. */
   async #limited<T>(
     operation: Operation,
-    attempt: (written: () => void) => Promise<T>,
+    attempt: (written: Written) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const given = await this.#options.limiter.wait(signal, operation);
@@ -139,7 +139,7 @@ export class RetryLoop {
     try {
       return await attempt(written);
     } finally {
-      written();
+      void written(true);
     }
   }
 
@@ -227,9 +227,11 @@ function isTooMany(failure: Failure | undefined): boolean {
 }
 
 /** What a function throws. */
-function errorOf(call: (() => void) | undefined): { readonly error: unknown } | undefined {
+async function errorOf(
+  call: (() => Promise<void> | void) | undefined,
+): Promise<{ readonly error: unknown } | undefined> {
   try {
-    call?.();
+    await call?.();
     return undefined;
   } catch (error) {
     return { error };

@@ -29,6 +29,9 @@ export interface HttpReply {
   discard(): void;
 }
 
+/** Called before a request is written, with its connection open. It is written when the promise resolves. */
+export type OnBegin = () => Promise<void> | undefined | void;
+
 export interface Connection {
   readonly agent: Agent;
   readonly connectTimeout: Milliseconds;
@@ -40,21 +43,20 @@ export interface Connection {
 
 /**
  * Sends a request and waits for the reply's headers. Does not follow redirects; any status is a reply.
- * @param onBegin called when the connection is open and the request is being written.
+ * @param onBegin called when the connection is open. The request is written when the promise resolves that it may give.
  * @throws AttemptError when no reply came, also after an abort: the caller must know whether the request began.
  */
 export async function sendRequest(
   connection: Connection,
   sent: HttpRequest,
   signal: AbortSignal,
-  onBegin?: () => void,
+  onBegin?: OnBegin,
 ): Promise<HttpReply> {
   const { show } = connection;
   let began = false;
   try {
-    const reply = await receiveReply(connection, sent, signal, () => {
+    const reply = await receiveReply(connection, sent, signal, onBegin, () => {
       began = true;
-      onBegin?.();
     });
     // Avoids an uncaught exception when the body is destroyed while it is not being read.
     reply.on('error', () => undefined);
@@ -72,17 +74,23 @@ export async function sendRequest(
   }
 }
 
-/** @param onBegin called when the connection is open: from then on the request may reach the service. */
+/** @param onWrite called when the request is being written: from then on it may reach the service. */
 async function receiveReply(
   { agent, connectTimeout, clock }: Connection,
   { method, url, headers, body, headersTimeout }: HttpRequest,
   signal: AbortSignal,
-  onBegin: () => void,
+  onBegin: OnBegin | undefined,
+  onWrite: () => void,
 ): Promise<IncomingMessage> {
+  signal.throwIfAborted();
+  // A file that cannot be read ends the request before it begins.
+  const content = typeof body === 'object' ? await beginContent(body) : undefined;
+  if (signal.aborted) content?.destroy();
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? https : http).request(url, { method, headers, agent });
   const timeout = new Timeout(clock);
+  let isWritten = false;
   let onAbort: () => void;
   return new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
@@ -95,27 +103,53 @@ async function receiveReply(
     onAbort = () => fail(signal.reason);
     signal.addEventListener('abort', onAbort);
     timeout.begin(connectTimeout, () => fail(nothingCame('CONNECT_TIMEOUT', connectTimeout)));
+    const write = (): void => {
+      if (request.destroyed) return;
+      isWritten = true;
+      onWrite();
+      if (headersTimeout !== undefined) {
+        timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
+      }
+      // Rejects before the pipeline destroys the request, because the request's error would only be "socket hang up".
+      if (content !== undefined) pipeline(content.once('error', reject), request, () => undefined);
+      else request.end(body);
+    };
     request.once('socket', (socket) => {
       const begin = (): void => {
-        onBegin();
         timeout.end();
-        if (headersTimeout === undefined) return;
-        timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
+        const held = onBegin?.();
+        if (held === undefined) write();
+        else held.then(write, fail);
       };
-      if (request.reusedSocket) begin();
+      // Node flushes a request after this event; to end it before that would finish it twice.
+      if (request.reusedSocket) queueMicrotask(begin);
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
-    if (typeof body === 'object') {
-      // Rejects before the pipeline destroys the request, because the request's error would only be "socket hang up".
-      const content = Readable.from(body).once('error', reject);
-      pipeline(content, request, () => undefined);
-    } else {
-      request.end(body);
-    }
   }).finally(() => {
+    if (!isWritten) content?.destroy();
     timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
+}
+
+/** How much of a content is read before its request begins. */
+const FIRST_BYTES = 16 * 1024;
+
+/** Reads the beginning of a content. Throws what reading it throws. */
+async function beginContent(body: FormDataEncoder): Promise<Readable> {
+  const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  for (let bytes = 0; bytes < FIRST_BYTES; ) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    first.push(value);
+    bytes += value.length;
+  }
+  const rest: AsyncIterator<Uint8Array> = {
+    next: async () => (first.length > 0 ? { value: first.shift()! } : pieces.next()),
+    return: async () => (await pieces.return?.()) ?? { done: true, value: undefined },
+  };
+  return Readable.from({ [Symbol.asyncIterator]: () => rest });
 }
 
 /** @param isPatient whether the reply may be as slow as it likes, as long as it does not fall silent. */

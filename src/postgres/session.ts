@@ -22,11 +22,13 @@ export interface PostgresSession {
   /**
    * Runs one statement, which is a transaction of its own.
    * @param isRepeatable it may run a second time if the connection was lost before its end was known.
+   * @param onSend called just before it is sent, which may be long after the call.
    */
   query<Row>(
     statement: Prepared<Row>,
     values: Readonly<Record<string, Value>>,
     isRepeatable: boolean,
+    onSend?: () => void,
   ): Promise<readonly Row[]>;
   /**
    * Runs several statements as one transaction, which is undone if the body throws.
@@ -36,8 +38,16 @@ export interface PostgresSession {
   transaction<T>(begin: string, body: (query: Query) => Promise<T>, isRepeatable?: boolean): Promise<T>;
   /** Runs statements without values. */
   execute(text: string): Promise<void>;
+  /**
+   * Hears what is notified on a channel from now on. What is notified while the connection is lost is not heard.
+   * @returns what ends it.
+   */
+  listen(channel: string, hear: Hear): Promise<() => void>;
   close(): Promise<void>;
 }
+
+/** Is given the text of a notification. */
+type Hear = (payload: string) => void;
 
 export interface SessionOptions {
   readonly address: DatabaseAddress;
@@ -73,6 +83,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   let client: Client | undefined;
   let isClosed = false;
   let last: Promise<unknown> = Promise.resolve();
+  const listeners = new Map<string, Set<Hear>>();
 
   const connect = async (): Promise<Client> => {
     const opened = new pg.Client({
@@ -87,9 +98,13 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     // Without a listener, Node would end. A loss is noticed by the next call.
     opened.on('error', () => drop(opened));
     opened.on('end', () => drop(opened));
+    opened.on('notification', ({ channel, payload }) => {
+      for (const hear of listeners.get(channel) ?? []) hear(payload ?? '');
+    });
     try {
       await opened.connect();
-      await opened.query(`${SETTINGS} ${options.settings ?? ''}`);
+      const channels = [...listeners.keys()].map(listenTo).join(' ');
+      await opened.query(`${SETTINGS} ${options.settings ?? ''} ${channels}`);
     } catch (error) {
       drop(opened);
       throw isLoss(error) ? new ConnectionLost(error) : error;
@@ -141,7 +156,11 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   }
   return {
     place,
-    query: (asked, values, isRepeatable) => inOrder((used) => ask(used, asked, values), isRepeatable),
+    query: (asked, values, isRepeatable, onSend) =>
+      inOrder((used) => {
+        onSend?.();
+        return ask(used, asked, values);
+      }, isRepeatable),
     transaction: (begin, body, isRepeatable = false) =>
       inOrder(async (used) => {
         await run(used, begin);
@@ -155,6 +174,16 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
         }
       }, isRepeatable),
     execute: (text) => inOrder((used) => run(used, text), false),
+    listen: async (channel, hear) => {
+      const hearing = listeners.get(channel) ?? new Set();
+      listeners.set(channel, hearing.add(hear));
+      await inOrder((used) => run(used, listenTo(channel)), true);
+      return () => {
+        hearing.delete(hear);
+        if (hearing.size > 0 || !listeners.delete(channel) || isClosed) return;
+        inOrder((used) => run(used, `UN${listenTo(channel)}`), true).catch(() => undefined);
+      };
+    },
     close: async () => {
       isClosed = true;
       await last;
@@ -176,6 +205,10 @@ async function ask<Row>(
 
 async function run(client: Client, text: string): Promise<void> {
   await client.query(text).catch(throwLoss);
+}
+
+function listenTo(channel: string): string {
+  return `LISTEN "${channel}";`;
 }
 
 /** The server or the connection is gone; the cause is the driver's error. */

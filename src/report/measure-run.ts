@@ -125,6 +125,7 @@ export function createRunMeasure(now: () => Milliseconds = () => performance.now
         requests.searches += 1;
         return api.search(record, signal);
       },
+      ready: async (signal) => api.ready?.(signal),
       close: () => api.close(),
     }),
     admit: (most) => {

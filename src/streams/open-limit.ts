@@ -11,6 +11,18 @@ const MINUTE: Milliseconds = 60_000;
 const FIRST_QUIET: Milliseconds = MINUTE;
 const LONGEST_QUIET: Milliseconds = 60 * MINUTE;
 
+/** What is learned so far, to be kept as JSON. */
+export interface OpenLimitState {
+  /** Null: as many as wanted. */
+  readonly limit: number | null;
+  readonly isTrying: boolean;
+  readonly step: number;
+  readonly quiet: Milliseconds;
+  /** Null: nothing was refused. */
+  readonly refusedAt: Milliseconds | null;
+  readonly hasAccepted: boolean;
+}
+
 /** All times are of one monotonic clock. */
 export class OpenLimit {
   readonly #most: number;
@@ -23,10 +35,31 @@ export class OpenLimit {
   /** Whether an upload was accepted since then. */
   #hasAccepted = true;
 
-  /** @param most never more than these. */
-  constructor(most: number) {
+  /**
+   * @param most never more than these.
+   * @param state goes on from there.
+   */
+  constructor(most: number, state?: OpenLimitState) {
     this.#most = most;
     this.#limit = most;
+    if (state === undefined) return;
+    this.#limit = Math.min(state.limit ?? most, most);
+    this.#isTrying = state.isTrying;
+    this.#step = state.step;
+    this.#quiet = state.quiet;
+    this.#refusedAt = state.refusedAt ?? Number.NEGATIVE_INFINITY;
+    this.#hasAccepted = state.hasAccepted;
+  }
+
+  get state(): OpenLimitState {
+    return {
+      limit: this.#limit === this.#most ? null : this.#limit,
+      isTrying: this.#isTrying,
+      step: this.#step,
+      quiet: this.#quiet,
+      refusedAt: Number.isFinite(this.#refusedAt) ? this.#refusedAt : null,
+      hasAccepted: this.#hasAccepted,
+    };
   }
 
   /** How many may be open, as far as is known. */

@@ -13,29 +13,40 @@ import { OpenLimit } from './open-limit.js';
 export interface Permits {
   /**
    * Waits for a permit and holds it under this name. A name that holds one already keeps it.
-   * @returns false if no permit can become free again, because all are permanent.
+   * @returns false if no permit can become free again, because all are permanent; `doubtful` if chunks of this run whose
+   *   upload is in doubt hold what could become free.
    * @throws the signal's reason if it aborts first.
    */
-  acquire(holder: string, signal: AbortSignal): Promise<boolean>;
+  acquire(holder: string, signal: AbortSignal): Promise<Acquired>;
   /** Releases the permit of this name; does nothing if it has none. */
   release(holder: string): void | Promise<void>;
   /** Makes the permit of this name permanent, because its folio stays open; does nothing if it has none. */
   keep(holder: string): void | Promise<void>;
   /** The service has opened the folio of this name. Left out: nothing is learned from what the service admits. */
-  opened?(holder: string): void;
+  opened?(holder: string): void | Promise<void>;
   /**
    * The service has refused to open the folio of this name, because of too many (429).
    * @returns whether to ask it again as soon as it allows; otherwise the holder must release its permit, and may wait for
    *   another one.
    */
-  refused?(holder: string): boolean;
+  refused?(holder: string): boolean | Promise<boolean>;
   /** How many may be open, as far as the service has let it be known. */
   limit?(): number;
+  /** How many are open, if others share the permits, as far as is known. */
+  open?(): number;
 }
+
+export type Acquired = boolean | 'doubtful';
 
 /** The name of the permit for a chunk's folio: unique among all runs that share the permits. */
 export function permitName(run: string, chunk: number): string {
   return `${run} ${chunk}`;
+}
+
+/** The chunk of such a name. */
+export function parsePermitName(name: string): { readonly run: string; readonly chunk: number } {
+  const at = name.lastIndexOf(' ');
+  return { run: name.slice(0, at), chunk: Number(name.slice(at + 1)) };
 }
 
 interface Held {

@@ -1,7 +1,7 @@
 /**
- * The state in Postgres, for any number of machines: tables in the schema `foliopipe` for all pipelines. A process has
- * one connection for its checkpoint and one for the lease of its pipeline. There is no journal: a database server has
- * its own.
+ * The state in Postgres, for any number of machines: tables in the schema `foliopipe` for all pipelines. A run has one
+ * connection for its checkpoint; all runs of a process have one for their leases and accounts. There is no journal: a
+ * database server has its own.
  */
 
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
@@ -10,6 +10,8 @@ import { openSession, type PostgresSession } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { refuseMarked } from '../copy/copy-mark.js';
 import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
+import type { AccountWishes } from './account/member.js';
+import { type Account, createAccount } from './account/open-account.js';
 import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
@@ -46,6 +48,8 @@ export interface PostgresState {
   expectHeld(): Promise<void>;
   /** @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`. Called again when the lease is held. */
   expectUnmoved(): Promise<void>;
+  /** The account of a pipeline whose lease is taken. */
+  account(wishes: AccountWishes): Account;
   /** Opens one more connection, for parts; a second call gives the same one. */
   openParts(): Promise<PostgresSession>;
   /** Closes all of it. */
@@ -71,7 +75,8 @@ export async function openPostgresState(address: DatabaseAddress, isCopied = fal
   }
   const fence: Fence = { held: undefined };
   const db = createStateSession(session, fence);
-  const openLeases = once(() => openConnection(address));
+  const openLeases = shareConnection(address);
+  const accounts: Account[] = [];
   const leases = createLeases(openLeases, fence);
   const outputs = createLeases(openLeases, { held: undefined });
   const openParts = once(() => openConnection(address));
@@ -82,8 +87,14 @@ export async function openPostgresState(address: DatabaseAddress, isCopied = fal
     outputs: { take: (path, holder) => outputs.take(`${OUTPUT}${path}`, holder) },
     expectHeld: db.expectHeld,
     expectUnmoved,
+    account: (wishes) => {
+      const account = createAccount(openLeases, fence, wishes);
+      accounts.push(account);
+      return account;
+    },
     openParts,
     close: async () => {
+      for (const account of accounts) account.close();
       for (const open of [openParts, openLeases]) await open.close();
       await session.close();
     },
@@ -115,10 +126,31 @@ export async function openPostgresReader(
   return { ...reads(createStateSession(session, { held: undefined })), close: session.close };
 }
 
+/** Gives a connection, opened when it is needed. */
+type Opening = (() => Promise<PostgresSession>) & { close(): Promise<void> };
+
+const sharedConnections = new Map<string, { readonly opening: Opening; users: number }>();
+
+/** The same connection for all who use this address, until the last one closes it. */
+function shareConnection(address: DatabaseAddress): Opening {
+  const key = address.reveal();
+  const shared = sharedConnections.get(key) ?? { opening: once(() => openConnection(address)), users: 0 };
+  sharedConnections.set(key, shared);
+  shared.users += 1;
+  let isClosed = false;
+  const close = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    sharedConnections.delete(key);
+    await shared.opening.close();
+  };
+  return Object.assign(() => shared.opening(), { close });
+}
+
 /** Opens a connection when it is needed, and the same one afterwards. */
-function once(
-  open: () => Promise<PostgresSession>,
-): (() => Promise<PostgresSession>) & { close(): Promise<void> } {
+function once(open: () => Promise<PostgresSession>): Opening {
   let opened: Promise<PostgresSession> | undefined;
   const get = () => {
     opened ??= open().catch((error: unknown) => {

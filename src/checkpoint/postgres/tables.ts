@@ -2,6 +2,8 @@
  * The migrations of the tables, oldest first; the version of a database is their number. Rows are small; nothing grows
  * with the records. JSON is kept as text. No table refers to another: each insertion takes its run from the tables.
  */
+import { accountTables } from './account/tables.js';
+
 const initialTables = `
 CREATE TABLE leases (
   pipeline text PRIMARY KEY,
@@ -257,4 +259,4 @@ CREATE TABLE workers (
 );
 `;
 
-export const migrations: readonly string[] = [initialTables, sharedFiles, workers];
+export const migrations: readonly string[] = [initialTables, sharedFiles, workers, accountTables];

@@ -30,6 +30,7 @@ const begin = fenced<{ attempt: number; records: number }>(`
     INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
     SELECT @run, @chunk, attempt, @before::text || attempt::text || @after::text, records, @at::int8, @day::text
     FROM begun),
+  permitted AS (DELETE FROM reserved_permits WHERE run = @run AND chunk = @chunk AND EXISTS (SELECT FROM begun)),
   paid AS (${spend('SELECT pipeline, @day::text, @run, begun.records FROM begun, runs WHERE id = @run')})
   SELECT attempt, records FROM begun`);
 

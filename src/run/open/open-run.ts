@@ -9,17 +9,15 @@ import { createOutputStore } from '../../files/create-output-store.js';
 import type { OutputStore } from '../../files/output-store.js';
 import type { FileStore } from '../../files/run-files.js';
 import { workFolderOf } from '../../files/work-file.js';
-import { type Logger, silentLogger } from '../../logger.js';
+import { silentLogger } from '../../logger.js';
 import { guardListeners } from '../../progress/guard-listeners.js';
 import { createWaits } from '../../progress/waits.js';
-import { countOf } from '../../quantities.js';
 import { createRunMeasure, type RunMeasure } from '../../report/measure-run.js';
 import { recordsToSend } from '../../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import { unrecordedError } from '../../stages/submit/upload-chunk.js';
 import { systemClock } from '../../streams/clock.js';
-import { createPermits, type Permits } from '../../streams/permits.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';
 import { checkOpenFiles } from '../check/check-open-files.js';
 import { openLoadTarget } from '../load/load-run.js';
@@ -30,6 +28,7 @@ import { openApi, serviceIdentity, withAddressOf } from '../service.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { forgetWork } from './forget-work.js';
 import { givenRun } from './named-run.js';
+import { openLimits } from './open-limits.js';
 import {
   createReleasers,
   holderOf,
@@ -110,7 +109,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     }
     signal.throwIfAborted();
     const opened = await openState(whole, wanted, { clock, signal, logger }, releasers);
-    const { checkpoint, files, lock, outputs, stores } = opened;
+    const { checkpoint, files, lock, outputs, stores, account } = opened;
     stopWhenLost(controller, lock);
     const named = await givenRun(checkpoint, whole.pipeline, wanted);
     const limit = named === undefined ? wanted.limit : named.source.limit;
@@ -120,13 +119,14 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
     const { deltas = stores.deltas } = options;
     const waits = createWaits(options.onProgress, () => Date.now());
-    const api = measure.watch(options.api ?? openApi(given, options, waits));
+    const service = serviceIdentity(given);
+    const limits = openLimits(given, service, account, options.limits, { clock, logger, measure });
+    const api = measure.watch(options.api ?? openApi(given, { ...options, limits }, waits));
     if (options.api === undefined) releasers.add(api);
 
     const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
     releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
 
-    const service = serviceIdentity(given);
     const { answers = stores.answers } = options;
     const { preparer, output } = createPreparer(
       given,
@@ -161,7 +161,6 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     if (chosen !== null) releasers.add(chosen);
     const givenRows: OpenRun['given'] = { rows: undefined, isTaking: false, isClosed: false };
     const percentages = new Map<number, number>();
-    const folioPermits = options.limits?.folios ?? openPermits(config, { logger, measure });
     if (options.onProgress !== undefined) {
       const admitted = () => measure.figures().admitted;
       const sources = { checkpoint, clock, percentages, waits, admitted };
@@ -186,7 +185,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       loadTarget,
       api,
       measure,
-      folioPermits,
+      folioPermits: limits.folios,
       controller,
       signal,
       deferred: { error: undefined },
@@ -207,20 +206,6 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     await releasers.close();
     throw error;
   }
-}
-
-/** The permits of this run alone. What it learns from the service is logged, shown and in the summary. */
-function openPermits(
-  { concurrency: { folios } }: Config,
-  { logger, measure }: { readonly logger: Logger; readonly measure: RunMeasure },
-): Permits {
-  return createPermits(folios, undefined, (limit) => {
-    const admitted = limit === folios ? null : limit;
-    measure.admit(admitted);
-    const most = `up to ${countOf(limit, 'folio')} ${limit === 1 ? 'is' : 'are'} open now`;
-    const why = admitted === null ? '' : `, not ${folios}: the service has refused more`;
-    logger.info({ folios, admitted: limit }, `${most}${why}`);
-  });
 }
 
 /** Without a listener. */

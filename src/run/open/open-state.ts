@@ -44,6 +44,8 @@ export interface OpenState {
   readonly lock: HeldLock;
   /** The locks of outputs that all machines see; undefined if they are files beside the outputs. */
   readonly outputs: PipelineLock | undefined;
+  /** The limits of the service's account, if other processes share them. */
+  readonly account: PostgresState['account'] | undefined;
 }
 
 /**
@@ -68,10 +70,14 @@ export async function openState(
   const stores = await openStores(config, database);
   const opened = { files, stores, lock: held, outputs: database?.outputs };
   const given = options.checkpoint ?? database?.checkpoint;
-  if (given !== undefined) return { ...opened, checkpoint: given };
+  if (given !== undefined) {
+    // The account counts what is done under its leases.
+    const account = options.lock === undefined ? database?.account : undefined;
+    return { ...opened, checkpoint: given, account };
+  }
   const checkpoint = await openSqliteCheckpoint(stateDir);
   releasers.add(checkpoint);
-  return { ...opened, checkpoint };
+  return { ...opened, checkpoint, account: undefined };
 }
 
 /** Opens the state in Postgres, unless the config has none or the caller has a checkpoint of its own. */

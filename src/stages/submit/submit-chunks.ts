@@ -34,7 +34,8 @@ export function submitChunks(
     await checkNotMisread(run.checkpoint, run.id);
     await checkOneService(run.checkpoint, run.id);
     const breaker = createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
-    const submit = createSubmitter(run, breaker, refetch);
+    const decide = createDecider(run, breaker);
+    const submit = createSubmitter(run, breaker, refetch, decide);
     const { uploads } = run.config.concurrency;
     const left = await ambiguousChunks(run);
     const first = async (chunk: ChunkRow, add: AddItems<ChunkRow>) => {
@@ -51,9 +52,7 @@ export function submitChunks(
         if (run.uploads.stopped) return undefined;
         // The process that had sent it before it lost its lease may have recorded what became of it.
         const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
-        if (chunk.state !== 'ambiguous') return submit(chunk, add);
-        const decision = await resolveAmbiguous(run, chunk, breaker);
-        return decision === 'again' ? submit(chunk, add) : decision;
+        return chunk.state === 'ambiguous' ? decide(chunk, () => submit(chunk, add)) : submit(chunk, add);
       },
       run.controller,
     );
@@ -86,10 +85,23 @@ async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): Asyn
 /** Submits a chunk. If the chunk is refused, adds the chunks that replace it. */
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
+/** Decides about an ambiguous chunk: calls `again` if it may be sent again. */
+type Decide = (chunk: ChunkRow, again: () => Promise<ChunkRow | undefined>) => Promise<ChunkRow | undefined>;
+
+function createDecider(run: SubmitChunksNeeds, breaker: ReplyBreaker): Decide {
+  return async (chunk, again) => {
+    const decision = await resolveAmbiguous(run, chunk, breaker);
+    if (decision === 'again') return again();
+    if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
+    return decision;
+  };
+}
+
 function createSubmitter(
   run: SubmitChunksNeeds,
   breaker: ReplyBreaker,
   refetch: Refetch | undefined,
+  decide: Decide,
 ): Submit {
   const { inFlight } = run.uploads;
   const anyUploadEnds = async () => {
@@ -128,7 +140,7 @@ function createSubmitter(
       const isOpen = chunk.state === 'submitted';
       const submitted = isOpen ? chunk : (await mayUpload(run, chunk, refetch)) && (await upload(chunk));
       if (submitted) {
-        run.folioPermits.opened?.(permit);
+        await run.folioPermits.opened?.(permit);
         return submitted;
       }
     } catch (error) {
@@ -149,17 +161,37 @@ function createSubmitter(
     return undefined;
   };
 
-  return async (chunk, add) => {
+  let deciding: Promise<unknown> | undefined;
+  /** Decides about an ambiguous chunk before its time, because only such ones hold permits. One at a time. */
+  const decideEarly = async (add: AddItems<ChunkRow>) => {
+    const [doubtful] = await run.checkpoint.chunksIn(run.id, ['ambiguous'], 0, 1);
+    return doubtful && decide(doubtful, () => submit(doubtful, add));
+  };
+
+  const submit: Submit = async (chunk, add) => {
     if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
     const permit = permitName(run.id, chunk.number);
-    while (await run.folioPermits.acquire(permit, run.signal)) {
-      const end = await submitOnce(chunk, permit, add);
-      if (end !== 'again') return end;
+    for (;;) {
+      const acquired = await run.folioPermits.acquire(permit, run.signal);
+      if (acquired === false) break;
+      if (acquired === true) {
+        const end = await submitOnce(chunk, permit, add);
+        if (end !== 'again') return end;
+      } else if (deciding === undefined) {
+        // This chunk is next when the other one is decided.
+        add(chunk);
+        deciding = decideEarly(add).finally(() => {
+          deciding = undefined;
+        });
+        return deciding as ReturnType<Submit>;
+      } else await deciding;
+      if (run.uploads.stopped) return undefined;
     }
     // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
     run.uploads.stopped = true;
     return undefined;
   };
+  return submit;
 }
 
 /** With `hold`, once all chunks are sent, there are no uploads to stop: the ambiguous chunks are given up next. */

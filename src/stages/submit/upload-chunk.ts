@@ -26,6 +26,7 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   await restoreChunk(run, chunk);
   // Read before the intent is committed, so that a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
+  await run.api.ready?.(run.signal);
   run.signal.throwIfAborted();
   const names = uploadNames(run, chunk);
   const now = run.clock.now();
@@ -77,8 +78,8 @@ async function acceptedMeanwhile(
 
 async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadContent, description: string) {
   const file = { ...content, name: intent.fileName };
-  const refused = () => {
-    const asksAgain = run.folioPermits.refused?.(permitName(run.id, intent.chunk)) ?? true;
+  const refused = async () => {
+    const asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
     if (!asksAgain) throw new NotAdmitted();
   };
   try {

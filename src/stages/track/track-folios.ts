@@ -147,7 +147,8 @@ async function pollUntilComplete(
   let last: Reading | null = null;
   /** The time from the last poll, or from the upload, to the next poll: other folios may have told more meanwhile. */
   const delay = (): number => {
-    const limits = { ...poll, sweep: sweepTime(state.open, service.requestsPerSecond) };
+    const open = Math.max(state.open, run.folioPermits.open?.() ?? 0);
+    const limits = { ...poll, sweep: sweepTime(open, service.requestsPerSecond) };
     const times = state.times.length > 0 ? state.times : [...state.predicted.values()];
     const others = expectedTime(times, limits, 1000 / service.requestsPerSecond);
     const expected = status === 'FINISHED' ? 0 : others;

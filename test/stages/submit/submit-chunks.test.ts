@@ -117,7 +117,7 @@ describe('an upload that the service refuses because of too many open folios', (
     const upload: PredictionApi['upload'] = async (request, signal) => {
       while (service.folios.size - ended >= 1) {
         refusals.push(request.file.name.split('-').at(-3)!);
-        request.refused!();
+        await request.refused!();
         await turns(5);
       }
       return service.upload(request, signal);

@@ -1,0 +1,29 @@
+/** A pipeline as it uses an account: what it wants, and how it is told. */
+import type { PostgresSession } from '../../../postgres/session.js';
+
+/** What a pipeline wants of its account. The smallest wish of those that work with it holds for all. */
+export interface AccountWishes {
+  /** The identity of the service. */
+  readonly service: string;
+  readonly pipeline: string;
+  /** Most open folios. */
+  readonly folios: number;
+  /** Most requests a second. */
+  readonly perSecond: number;
+}
+
+/** A pipeline of an account. */
+export interface AccountPipeline extends AccountWishes {
+  /** The channel on which it is told that it is its turn, and the one on which all are told of a pause. */
+  readonly channel: string;
+  readonly pauseChannel: string;
+  /** The number of its lease; 0 without one. */
+  fence(): number;
+  /** Makes it known, once. */
+  join(): Promise<void>;
+}
+
+/** What the tables of an account are used by. */
+export interface AccountDatabase extends Pick<PostgresSession, 'query'> {
+  listen(channel: string, hear: (payload: string) => void): Promise<void>;
+}

@@ -1,0 +1,254 @@
+/**
+ * Permits of an account, counted in the rows of chunks: a chunk has one from its reservation until its folio is
+ * finished, lost or given up. A pipeline that finds none free stands in a line, and rejoins it after each permit.
+ *
+ * Counting and giving are one statement. What it counts is of the moment at which it begins, so it gives only if nobody
+ * else has given meanwhile (`grants`); permits that have become free meanwhile do no harm.
+ */
+import { type Prepared, statement } from '../../../postgres/statement.js';
+import { OpenLimit, type OpenLimitState } from '../../../streams/open-limit.js';
+import { parsePermitName } from '../../../streams/permits.js';
+import type { PermitTable } from '../../../streams/shared-permits.js';
+import type { AccountDatabase, AccountPipeline } from './member.js';
+
+/** Chunks whose folio is, or may be, open. */
+export const OPEN_CHUNK_STATES = "('uploading', 'ambiguous', 'submitted')";
+
+/** Pipelines of the account whose lease has not ended. */
+export const LIVE = `
+  SELECT member.* FROM account_pipelines AS member
+  JOIN leases ON leases.pipeline = member.pipeline AND leases.fence = member.fence
+  WHERE member.service = @service AND leases.until > clock_timestamp()`;
+
+/** The permits of the account. A reservation counts until its chunk is sent. */
+export const HELD_PERMITS = `
+  SELECT runs.pipeline, chunks.run, chunks.number, chunks.state
+  FROM runs JOIN chunks ON chunks.run = runs.id
+  WHERE runs.service = @service AND runs.state IN ('open', 'publishing') AND chunks.state IN ${OPEN_CHUNK_STATES}
+  UNION ALL
+  SELECT reserved.pipeline, reserved.run, reserved.chunk, 'reserved'
+  FROM reserved_permits AS reserved
+  JOIN leases ON leases.pipeline = reserved.pipeline AND leases.fence = reserved.fence
+    AND leases.until > clock_timestamp()
+  JOIN chunks ON chunks.run = reserved.run AND chunks.number = reserved.chunk AND chunks.state = 'cut'
+  WHERE reserved.service = @service`;
+
+/** While one asks again after a refusal, nobody else begins. */
+const IS_ASKED_ALONE = `EXISTS (
+  SELECT FROM accounts
+  JOIN chunks ON chunks.run = asking_run AND chunks.number = asking_chunk AND chunks.state = 'uploading'
+  JOIN runs ON runs.id = chunks.run
+  JOIN leases ON leases.pipeline = runs.pipeline AND leases.until > clock_timestamp()
+  WHERE accounts.service = @service)`;
+
+/**
+ * Tells pipelines that it is their turn. One that does not ask soon is passed over.
+ * @param count how many of them, and `from` the rows of those that wait.
+ */
+const called = (from: string, count: string) => `
+  called AS (
+    UPDATE account_pipelines SET asks_by = least(asks_by, clock_timestamp() + interval '1 second')
+    WHERE service = @service AND pipeline IN (
+      SELECT pipeline FROM account_pipelines
+      WHERE service = @service AND pipeline IN (SELECT pipeline FROM (${from}) AS line)
+      ORDER BY waits_since LIMIT ${count} FOR UPDATE SKIP LOCKED)
+    RETURNING channel),
+  told AS (SELECT count(pg_notify(channel, '')) AS pipelines FROM called)`;
+
+interface StoredAnswer {
+  readonly granted: readonly string[] | null;
+  readonly raced: boolean;
+  readonly limit: number;
+  readonly open: number;
+  readonly ahead: number;
+  readonly others: number;
+  readonly own: number;
+  readonly ambiguous: number;
+  readonly admitted: number | null;
+  readonly learned: string | null;
+}
+
+// Locks its own row first, then the account's, and waits for no other one: so two questions never wait for each other.
+const ask: Prepared<StoredAnswer> = statement(`
+  WITH
+    own AS MATERIALIZED (
+      SELECT waits_since FROM account_pipelines
+      WHERE service = @service AND pipeline = @pipeline AND fence = @fence::int8 FOR UPDATE),
+    account AS MATERIALIZED (SELECT grants, admitted, learned FROM accounts WHERE service = @service),
+    live AS MATERIALIZED (${LIVE}),
+    held AS MATERIALIZED (${HELD_PERMITS}),
+    asked AS MATERIALIZED (
+      SELECT asked.run, asked.number, held.state IS NOT NULL AS has
+      FROM unnest(@runs::text[], @chunks::int8[]) AS asked (run, number)
+      LEFT JOIN held ON held.run = asked.run AND held.number = asked.number),
+    me AS MATERIALIZED (
+      SELECT coalesce((SELECT waits_since FROM own), clock_timestamp()) AS since),
+    others AS MATERIALIZED (
+      SELECT live.pipeline, live.waits_since FROM live
+      WHERE pipeline <> @pipeline AND waits_since IS NOT NULL AND asks_by > clock_timestamp()),
+    place AS MATERIALIZED (
+      SELECT
+        least(@folios::int8, (SELECT min(folios) FROM live), (SELECT admitted FROM account)) AS most,
+        (SELECT count(*) FROM held) AS open,
+        (SELECT count(*) FROM others WHERE waits_since < (SELECT since FROM me)) AS ahead,
+        (SELECT count(*) FROM others) AS others,
+        (SELECT count(*) FROM asked WHERE NOT has) AS wanted,
+        ${IS_ASKED_ALONE} AS alone),
+    share AS MATERIALIZED (
+      SELECT CASE
+        WHEN wanted = 0 OR alone OR most - open <= ahead THEN 0
+        ELSE least(wanted, greatest(1, (most - open - ahead) / (others + 1))) END AS permits
+      FROM place),
+    counted AS (
+      UPDATE accounts SET grants = grants + 1
+      WHERE service = @service AND grants = (SELECT grants FROM account) AND (SELECT permits FROM share) > 0
+      RETURNING service),
+    reserved AS (
+      INSERT INTO reserved_permits (run, chunk, service, pipeline, fence)
+      SELECT run, number, @service, @pipeline, @fence::int8 FROM asked
+      WHERE NOT has AND EXISTS (SELECT FROM counted)
+      ORDER BY run, number LIMIT (SELECT permits FROM share)
+      ON CONFLICT (run, chunk) DO UPDATE SET fence = excluded.fence
+      RETURNING run, chunk),
+    given AS MATERIALIZED (SELECT count(*) AS permits FROM reserved),
+    stood AS (
+      UPDATE account_pipelines SET
+        waits_since = CASE
+          WHEN wanted = permits THEN NULL
+          WHEN permits > 0 THEN clock_timestamp()
+          ELSE (SELECT since FROM me) END,
+        asks_by = clock_timestamp() + (@patienceMs::float8 + 2000) * interval '1 millisecond'
+      FROM place, given
+      WHERE service = @service AND pipeline = @pipeline AND fence = @fence
+        AND NOT (waits_since IS NULL AND wanted = permits)),
+    ${called(
+      'SELECT pipeline FROM others',
+      '(SELECT CASE WHEN alone THEN 0 ELSE greatest(most - open - permits, 0) END FROM place, given)',
+    )}
+  SELECT
+    array(SELECT run || ' ' || chunk FROM reserved
+      UNION ALL SELECT run || ' ' || number FROM asked WHERE has) AS granted,
+    (SELECT permits FROM share) > 0 AND permits = 0 AS raced,
+    most AS "limit", open + permits AS open, ahead, others, wanted,
+    (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state <> 'ambiguous') AS own,
+    (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state = 'ambiguous') AS ambiguous,
+    (SELECT admitted FROM account) AS admitted,
+    (SELECT learned FROM account) AS learned
+  FROM place, given, told`);
+
+// The reservation of a chunk that was sent is gone already.
+const freeOne = statement(`
+  WITH
+    given_back AS (DELETE FROM reserved_permits WHERE run = @run AND chunk = @chunk),
+    live AS MATERIALIZED (${LIVE}),
+    ${called('SELECT pipeline FROM live WHERE waits_since IS NOT NULL AND asks_by > clock_timestamp()', '1')}
+  SELECT pipelines FROM told`);
+
+/** What refusals of the service have taught, and how many folios are open. */
+interface Learned {
+  readonly learned: string | null;
+  readonly open: number;
+  readonly most: number;
+  readonly now: number;
+  /** The holder of the permit that asks again, alone. */
+  readonly asking: string | null;
+}
+
+const readLearned: Prepared<Learned> = statement(`
+  SELECT
+    learned,
+    (SELECT count(*) FROM (${HELD_PERMITS}) AS held) AS open,
+    least(@folios::int8, (SELECT min(folios) FROM (${LIVE}) AS live)) AS most,
+    (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+    CASE WHEN ${IS_ASKED_ALONE} THEN asking_run || ' ' || asking_chunk END AS asking
+  FROM accounts WHERE service = @service`);
+
+const writeLearned = statement(`
+  UPDATE accounts SET learned = @learned, admitted = @admitted::int8, asking_run = @run, asking_chunk = @chunk::int8
+  WHERE service = @service AND learned IS NOT DISTINCT FROM @before RETURNING service`);
+
+/** Makes the permits of an account, asked for by one pipeline. */
+export function accountPermits(db: AccountDatabase, member: AccountPipeline): PermitTable {
+  const { service, pipeline, folios, channel } = member;
+  /** Changes what is learned; again if another process has changed it meanwhile. */
+  const learn = async <T>(
+    change: (limit: OpenLimit, now: Learned) => { readonly asking: string | null; readonly result: T },
+  ): Promise<T> => {
+    await member.join();
+    for (;;) {
+      const [row] = await db.query(readLearned, { service, folios }, true);
+      const limit = new OpenLimit(row!.most, stateIn(row!.learned));
+      const { asking, result } = change(limit, row!);
+      const { state } = limit;
+      const chunk = asking === null ? undefined : parsePermitName(asking);
+      const values = {
+        service,
+        before: row!.learned,
+        learned: JSON.stringify(state),
+        admitted: state.limit,
+        run: chunk?.run ?? null,
+        chunk: chunk?.chunk ?? null,
+      };
+      const [written] = await db.query(writeLearned, values, false);
+      if (written !== undefined) return result;
+    }
+  };
+  const free = async (holder: string) => {
+    await db.query(freeOne, { service, ...parsePermitName(holder) }, true);
+  };
+
+  return {
+    ask: async (holders, patienceMs) => {
+      await member.join();
+      const chunks = holders.map(parsePermitName);
+      const values = {
+        service,
+        pipeline,
+        folios,
+        patienceMs,
+        fence: member.fence(),
+        runs: `{${chunks.map(({ run }) => run).join(',')}}`,
+        chunks: `{${chunks.map(({ chunk }) => chunk).join(',')}}`,
+      };
+      for (;;) {
+        const [row] = await db.query(ask, values, true);
+        const { raced, ambiguous, learned, granted, ...answer } = row!;
+        if (raced) continue;
+        const state = stateIn(learned);
+        const learns = {
+          opened: state !== undefined && (state.isTrying || !state.hasAccepted),
+          ended: state !== undefined && state.limit !== null && !state.isTrying,
+        };
+        return { ...answer, granted: granted ?? [], doubtful: ambiguous, learns };
+      }
+    },
+    free,
+    opened: async (holder) => {
+      await learn((limit, { open, asking }) => {
+        limit.accepted(open);
+        return { asking: asking === holder ? null : asking, result: undefined };
+      });
+      await free(holder);
+    },
+    ended: () =>
+      learn((limit, { now, asking }) => {
+        limit.ended(now);
+        return { asking, result: undefined };
+      }),
+    refused: (holder) =>
+      learn((limit, { open, now, asking }) => {
+        // Those that were refused at the same time tell nothing more.
+        if (asking !== null && asking !== holder) return { asking, result: false };
+        const others = Math.max(open - 1, 0);
+        limit.refused(others, now);
+        // Where nothing is open that can end, there is nothing to wait for but the service.
+        const asksAgain = others < limit.limit || others === 0;
+        return { asking: asksAgain ? holder : null, result: asksAgain };
+      }),
+    listen: (hear) => db.listen(channel, hear),
+  };
+}
+
+function stateIn(learned: string | null): OpenLimitState | undefined {
+  return learned === null ? undefined : (JSON.parse(learned) as OpenLimitState);
+}
