@@ -1,5 +1,4 @@
 /** A run as a job: what a worker on any machine needs to do it. It holds names of variables, and no secrets. */
-import type { Tree } from '../config/settings.js';
 
 /** What is said of a run's end besides its exit code; texts are fit to be shown. */
 export interface RunProblem {
@@ -30,8 +29,11 @@ export interface RunFlags {
 export interface RunJob {
   readonly version: 1;
   readonly pipeline: string;
-  /** What the config file of the worker holds. */
-  readonly config: Tree;
+  /**
+   * What the config file of the worker holds, as JSON text: as an object, the database would sort its keys, and the
+   * order of `upload.columns` is part of a run.
+   */
+  readonly config: string;
   readonly flags: RunFlags;
   /** Where the config was read: what to mend when it is wrong. */
   readonly from: { readonly host: string; readonly files: readonly string[] };
@@ -56,7 +58,7 @@ export function isRunJob(data: unknown): data is RunJob {
     isRecord(data) &&
     data.version === 1 &&
     typeof data.pipeline === 'string' &&
-    isRecord(data.config) &&
+    typeof data.config === 'string' &&
     isRecord(data.flags) &&
     isRecord(data.from)
   );

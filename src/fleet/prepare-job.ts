@@ -23,9 +23,9 @@ export interface PreparedJob {
 export async function prepareJob(options: LoadOptions, flags: RunFlags, host: string): Promise<PreparedJob> {
   const config = await loadConfig({ ...options, needs: 'nothing' });
   const { state, pipeline, ownFiles } = config;
-  const tree = configForJob(options);
+  const text = JSON.stringify(configForJob(options), null, 2);
   const files = ownFiles.slice(0, options.files.length);
-  const job: RunJob = { version: 1, pipeline, config: tree, flags, from: { host, files } };
+  const job: RunJob = { version: 1, pipeline, config: text, flags, from: { host, files } };
   return { job, state: expectState(state), config };
 }
 

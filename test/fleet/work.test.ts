@@ -11,7 +11,7 @@ const facts = { host: 'here', pid: 1, version: '0', node: '24', runs: 3 };
 const jobOf = (pipeline: string): TakenJob['job'] => ({
   version: 1,
   pipeline,
-  config: {},
+  config: '{}',
   flags: {},
   from: { host: 'there', files: [] },
 });

@@ -33,7 +33,7 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
   let isKilled = false;
   try {
     makeFolder(join(options.scratchDir, 'jobs'), 0o700);
-    writeFileSync(file, JSON.stringify(job.config, null, 2), { mode: 0o600 });
+    writeFileSync(file, job.config, { mode: 0o600 });
   } catch (error) {
     return endedRun(notStarted(error));
   }

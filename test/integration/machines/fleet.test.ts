@@ -143,6 +143,9 @@ if (isOld) {
       const second = await startWorker('second');
       await second.waitFor('stderr', /alpha: done, exit 0/);
       expect(await isWhole('alpha')).toBe(true);
+      // The same config by hand is the same run.
+      const byHand = await callMain(['run', join(await folder(), 'alpha', 'job.yaml')], { env: env() });
+      expect(byHand, byHand.stderr).toMatchObject({ code: 0 });
     }, 90_000);
 
     it('keeps what a person must decide, and does it when it is put back', async () => {
