@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -15,6 +16,7 @@ import { type RunEnd, tellRunProblem } from '../../fleet/after-run.js';
 import { type RunJob, runArguments } from '../../fleet/job.js';
 import type { StartedRun } from '../../fleet/work.js';
 import { makeFolder } from '../../make-folder.js';
+import { inJobWords, problemInJobWords } from './job-words.js';
 
 export interface StartOptions {
   /** The folder for what this machine can make again. */
@@ -54,12 +56,14 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
     child.once('error', (error) => resolve(notStarted(error)));
     child.once('exit', async (exitCode, signal) => {
       await closed;
-      const { run, error } = told;
+      const { run } = told;
+      const error = told.error && problemInJobWords(told.error, exitCode, job, { file, host: hostname() });
       resolve(isKilled ? { exitCode: 143, signal: null, run, error } : { exitCode, signal, run, error });
     });
   }).finally(() => rmSync(file, { force: true }));
   if (stdout !== null) readLines(stdout, (line) => rememberLine(line, told));
-  if (stderr !== null) readLines(stderr, (line) => passLog(line, pipeline, options.logger));
+  const inWords = (text: string) => inJobWords(text, job, file);
+  if (stderr !== null) readLines(stderr, (line) => passLog(line, pipeline, inWords, options.logger));
   return {
     ended,
     isTold: () => told.isTold,
@@ -136,10 +140,11 @@ const LEVELS: ReadonlyMap<unknown, 'debug' | 'info' | 'warn' | 'error'> = new Ma
 function passLog(
   { level, time: _, msg, ...fields }: Readonly<Record<string, unknown>>,
   pipeline: string,
+  inWords: (text: string) => string,
   logger: Logger,
 ): void {
   // The worker itself says that it has stopped a run.
   const isKnown = fields.type === 'start' || fields.type === 'summary' || fields.code === 'INTERRUPTED';
   const shown = isKnown ? 'debug' : (LEVELS.get(level) ?? 'info');
-  logger[shown]({ ...fields, pipeline }, `${pipeline}: ${String(msg)}`);
+  logger[shown]({ ...fields, pipeline }, `${pipeline}: ${inWords(String(msg))}`);
 }

@@ -1,0 +1,64 @@
+/**
+ * What the run of a job says, for those who have enqueued it. Its process has a config file of its own, which is gone when
+ * it is read, and the same command is not typed again: the job is put back.
+ */
+import type { RunEnd } from '../../fleet/after-run.js';
+import type { RunJob } from '../../fleet/job.js';
+import { quoteForShell } from '../texts/resume-command.js';
+
+type Words = Pick<RunJob, 'pipeline' | 'from'>;
+
+/**
+ * @param file the config file of the process.
+ * @param host the machine of the worker.
+ */
+export function problemInJobWords(
+  { code, message, hint }: NonNullable<RunEnd['error']>,
+  exitCode: number | null,
+  job: Words,
+  { file, host }: { readonly file: string; readonly host: string },
+): NonNullable<RunEnd['error']> {
+  const told = inJobWords(message, job, file);
+  const unset = [...new Set([...message.matchAll(UNSET)].map(([, name]) => name!))];
+  if (unset.length > 0) {
+    return {
+      code,
+      message: told.replaceAll(UNSET, `$& for the worker on ${host}`),
+      hint: `stop the workers, set ${unset.join(' and ')} where they are started, start them again; then: ${putBack(job)}`,
+    };
+  }
+  const own = hint === null ? null : inJobWords(hint, job, file);
+  const isToken = exitCode === 7 && own !== null;
+  return {
+    code,
+    message: told,
+    hint: isToken ? `${own}; a variable is that of the worker, which reads it when it starts` : own,
+  };
+}
+
+const UNSET = /\bthe variable (\w+) is not set\b/g;
+
+/** A text of a run with the config that was enqueued, and with commands of a fleet. */
+export function inJobWords(text: string, job: Words, file: string): string {
+  const { files } = job.from;
+  const named = files.length === 0 ? 'the config' : files.join(' and ');
+  const flags = files.map((one) => `-c ${quoteForShell(one)}`).join(' ');
+  return (
+    [`-c ${quoteForShell(file)}`, `-c ${file}`]
+      .reduce((all, found) => all.replaceAll(found, () => flags), text)
+      .split(file)
+      // The line is one of the file that is gone.
+      .map((part, at) => (at === 0 ? part : part.replace(/^:\d+/, '')))
+      .join(named)
+      .replaceAll(/\bfoliopipe run\b(?![^;,\n`]* --(?:new|limit|rehearse)\b)/g, 'foliopipe enqueue')
+      .replaceAll(
+        /\b(?:run|type|start) the same command(?: again)?\b/g,
+        () => `put it back with: ${putBack(job)}`,
+      )
+      .replaceAll(/\badd --yes\b/g, () => `type ${putBack(job, '--yes ')}`)
+  );
+}
+
+function putBack({ pipeline }: Words, flags = ''): string {
+  return `foliopipe enqueue --again ${flags}${pipeline}`;
+}

@@ -1,0 +1,41 @@
+/** What a run of a worker says is right for those who have enqueued it. */
+import { expect, it } from 'vitest';
+import { inJobWords, problemInJobWords } from '../../../src/cli/fleet/job-words.js';
+
+const file = '/tmp/my scratch/jobs/east-7.json';
+const job = { pipeline: 'east', from: { host: 'a', files: ['/cfg/base.yaml', '/cfg/my east.yaml'] } };
+const config = "-c /cfg/base.yaml -c '/cfg/my east.yaml'";
+
+it.each([
+  [
+    `correct it, then run the same command again: foliopipe check -c '${file}'`,
+    `correct it, then put it back with: foliopipe enqueue --again east: foliopipe check ${config}`,
+  ],
+  [
+    `to go on: foliopipe run -c '${file}' --yes; or begin: foliopipe run -c '${file}' --new, which pays again`,
+    `to go on: foliopipe enqueue ${config} --yes; or begin: foliopipe run ${config} --new, which pays again`,
+  ],
+  [
+    'to buy them, add --yes; else see foliopipe reuse show',
+    'to buy them, type foliopipe enqueue --again --yes east; else see foliopipe reuse show',
+  ],
+  [`chunks: wrong (${file}:23)`, 'chunks: wrong (/cfg/base.yaml and /cfg/my east.yaml)'],
+])('%s', (text, said) => {
+  expect(inJobWords(text, job, file)).toBe(said);
+  expect(inJobWords(said, job, file)).toBe(said);
+});
+
+it('says of a variable which worker lacks it, and what to do', () => {
+  const error = {
+    code: 'CONFIG_INVALID',
+    message: `the config has a problem:\n  service.token: the variable BAD_TOKEN is not set (${file}:23)`,
+    hint: 'correct it and try again',
+  };
+  const told = problemInJobWords(error, 2, job, { file, host: 'node-3' });
+  expect(told.message).toContain(
+    'the variable BAD_TOKEN is not set for the worker on node-3 (/cfg/base.yaml',
+  );
+  expect(told.hint).toBe(
+    'stop the workers, set BAD_TOKEN where they are started, start them again; then: foliopipe enqueue --again east',
+  );
+});
