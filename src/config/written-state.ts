@@ -1,4 +1,5 @@
 /** Where the state is, for commands that work for all pipelines of a state: the rest of a config is not read. */
+import { flagSettings } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
 import { expectedAt } from './known-keys.js';
 import { type LoadOptions, readLayers, settingValue } from './load-config.js';
@@ -14,13 +15,20 @@ export interface WrittenState {
   readonly scratchDir: string;
 }
 
+const READ: ReadonlySet<string> = new Set(['state', 'scratchDir', 'stateDir']);
+
 /**
  * @param options as those of `loadConfig`; the files may be of any pipeline, or none.
- * @throws ConfigError `CONFIG_UNREADABLE`; `CONFIG_INVALID` for a state or a folder that is none.
+ * @throws ConfigError `CONFIG_UNREADABLE`; `CONFIG_INVALID` for a state or a folder that is none, a password in a flag,
+ *   and a flag for another key.
  */
 export function readWrittenState(options: LoadOptions): WrittenState {
   const { written, env, baseDir } = readLayers(options);
   const problems = new Problems();
+  flagSettings(options.overrides, problems);
+  for (const { key, origin } of options.overrides) {
+    if (!READ.has(key)) problems.add(key, 'this command reads only state and scratchDir', origin);
+  }
   const find = (name: string) => written.findLast(({ key }) => key.join('.') === name);
   const read = (name: string, setting: Setting | undefined, schema: typeof stateSchema) => {
     if (setting === undefined) return null;

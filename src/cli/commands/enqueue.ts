@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { ConfigError } from '../../../pipelines/index.js';
+import type { RunFlags } from '../../fleet/job.js';
 import { nextTime } from '../../fleet/next-time.js';
 import { type OpenFleet, openFleet } from '../../fleet/open-fleet.js';
 import { loadPgBoss } from '../../fleet/pg-boss.js';
@@ -42,7 +43,10 @@ export function addEnqueue(command: Command, finish: Finish): void {
       '--schedule',
       'begin the runs at the times of schedule in the config, from now on; without the key, no longer. Nothing runs now',
     )
-    .option('--again', 'put dead letters back, with the configs that they have; without a name: all of them')
+    .option(
+      '--again',
+      'put dead letters back, with the configs that they have and the flags of run that are given; without a name: all of them',
+    )
     .option('--remove', 'remove what waits of these pipelines: jobs, schedules and dead letters')
     .option('--yes', 'as for run')
     .option('--label <text>', 'as for run: a note kept with a new run')
@@ -65,10 +69,14 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
   if (remove && named.length === 0) {
     throw usage('--remove needs names of pipelines', 'see what waits with: foliopipe fleet');
   }
+  const flags = runFlags(options);
+  if (remove && Object.keys(flags).length > 0) {
+    throw usage('--remove begins no run, and takes no flags of one', 'leave them out');
+  }
   const done =
     again || remove
-      ? await withFleet(options, (fleet) => (again ? putBack(fleet, named) : removeAll(fleet, named)))
-      : await enqueueConfigs(named, options);
+      ? await withFleet(options, (fleet) => (again ? putBack(fleet, named, flags) : removeAll(fleet, named)))
+      : await enqueueConfigs(named, flags, options);
   if (options.json) await printJson('summary', { jobs: done, exitCode: 0 });
   else await print(nextSteps(enqueuedText(done)));
   return 0;
@@ -84,15 +92,22 @@ async function withFleet<T>(options: Options, use: (fleet: OpenFleet) => Promise
   }
 }
 
-async function enqueueConfigs(named: readonly string[], options: Options): Promise<readonly EnqueuedJob[]> {
-  const { yes, label, maxDuration, publishPartial, schedule } = options;
+/** The flags that go with a job. */
+function runFlags({ yes, label, maxDuration, publishPartial }: Options): RunFlags {
   if (maxDuration !== undefined) parseMaxDuration(maxDuration, new Date());
-  const flags = {
+  return {
     ...(yes === true && { yes }),
     ...(label !== undefined && { label }),
     ...(maxDuration !== undefined && { maxDuration }),
     ...(publishPartial === true && { publishPartial }),
   };
+}
+
+async function enqueueConfigs(
+  named: readonly string[],
+  flags: RunFlags,
+  options: Options,
+): Promise<readonly EnqueuedJob[]> {
   const prepared: PreparedJob[] = [];
   for (const file of named.length === 0 ? [undefined] : named) {
     prepared.push(await prepareJob(layersOf(options, file, 'nothing'), flags, hostname()));
@@ -104,7 +119,7 @@ async function enqueueConfigs(named: readonly string[], options: Options): Promi
   const fleet = await openFleet(state, { node: process.versions.node, logger });
   try {
     const done: EnqueuedJob[] = [];
-    for (const one of prepared) done.push(await (schedule ? register(fleet, one) : send(fleet, one)));
+    for (const one of prepared) done.push(await (options.schedule ? register(fleet, one) : send(fleet, one)));
     return done;
   } finally {
     await fleet.close();
@@ -146,7 +161,12 @@ async function register({ queue }: OpenFleet, { job, config }: PreparedJob): Pro
   };
 }
 
-async function putBack({ queue }: OpenFleet, named: readonly string[]): Promise<readonly EnqueuedJob[]> {
+/** @param flags added to those that the jobs have. */
+async function putBack(
+  { queue }: OpenFleet,
+  named: readonly string[],
+  flags: RunFlags,
+): Promise<readonly EnqueuedJob[]> {
   const letters = await queue.deadLetters();
   const unknown = named.find((name) => !letters.some(({ pipeline }) => pipeline === name));
   if (unknown !== undefined) {
@@ -155,7 +175,10 @@ async function putBack({ queue }: OpenFleet, named: readonly string[]): Promise<
   const done: EnqueuedJob[] = [];
   for (const { problem: _, ...job } of letters) {
     if (named.length > 0 && !named.includes(job.pipeline)) continue;
-    done.push({ pipeline: job.pipeline, state: await queue.enqueue(job) });
+    done.push({
+      pipeline: job.pipeline,
+      state: await queue.enqueue({ ...job, flags: { ...job.flags, ...flags } }),
+    });
   }
   return done;
 }

@@ -52,6 +52,8 @@ function section(title: string, lines: readonly string[]): string {
 
 function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][number], now: number): string[] {
   const { exitCode, code, message, hint, run, at, host } = problem;
+  // Without the flag it would ask again.
+  const asks = exitCode === 9 && hint?.includes('--yes') === true;
   const which = run === null ? '' : `, run ${shown(run)}`;
   const files = from.files.map((file) => quoteForShell(escapeUnprintable(file)));
   const [last, ...base] = [...files].reverse();
@@ -64,7 +66,7 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
     `${pipeline}${which}: exit ${exitCode}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
     ...(hint === null ? [] : [`  next: ${shown(hint)}`]),
-    `  then: foliopipe enqueue --again ${pipeline}${mended}`,
+    `  then: foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}${mended}`,
   ];
 }
 

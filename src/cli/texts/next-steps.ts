@@ -91,7 +91,7 @@ export function asStarted(text: string): string {
 }
 
 const anyCommand =
-  /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|serve|--help)(?![\w-]))/g;
+  /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|serve|worker|enqueue|fleet|--help)(?![\w-]))/g;
 
 /** npm tells a process what it was asked to start; it may be a test runner that calls us. */
 function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {
@@ -112,10 +112,13 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
 
 /** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
 const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)|worker|fleet|enqueue(?= --(?:again|remove))))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
 /** Other commands name a sample by its run. */
-function takes(command: string, { name }: ConfigFlag): boolean {
+function takes(command: string, { name, value }: ConfigFlag): boolean {
+  // They read no more of a config than where the state is.
+  const isFleet = /^foliopipe (?:worker|fleet|enqueue)$/.test(command);
+  if (isFleet) return name === '-c' || (name === '--set' && /^(?:state|scratchDir)=/.test(value));
   return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
 }
 

@@ -164,7 +164,7 @@ if (isOld) {
         ]);
       const shown = await callMain(['fleet', file], { env: env() });
       expect(shown.stdout).toMatch(/^1 run waits for a person\n {2}beta: exit 4.*\[SOURCE_MISSING\]/s);
-      expect(shown.stdout).toContain('then: foliopipe enqueue --again beta');
+      expect(shown.stdout).toContain(`then: foliopipe enqueue -c ${file} --again beta;`);
       await expect.poll(async () => (await fleet()).waiting, { timeout: 30_000 }).toEqual([]);
       await expect.poll(async () => (await fleet()).runs, { timeout: 30_000 }).toEqual([]);
       const [, address = ''] = await workers[1]!.waitFor('stderr', /metrics: (http:\S+)/);
@@ -175,7 +175,17 @@ if (isOld) {
         'worker_ended_runs{next=person}': 1,
       });
       await writeFile(source, sourceText(records));
-      expect(await jobs('--again', '-c', file)).toEqual([{ pipeline: 'beta', state: 'enqueued' }]);
+      // What the config is can no longer be chosen; how it is run can.
+      expectError(
+        await callMain(['enqueue', '--again', '-c', file, '--set', 'chunks.maxRecords=3'], { env: env() }),
+        2,
+        /chunks\.maxRecords: this command reads only state and scratchDir \(--set\)/,
+      );
+      const again = ['--again', '--label', 'second try', '-c', file];
+      expect(await jobs(...again)).toEqual([{ pipeline: 'beta', state: 'enqueued' }]);
+      const byBeta =
+        "select data->'flags' as flags from foliopipe_jobs.job where name = 'runs' and data->>'pipeline' = 'beta'";
+      expect(await database.query(byBeta)).toContainEqual({ flags: { label: 'second try' } });
       await expect.poll(() => isWhole('beta'), { timeout: 20_000 }).toBe(true);
       expect((await fleet()).deadLetters).toEqual([]);
     }, 60_000);
