@@ -8,9 +8,11 @@ import {
   type RunOptions,
   type ServiceNeeds,
 } from '../../pipelines/index.js';
+import { OF_WORKER } from '../fleet/job.js';
 import { secretsOf } from '../hide-secrets.js';
 import { rememberSecrets } from './redact.js';
 import { refuseSourceAsConfig } from './source-as-config.js';
+import { isOfWorker } from './stop-signals.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;
@@ -175,7 +177,8 @@ export function runAndFile(first = 'last', second: string | undefined): [string,
 
 /** Who holds a lock that this process has taken, for the message to others. */
 export function lockHolder(): NonNullable<RunOptions['holder']> {
-  return { pid: process.pid, command: process.argv.slice(2).join(' ') };
+  const command = isOfWorker() ? OF_WORKER : process.argv.slice(2).join(' ');
+  return { pid: process.pid, command };
 }
 
 /** Reads the value of `--chunk`. */

@@ -51,12 +51,17 @@ export function listenForStop(
  * not do: some service managers send one to each process, and a second one ends a run at once.
  */
 function listenForWorker(onClosed: () => void): () => void {
-  if (process.env.FOLIOPIPE_OF_WORKER === undefined) return () => undefined;
+  if (!isOfWorker()) return () => undefined;
   process.once('disconnect', onClosed);
   // It keeps no process alive.
   process.channel?.unref();
   if (!process.connected) onClosed();
   return () => void process.off('disconnect', onClosed);
+}
+
+/** Whether a worker has started this process. */
+export function isOfWorker(): boolean {
+  return process.env.FOLIOPIPE_OF_WORKER !== undefined;
 }
 
 /** Does the work of a command that has nothing to say at a stop; the signal aborts at the first of these signals. */

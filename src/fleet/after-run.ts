@@ -66,7 +66,7 @@ export function afterRun(
   const isSame = before?.code === problem.code;
   const inRow = isSame ? before.times + 1 : 1;
   const isCrash = exitCode === null || error === null;
-  if (!PASSING.has(problem.exitCode) && !(isCrash && inRow < MOST_CRASHES))
+  if (!(problem.exitCode !== null && PASSING.has(problem.exitCode)) && !(isCrash && inRow < MOST_CRASHES))
     return { kind: 'person', problem };
   const pause = Math.min(times.pause * 2 ** Math.min(inRow - 1, 10), LONGEST_MS);
   return {
@@ -77,10 +77,10 @@ export function afterRun(
 }
 
 function problemOf({ exitCode, signal, error }: RunEnd): RunProblem {
-  if (error !== null) return { exitCode: exitCode ?? 1, ...error };
+  if (error !== null) return { exitCode, ...error };
   const how = signal === null ? `exit code ${exitCode}` : signal;
   return {
-    exitCode: exitCode ?? 1,
+    exitCode,
     ...tellRunProblem(
       new TroubleError('RUN_CRASHED', `the process of the run ended with ${how}, and said nothing`, {
         hint: 'look at the log of the worker, and at the memory of its machine',

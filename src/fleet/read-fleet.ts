@@ -1,18 +1,28 @@
 /** What is to be seen of a fleet: workers, runs with their leases, what waits, schedules, and what waits for a person. */
 import type { HeldLease } from '../checkpoint/postgres/lease.js';
 import type { KnownWorker } from '../checkpoint/postgres/workers.js';
-import type { DeadLetter, Trouble } from './job.js';
+import { type DeadLetter, OF_WORKER, type Trouble } from './job.js';
 import { nextTime } from './next-time.js';
 import type { OpenFleet } from './open-fleet.js';
 import { SILENT_MS } from './open-jobs.js';
+import { fleetTimes } from './times.js';
+
+export { FORGOTTEN_MS } from '../checkpoint/postgres/workers.js';
 
 export interface FleetFacts {
-  readonly workers: readonly (KnownWorker & { readonly isAlive: boolean })[];
+  readonly workers: readonly SeenWorker[];
   /** Runs that are worked on: a worker has their job, or a process holds their lease, or both. */
   readonly runs: readonly WorkedRun[];
   readonly waiting: readonly WaitingRun[];
   readonly schedules: readonly ScheduledRun[];
+  /** The oldest first. */
   readonly deadLetters: readonly Pick<DeadLetter, 'pipeline' | 'from' | 'problem'>[];
+}
+
+/** A worker that is gone has no state of its own, and no pipelines. */
+export interface SeenWorker extends Omit<KnownWorker, 'state'> {
+  readonly state: KnownWorker['state'] | 'gone';
+  readonly isAlive: boolean;
 }
 
 export interface WorkedRun {
@@ -23,6 +33,8 @@ export interface WorkedRun {
   readonly leaseLeftMs: number | null;
   /** Whether it is a job of the fleet, and not begun by hand. */
   readonly isJob: boolean;
+  /** For how long its worker has said nothing, in ms; null while it says what it should, and for a run by hand. */
+  readonly workerSilentMs: number | null;
   /** Epoch milliseconds. */
   readonly since: number | null;
 }
@@ -52,12 +64,18 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
   const held = new Map(leases.map((lease) => [lease.pipeline, lease]));
   const worked = [...new Set([...held.keys(), ...jobs.keys()])].sort();
   return {
-    workers: workers.map((worker) => ({ ...worker, isAlive: worker.silentMs < SILENT_MS })),
+    workers: workers.map((worker) =>
+      worker.silentMs < SILENT_MS
+        ? { ...worker, isAlive: true }
+        : { ...worker, isAlive: false, state: 'gone', pipelines: [] },
+    ),
     runs: worked.map((pipeline) => ({
       pipeline,
       holder: held.get(pipeline)?.holder ?? null,
       leaseLeftMs: held.get(pipeline)?.leftMs ?? null,
-      isJob: jobs.has(pipeline),
+      // The job of a worker that is lost is taken away from it before its lease ends.
+      isJob: jobs.has(pipeline) || held.get(pipeline)?.holder?.command === OF_WORKER,
+      workerSilentMs: silentMs(workers, pipeline),
       since: held.get(pipeline)?.holder?.since ?? jobs.get(pipeline) ?? null,
     })),
     waiting: (await queue.waiting())
@@ -69,10 +87,15 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
       timeZone,
       next: nextTime(cron, timeZone, Date.now()) ?? null,
     })),
-    deadLetters: (await queue.deadLetters()).map(({ pipeline, from, problem }) => ({
-      pipeline,
-      from,
-      problem,
-    })),
+    deadLetters: (await queue.deadLetters())
+      .map(({ pipeline, from, problem }) => ({ pipeline, from, problem }))
+      .sort((a, b) => a.problem.at - b.problem.at),
   };
+}
+
+/** The worker that has said last that it works on a pipeline. */
+function silentMs(workers: readonly KnownWorker[], pipeline: string): number | null {
+  const own = workers.filter(({ pipelines }) => pipelines.includes(pipeline));
+  const least = Math.min(...own.map((worker) => worker.silentMs));
+  return own.length > 0 && least > 2 * fleetTimes().beat ? least : null;
 }

@@ -90,9 +90,12 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     }
   };
 
+  /** Says what it works on. */
+  const tell = () =>
+    tables.beat(id, { ...facts, state: signal.aborted ? 'draining' : 'working', pipelines: pipelines() });
+
   const beat = async () => {
-    const state = signal.aborted ? 'draining' : 'working';
-    await tables.beat(id, { ...facts, state, pipelines: pipelines() });
+    await tell();
     await queue.touch([...running.keys()]);
     const held = new Set((await tables.leases()).map(({ pipeline }) => pipeline));
     for (const own of running.values()) {
@@ -133,12 +136,14 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     logger.info({ pipeline }, `${pipeline}: begins`);
     const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES };
     running.set(taken.id, own);
+    void asked('no sign of life', tell);
     if (signal.aborted) own.run.stop();
     const end = own.run.ended
       .then((how) => settle(own.taken, how))
       .finally(() => {
         running.delete(taken.id);
         ends.delete(end);
+        if (!signal.aborted) void asked('no sign of life', tell);
       });
     ends.add(end);
   };

@@ -38,8 +38,9 @@ export interface FleetTables {
   beat(id: string, facts: WorkerFacts): Promise<void>;
   /** Removes the row of a worker that ends. */
   leave(id: string): Promise<void>;
+  /** Those that were seen within `FORGOTTEN_MS`. */
   workers(): Promise<readonly KnownWorker[]>;
-  /** Removes rows of workers that were not seen for a day. */
+  /** Removes the rows of the others. */
   sweep(): Promise<void>;
   leases(): Promise<readonly HeldLease[]>;
   /** The version of the tables of the jobs; null if there are none. */
@@ -52,15 +53,20 @@ export interface FleetTables {
 /** The schema in which pg-boss keeps the jobs. */
 export const JOBS_SCHEMA = 'foliopipe_jobs';
 
+/** A worker that is gone is shown for so long. */
+export const FORGOTTEN_MS = 60 * 60_000;
+
+const SEEN = `(seen > clock_timestamp() - interval '${FORGOTTEN_MS} milliseconds')`;
+
 const beat = statement(`
   INSERT INTO workers (id, facts, since, seen) VALUES (@id, @facts, clock_timestamp(), clock_timestamp())
   ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, seen = excluded.seen`);
 const leave = statement('DELETE FROM workers WHERE id = @id');
-const sweep = statement("DELETE FROM workers WHERE seen < clock_timestamp() - interval '1 day'");
+const sweep = statement(`DELETE FROM workers WHERE NOT ${SEEN}`);
 const readAll: Prepared<{ id: string; facts: string; since: number; silentMs: number }> = statement(`
   SELECT id, facts, (extract(epoch FROM since) * 1000)::float8 AS since,
     (extract(epoch FROM clock_timestamp() - seen) * 1000)::float8 AS "silentMs"
-  FROM workers ORDER BY since, id`);
+  FROM workers WHERE ${SEEN} ORDER BY since, id`);
 const findSchema: Prepared<{ found: boolean }> = statement(
   `SELECT to_regnamespace('${JOBS_SCHEMA}') IS NOT NULL AS found`,
 );

@@ -1,6 +1,6 @@
 /** What `foliopipe fleet` tells: first what a person has to do. */
-import type { FleetFacts, WaitingRun, WorkedRun } from '../../fleet/read-fleet.js';
-import { countOf, formatDuration } from '../../quantities.js';
+import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
+import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
@@ -8,6 +8,7 @@ import { quoteForShell } from '../texts/resume-command.js';
 export function fleetText(facts: FleetFacts, now: number): string {
   const { workers, runs, waiting, schedules, deadLetters } = facts;
   const alive = workers.filter(({ isAlive }) => isAlive);
+  const gone = workers.length - alive.length;
   if (workers.length + runs.length + waiting.length + schedules.length + deadLetters.length === 0) {
     return 'nothing here yet: enqueue a run with: foliopipe enqueue; and start a worker with: foliopipe worker\n';
   }
@@ -17,9 +18,11 @@ export function fleetText(facts: FleetFacts, now: number): string {
       deadLetters.flatMap((letter) => letterLines(letter, now)),
     ),
     section(
-      `${countOf(alive.length, 'worker')}`,
+      `${countOf(alive.length, 'worker')}${gone === 0 ? '' : `, and ${formatCount(gone)} gone`}`,
       workers.map(({ host, pid, version, node, runs: most, state, pipelines, isAlive, silentMs }) => {
-        const how = isAlive ? state : `gone: not seen for ${formatDuration(silentMs)}`;
+        const how = isAlive
+          ? state
+          : `gone: not seen for ${formatDuration(silentMs)}; forgotten after ${formatDuration(FORGOTTEN_MS)}`;
         const load = isAlive ? `, ${pipelines.length} of ${countOf(most, 'run')}` : '';
         return `${shown(host)} ${pid}  ${how}${load}  (foliopipe ${shown(version)}, Node ${shown(node)})`;
       }),
@@ -63,17 +66,25 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
       ? ''
       : `; with a changed config: foliopipe enqueue ${layers.join('')}${last} (on ${shown(from.host)})`;
   return [
-    `${pipeline}${which}: exit ${exitCode}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
+    `${pipeline}${which}: ${endOf(exitCode)}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
     ...(hint === null ? [] : [`  next: ${shown(hint)}`]),
     `  then: foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}${mended}`,
   ];
 }
 
-function workedText({ pipeline, holder, leaseLeftMs, isJob, since }: WorkedRun, now: number): string {
+function endOf(exitCode: number | null): string {
+  return exitCode === null ? 'killed' : `exit ${exitCode}`;
+}
+
+function workedText(
+  { pipeline, holder, leaseLeftMs, isJob, workerSilentMs, since }: WorkedRun,
+  now: number,
+): string {
   const age = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
-  const by = isJob ? '' : ', by hand and not by a worker';
-  if (holder == null) return `${pipeline}  has no lease yet, or its worker is lost${age}`;
+  const silent = workerSilentMs === null ? '' : `its worker is silent for ${formatDuration(workerSilentMs)}`;
+  const by = !isJob ? ', by hand and not by a worker' : silent === '' ? '' : `, ${silent}`;
+  if (holder == null) return `${pipeline}  ${silent === '' ? `starting${age}` : silent}`;
   const lease = `lease ends in ${formatDuration(leaseLeftMs!)} unless renewed`;
   return `${pipeline}  process ${holder.pid} on ${shown(holder.host ?? '?')}${age}${by}; ${lease}`;
 }
@@ -85,7 +96,7 @@ function waitingText({ pipeline, since, from, trouble }: WaitingRun, now: number
   }
   const { exitCode, code, message, times } = trouble;
   const when = from > now ? `in ${formatDuration(from - now)}` : 'now';
-  return `${pipeline}  again ${when}: exit ${exitCode}, ${countOf(times, 'time')} in a row since ${formatDuration(now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
+  return `${pipeline}  again ${when}: ${endOf(exitCode)}, ${countOf(times, 'time')} in a row since ${formatDuration(now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
 }
 
 function shown(text: string): string {

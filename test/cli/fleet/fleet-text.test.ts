@@ -1,0 +1,72 @@
+/** What `foliopipe fleet` tells of workers and runs is so, also just after a worker was lost. */
+import { expect, it } from 'vitest';
+import { fleetText } from '../../../src/cli/fleet/fleet-text.js';
+import { type DeadLetter, OF_WORKER, type RunJob } from '../../../src/fleet/job.js';
+import type { OpenFleet } from '../../../src/fleet/open-fleet.js';
+import { readFleet } from '../../../src/fleet/read-fleet.js';
+
+const now = Date.now();
+const seconds = (count: number) => count * 1000;
+
+const worker = (pid: number, silentMs: number, ...pipelines: string[]) => ({
+  ...{ id: `w${pid}`, host: 'vm', pid, version: '0.1.0', node: '24.1.0', runs: 2, since: 0 },
+  ...{ state: 'working', silentMs, pipelines },
+});
+const lease = (pipeline: string, command: string) => ({
+  pipeline,
+  holder: { pid: 8506, command, host: 'vm', since: now - seconds(5) },
+  leftMs: seconds(20),
+  isRenewed: true,
+});
+const job = (pipeline: string): RunJob => ({
+  version: 1,
+  pipeline,
+  config: '{}',
+  flags: {},
+  from: { host: 'vm', files: ['/cfg/a.yaml'] },
+});
+const letter = (pipeline: string, ago: number, exitCode: number | null): DeadLetter => ({
+  ...job(pipeline),
+  problem: {
+    ...{ exitCode, code: 'C', message: 'm', hint: 'to buy them, type foliopipe enqueue --again --yes x' },
+    ...{ run: null, at: now - ago, host: 'vm' },
+  },
+});
+
+const fleet = {
+  tables: {
+    workers: async () => [
+      worker(1, 100, 'starts'),
+      worker(2, seconds(22), 'lost'),
+      worker(3, seconds(600), 'old'),
+    ],
+    leases: async () => [lease('orphan', OF_WORKER), lease('typed', 'run -c a.yaml')],
+  },
+  queue: {
+    worked: async () => ['starts', 'lost'].map((one) => ({ job: job(one), since: now - seconds(2) })),
+    waiting: async () => [],
+    schedules: async () => [],
+    deadLetters: async () => [letter('later', seconds(10), null), letter('earlier', seconds(60), 9)],
+  },
+} as unknown as OpenFleet;
+
+it('tells workers that are gone, runs of lost workers, and letters in their order', async () => {
+  const facts = await readFleet(fleet);
+  expect(facts.workers.at(-1)).toMatchObject({ state: 'gone', isAlive: false, pipelines: [] });
+  const text = fleetText(facts, now);
+  expect(text.split('\n').map((line) => line.trim())).toEqual(
+    expect.arrayContaining([
+      'earlier: exit 9, 1m ago on vm',
+      'then: foliopipe enqueue --again --yes earlier; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
+      'later: killed, 10s ago on vm',
+      'then: foliopipe enqueue --again later; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
+      '2 workers, and 1 gone',
+      'vm 3  gone: not seen for 10m; forgotten after 1h  (foliopipe 0.1.0, Node 24.1.0)',
+      'starts  starting for 2s',
+      'lost  its worker is silent for 22s',
+      'orphan  process 8506 on vm for 5s; lease ends in 20s unless renewed',
+      'typed  process 8506 on vm for 5s, by hand and not by a worker; lease ends in 20s unless renewed',
+    ]),
+  );
+  expect(text.indexOf('earlier: ')).toBeLessThan(text.indexOf('later: '));
+});
