@@ -54,6 +54,10 @@ export interface Worker {
   readonly done: Promise<void>;
 }
 
+/** Trouble that lasts is said again after this time, then after twice as long, and so on. */
+const FIRST_SAID_MS = 30_000;
+const LAST_SAID_MS = 15 * 60_000;
+
 /** How long a worker that stops tries to reach the database. Its jobs come back by themselves after that. */
 const FAREWELL_MS = 20_000;
 
@@ -62,6 +66,7 @@ interface Own {
   readonly run: StartedRun;
   /** How often in a row its lease was missing. */
   misses: number;
+  isKilled: boolean;
 }
 
 /** A run whose lease is missing so often is stopped or hangs: another worker may have its pipeline. */
@@ -75,6 +80,8 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   const ends = new Set<Promise<void>>();
   const ended = { done: 0, again: 0, person: 0 };
   let heardAt = performance.now();
+  /** When trouble may be said again; undefined while there is none. */
+  let said: { readonly next: number; readonly pause: Milliseconds } | undefined;
   const pipelines = () => [...running.values()].map(({ taken }) => taken.job.pipeline).sort();
 
   /** @returns what the database says; undefined if it says nothing, which is logged. */
@@ -82,9 +89,16 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     try {
       const answer = await question();
       heardAt = performance.now();
+      if (said !== undefined) logger.info({}, 'the database answers again');
+      said = undefined;
       return answer;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
+      const now = performance.now();
+      if (said !== undefined && now < said.next) return undefined;
+      // While it lasts, less and less often.
+      const pause = Math.min((said?.pause ?? FIRST_SAID_MS / 2) * 2, LAST_SAID_MS);
+      said = { next: now + pause, pause };
       logger.warn({ reason }, `${what}: ${reason}`);
       return undefined;
     }
@@ -102,6 +116,8 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       const { pipeline } = own.taken.job;
       own.misses = held.has(pipeline) || own.run.isTold() ? 0 : own.misses + 1;
       if (own.misses < MOST_MISSES) continue;
+      if (own.isKilled) continue;
+      own.isKilled = true;
       logger.warn({ pipeline }, `${pipeline}: its process has lost its lease and does not end: it is killed`);
       own.run.kill();
     }
@@ -134,7 +150,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       return;
     }
     logger.info({ pipeline }, `${pipeline}: begins`);
-    const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES };
+    const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES, isKilled: false };
     running.set(taken.id, own);
     void asked('no sign of life', tell);
     if (signal.aborted) own.run.stop();
@@ -159,7 +175,14 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   };
 
   const loop = async () => {
-    const beats = setInterval(() => void asked('no sign of life', beat), times.beat);
+    let isBeating = false;
+    const beats = setInterval(async () => {
+      // After an outage, beats that have waited in line would count the same missing lease several times.
+      if (isBeating) return;
+      isBeating = true;
+      await asked('no sign of life', beat);
+      isBeating = false;
+    }, times.beat);
     try {
       await asked('no sign of life', beat);
       await asked('old workers stay listed', () => tables.sweep());

@@ -10,6 +10,8 @@ import { type Prepared, statement, type Value } from './statement.js';
 export interface Fence {
   /** Undefined for commands that change no run, and take no lock. */
   held: { readonly pipeline: string; readonly number: number } | undefined;
+  /** It was lost: nothing can be changed under it any more. */
+  isLost?: boolean;
 }
 
 /** A change with and without a lease. */

@@ -16,26 +16,32 @@ export type Query = <Row>(
   values?: Readonly<Record<string, Value>>,
 ) => Promise<readonly Row[]>;
 
+/**
+ * Whether what is asked may run a second time. `outcome`: it may, and it must not be forgotten, so a database that is
+ * away is waited for the whole time, however long it has been away, and also when the session is given up.
+ */
+export type Repeat = boolean | 'outcome';
+
 export interface PostgresSession {
   /** The database as it may be shown. */
   readonly place: string;
   /**
    * Runs one statement, which is a transaction of its own.
-   * @param isRepeatable it may run a second time if the connection was lost before its end was known.
+   * @param repeat whether it may run a second time if the connection was lost before its end was known.
    * @param onSend called just before it is sent, which may be long after the call.
    */
   query<Row>(
     statement: Prepared<Row>,
     values: Readonly<Record<string, Value>>,
-    isRepeatable: boolean,
+    repeat: Repeat,
     onSend?: () => void,
   ): Promise<readonly Row[]>;
   /**
    * Runs several statements as one transaction, which is undone if the body throws.
    * @param begin statements without values that begin it, such as `BEGIN`.
-   * @param isRepeatable as in `query`; the body is then called again.
+   * @param repeat as in `query`; the body is then called again.
    */
-  transaction<T>(begin: string, body: (query: Query) => Promise<T>, isRepeatable?: boolean): Promise<T>;
+  transaction<T>(begin: string, body: (query: Query) => Promise<T>, repeat?: Repeat): Promise<T>;
   /** Runs statements without values. */
   execute(text: string): Promise<void>;
   /**
@@ -43,6 +49,8 @@ export interface PostgresSession {
    * @returns what ends it.
    */
   listen(channel: string, hear: Hear): Promise<() => void>;
+  /** Why it could not connect again after a loss; undefined as soon as it could, and while nobody has asked. */
+  trouble(): unknown;
   close(): Promise<void>;
 }
 
@@ -53,6 +61,10 @@ export interface SessionOptions {
   readonly address: DatabaseAddress;
   /** Statements that each new connection begins with. */
   readonly settings?: string;
+  /** Whether nobody needs it any more, so that a database that is away is not waited for. */
+  readonly isGivenUp?: () => boolean;
+  /** How long a lost connection is waited for, in ms. */
+  readonly patience: number;
   readonly driverMissing: () => ConfigError;
   /** What an error of the server or of the connection means for the caller. */
   readonly translate: (error: unknown, place: string) => unknown;
@@ -60,7 +72,6 @@ export interface SessionOptions {
 
 /** A first connection that cannot be made is an error soon; a lost one is waited for. */
 const CONNECT_MS = 10_000;
-const PATIENCE_MS = 30_000;
 const RETRY_EVERY_MS = 250;
 /** A statement without an answer for so long has lost its server. */
 const ANSWER_MS = 60_000;
@@ -82,6 +93,10 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   const types = numbersAsNumbers(pg.types);
   let client: Client | undefined;
   let isClosed = false;
+  let trouble: unknown;
+  /** Since when it tries to connect, and when it failed to last. */
+  let awaySince: number | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
   let last: Promise<unknown> = Promise.resolve();
   const listeners = new Map<string, Set<Hear>>();
 
@@ -107,38 +122,47 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
       await opened.query(`${SETTINGS} ${options.settings ?? ''} ${channels}`);
     } catch (error) {
       drop(opened);
+      trouble = translate(error, place);
       throw isLoss(error) ? new ConnectionLost(error) : error;
     }
+    trouble = undefined;
     return opened;
   };
   const drop = (lost: Client) => {
     if (client === lost) client = undefined;
     lost.end().catch(() => undefined);
   };
-  const connected = async (): Promise<Client> => {
-    const until = performance.now() + PATIENCE_MS;
+  const connected = async (repeat: Repeat): Promise<Client> => {
+    const began = performance.now();
+    // Of many calls that wait in line, each would wait anew.
+    if (repeat === 'outcome' || began - failedAt > options.patience) awaySince = undefined;
+    const until = (awaySince ?? began) + options.patience;
     while (client === undefined) {
       try {
         client = await connect();
+        awaySince = undefined;
       } catch (error) {
-        if (!(error instanceof ConnectionLost) || performance.now() >= until || isClosed) throw error;
+        failedAt = performance.now();
+        awaySince ??= began;
+        const isOver = isClosed || (repeat !== 'outcome' && options.isGivenUp?.() === true);
+        if (!(error instanceof ConnectionLost) || failedAt >= until || isOver) throw error;
         await sleep(RETRY_EVERY_MS);
       }
     }
     return client;
   };
   /** Runs work when all earlier work has ended. */
-  const inOrder = <T>(work: (client: Client) => Promise<T>, isRepeatable: boolean): Promise<T> => {
+  const inOrder = <T>(work: (client: Client) => Promise<T>, repeat: Repeat): Promise<T> => {
     const attempt = async (): Promise<T> => {
       for (let isRepeated = false; ; isRepeated = true) {
         let used: Client | undefined;
         try {
-          used = await connected();
+          used = await connected(repeat);
           return await work(used);
         } catch (error) {
           const isLost = error instanceof ConnectionLost;
           if (used !== undefined && isLost) drop(used);
-          if (!isLost || used === undefined || !isRepeatable || isRepeated) {
+          if (!isLost || used === undefined || repeat === false || isRepeated) {
             throw translate(isLost ? error.cause : error, place);
           }
         }
@@ -156,12 +180,12 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   }
   return {
     place,
-    query: (asked, values, isRepeatable, onSend) =>
+    query: (asked, values, repeat, onSend) =>
       inOrder((used) => {
         onSend?.();
         return ask(used, asked, values);
-      }, isRepeatable),
-    transaction: (begin, body, isRepeatable = false) =>
+      }, repeat),
+    transaction: (begin, body, repeat = false) =>
       inOrder(async (used) => {
         await run(used, begin);
         try {
@@ -172,7 +196,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
           if (!(error instanceof ConnectionLost)) await used.query('ROLLBACK').catch(() => drop(used));
           throw error;
         }
-      }, isRepeatable),
+      }, repeat),
     execute: (text) => inOrder((used) => run(used, text), false),
     listen: async (channel, hear) => {
       const hearing = listeners.get(channel) ?? new Set();
@@ -184,6 +208,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
         inOrder((used) => run(used, `UN${listenTo(channel)}`), true).catch(() => undefined);
       };
     },
+    trouble: () => trouble,
     close: async () => {
       isClosed = true;
       await last;

@@ -23,6 +23,12 @@ export interface LeaseTimes {
   readonly renew: number;
 }
 
+/**
+ * Is told why the database cannot be reached while a lease is held, and undefined when it answers again.
+ * @param leftMs until the lease ends, and with it the work.
+ */
+export type HearTrouble = (trouble: unknown, leftMs: Milliseconds) => void;
+
 /** Before the paths of outputs, whose locks are leases too. No pipeline has such a name. */
 export const OUTPUT = 'output:';
 
@@ -99,11 +105,13 @@ function holderIn(row: { readonly holder: string | null } | undefined): LockHold
 /**
  * @param open gives the connection for the leases; called for each one that is taken.
  * @param fence gets the lease that is held.
+ * @param hear is told once that the database is away, and once that it is back.
  */
 export function createLeases(
   open: () => Promise<PostgresSession>,
   fence: Fence,
   own: LeaseTimes = leaseTimes(),
+  hear: HearTrouble = () => undefined,
 ): PipelineLock {
   return {
     take: async (pipeline, holder) => {
@@ -112,7 +120,7 @@ export function createLeases(
       const here: LockHolder = { ...holder, host: hostname() };
       const values = { pipeline, holder: JSON.stringify(here), leaseMs: own.lease };
       const [taken] = await db.query(take, values, false);
-      if (taken !== undefined) return hold(db, pipeline, taken.fence, fence, own);
+      if (taken !== undefined) return hold(db, pipeline, taken.fence, fence, own, hear);
       const [row] = await db.query(readHolder, { pipeline }, true);
       const { code, message, facts } = lockedError(
         pipeline,
@@ -131,14 +139,19 @@ function hold(
   number: number,
   fence: Fence,
   { lease, renew: renewEvery }: LeaseTimes,
+  hear: HearTrouble,
 ): HeldLock {
   const controller = new AbortController();
   const values = { pipeline, fence: number };
   fence.held = { pipeline, number };
+  fence.isLost = false;
   let isClosed = false;
   let until = performance.now() + lease;
   const lose = () => {
-    if (!isClosed) controller.abort(leaseLost(pipeline));
+    // A process that was stopped itself has missed nothing of the database.
+    if (isClosed) return;
+    fence.isLost = true;
+    controller.abort(db.trouble() ?? leaseLost(pipeline));
   };
   /** @returns whether it is still held; false too if the database cannot be asked for as long as the lease lasts. */
   const extend = async (): Promise<boolean> => {
@@ -148,20 +161,40 @@ function hold(
     until = began + lease;
     return true;
   };
+  let isTold = false;
+  const tell = () => {
+    const trouble = db.trouble();
+    if ((trouble !== undefined) === isTold) return;
+    isTold = trouble !== undefined;
+    hear(trouble, Math.max(until - performance.now(), 0));
+  };
+  let isAsking = false;
   const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
     extend()
       .catch(() => performance.now() < until)
-      .then((isHeld) => isHeld || lose());
+      .then((isHeld) => {
+        isAsking = false;
+        if (!isHeld) lose();
+      });
   }, renewEvery);
   timer.unref();
   // A server that does not answer is noticed by this process's own clock, which never starts before the lease.
-  const watch = setInterval(() => void (performance.now() > until && lose()), Math.min(renewEvery, 1_000));
+  const watch = setInterval(
+    () => {
+      if (performance.now() > until) lose();
+      else tell();
+    },
+    Math.min(renewEvery, 1_000),
+  );
   watch.unref();
   return {
     lost: controller.signal,
     expectHeld: async () => {
       // Nobody can have it before its end, which this process's clock passes too while it is paused.
-      if (!controller.signal.aborted && until - performance.now() > lease / 2) return;
+      controller.signal.throwIfAborted();
+      if (until - performance.now() > lease / 2) return;
       if (!(await extend())) {
         lose();
         throw leaseLost(pipeline);
@@ -173,7 +206,7 @@ function hold(
       clearInterval(timer);
       clearInterval(watch);
       // It has ended by itself; a database that does not answer is not waited for.
-      if (performance.now() < until) await db.query(release, values, true);
+      if (performance.now() < until && db.trouble() === undefined) await db.query(release, values, true);
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },
   };

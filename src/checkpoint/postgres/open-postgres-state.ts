@@ -17,7 +17,7 @@ import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
 import { cutChanges } from './cutting.js';
 import { historyReads } from './history.js';
-import { createLeases, leaseHolder, OUTPUT } from './lease.js';
+import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
@@ -56,15 +56,25 @@ export interface PostgresState {
   close(): Promise<void>;
 }
 
+export interface OpenOptions {
+  /** It is being copied, so that its mark is no error. */
+  readonly isCopied?: boolean;
+  readonly hear?: HearTrouble;
+}
+
 /**
  * Opens the state for writing and migrates its tables.
- * @param isCopied it is being copied, so that its mark is no error.
  * @throws ConfigError `STATE_DATABASE_MISSING`, `STATE_DATABASE_REFUSED`, `STATE_DRIVER_MISSING`, `CHECKPOINT_NEWER`,
  *   `STATE_MOVED`, `STATE_COPY_UNFINISHED`
  * @throws TroubleError `STATE_DATABASE_LOST`, `STATE_DATABASE_FAILED`; these also from every method
  */
-export async function openPostgresState(address: DatabaseAddress, isCopied = false): Promise<PostgresState> {
-  const session = await openConnection(address);
+export async function openPostgresState(
+  address: DatabaseAddress,
+  { isCopied = false, hear }: OpenOptions = {},
+): Promise<PostgresState> {
+  const fence: Fence = { held: undefined };
+  const isGivenUp = () => fence.isLost === true;
+  const session = await openConnection(address, isGivenUp);
   const expectUnmoved = async () => refuseMarked(session.place, await readMark(session), 'change');
   try {
     await migrate(session, migrations);
@@ -73,13 +83,12 @@ export async function openPostgresState(address: DatabaseAddress, isCopied = fal
     await session.close();
     throw error;
   }
-  const fence: Fence = { held: undefined };
   const db = createStateSession(session, fence);
   const openLeases = shareConnection(address);
   const accounts: Account[] = [];
-  const leases = createLeases(openLeases, fence);
+  const leases = createLeases(openLeases, fence, leaseTimes(), hear);
   const outputs = createLeases(openLeases, { held: undefined });
-  const openParts = once(() => openConnection(address));
+  const openParts = once(() => openConnection(address, isGivenUp));
   return {
     checkpoint: { ...reads(db), ...changes(db), close: async () => undefined },
     lock: leases,
@@ -176,8 +185,18 @@ export async function findLeaseHolder(
 }
 
 /** Opens one connection to the state, which finds its tables. */
-export function openConnection(address: DatabaseAddress): Promise<PostgresSession> {
-  return openSession({ address, settings: SETTINGS, driverMissing, translate: translateStateError });
+export function openConnection(
+  address: DatabaseAddress,
+  isGivenUp: () => boolean = () => false,
+): Promise<PostgresSession> {
+  return openSession({
+    address,
+    settings: SETTINGS,
+    patience: leaseTimes().lease,
+    isGivenUp,
+    driverMissing,
+    translate: translateStateError,
+  });
 }
 
 function reads(db: StateSession): CheckpointReader {

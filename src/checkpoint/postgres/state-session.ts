@@ -77,11 +77,11 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
     },
     outcome: (body) => {
       answers.clear();
-      return session.transaction('BEGIN', body, true);
+      return session.transaction('BEGIN', body, 'outcome');
     },
     outcomeOf: (asked, values = {}) => {
       answers.clear();
-      return session.query(asked, values, true);
+      return session.query(asked, values, 'outcome');
     },
   };
 }

@@ -37,7 +37,7 @@ export async function copyToDatabase(
   const { pipeline, holder, now } = context;
   const releasers = createReleasers();
   try {
-    const database = await openPostgresState(to.state!, true);
+    const database = await openPostgresState(to.state!, { isCopied: true });
     releasers.add(database);
     // What is written is fenced by this lease.
     releasers.add(await waitForLock(database.lock, { pipeline: 'state copy', holder, wait: 0 }, context));

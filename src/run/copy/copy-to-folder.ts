@@ -47,7 +47,7 @@ export async function copyToFolder(
     const isUnfinished = isOurCopy(stateDir, place);
     makeFolder(stateDir, 0o700);
     releasers.add(await createFileLock(stateDir).take(pipeline, holder));
-    const database = await openPostgresState(from.state!, true);
+    const database = await openPostgresState(from.state!, { isCopied: true });
     releasers.add(database);
     const session = await database.openParts();
     const mark = await readMark(session);

@@ -6,6 +6,7 @@ import {
   type LockHolder,
   type PipelineLock,
 } from '../../checkpoint/pipeline-lock.js';
+import type { HearTrouble } from '../../checkpoint/postgres/lease.js';
 import type { PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
 import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import { openSqliteCheckpoint } from '../../checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -16,6 +17,7 @@ import type { FileStore } from '../../files/run-files.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import type { OnProgress } from '../../progress/events.js';
 import { guardListeners, guardLogger } from '../../progress/guard-listeners.js';
+import { formatDuration } from '../../quantities.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import { withStopErrors } from '../../streams/abortable.js';
 import { type Clock, systemClock } from '../../streams/clock.js';
@@ -60,7 +62,7 @@ export async function openState(
 ): Promise<OpenState> {
   const { stateDir, pipeline } = config;
   const holder = holderOf(options, context.clock);
-  const database = await openDatabase(config, options);
+  const database = await openDatabase(config, options, context.logger);
   if (database !== undefined) releasers.add(database);
   const { lock = database?.lock ?? createFileLock(stateDir), waitLock = 0, onProgress } = options;
   const held = await waitForLock(lock, { pipeline, holder, wait: waitLock, onProgress }, context);
@@ -84,9 +86,20 @@ export async function openState(
 async function openDatabase(
   { state }: Pick<Config, 'state'>,
   { checkpoint }: Pick<StateOptions, 'checkpoint'>,
+  logger: Logger,
 ): Promise<PostgresState | undefined> {
   if (state === null || checkpoint !== undefined) return undefined;
-  return (await loadPostgres()).openPostgresState(state);
+  return (await loadPostgres()).openPostgresState(state, { hear: tellTrouble(logger) });
+}
+
+/** Says once that the database is away, and once that it is back. */
+function tellTrouble(logger: Logger): HearTrouble {
+  return (trouble, leftMs) => {
+    if (trouble === undefined) return logger.info({}, 'the database of the state answers again');
+    const reason = trouble instanceof Error ? trouble.message : String(trouble);
+    const left = formatDuration(leftMs);
+    logger.warn({ reason }, `${reason}; it is waited for, and the run ends in ${left} unless it is back`);
+  };
 }
 
 /** This process, as it is shown to others while it holds a lock. */
@@ -143,7 +156,7 @@ export async function withCheckpoint<T>(
   const { clock = systemClock } = options;
   const logger = guardLogger(options.logger);
   return withStopErrors(options.signal, async (signal = neverAborted()) => {
-    const database = await openDatabase(config, options);
+    const database = await openDatabase(config, options, logger);
     const given = options.checkpoint ?? database?.checkpoint;
     const checkpoint = given ?? (await openSqliteCheckpoint(config.stateDir));
     try {
