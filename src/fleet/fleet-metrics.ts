@@ -1,10 +1,11 @@
 /** The metrics of a worker and of its fleet for Prometheus. No label has a value from outside. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge as GaugeOf, Registry as RegistryOf } from 'prom-client';
 import type { OpenFleet } from './open-fleet.js';
 import { SILENT_MS } from './open-jobs.js';
 import type { WorkerStand } from './work.js';
 
-/** @returns the text with its content type. */
+/** @returns the text with its content type; without what only the database knows, if it does not answer soon. */
 export async function fleetMetrics(
   { queue, tables }: Pick<OpenFleet, 'queue' | 'tables'>,
   stand: WorkerStand,
@@ -14,22 +15,52 @@ export async function fleetMetrics(
   const registry = new Registry();
   const add = (name: string, help: string, value: number, labels: Readonly<Record<string, string>> = {}) =>
     gauge(registry, Gauge, `foliopipe_${name}`, help, Object.keys(labels)).set(labels, value);
-  const now = Date.now();
-  const [workers, waiting, letters] = [
-    await tables.workers(),
-    await queue.waiting(),
-    await queue.deadLetters(),
-  ];
-  const due = waiting.filter(({ from }) => from <= now);
   add('worker_runs', 'Runs that this worker does now.', stand.pipelines.length);
   add('worker_draining', '1 if this worker takes no more jobs.', Number(stand.isDraining));
   for (const [kind, count] of Object.entries(stand.ended)) {
     const help = 'Runs of this worker that have ended: done, to be done again, or waiting for a person.';
     add('worker_ended_runs', help, count, { next: kind });
   }
+  const silentFor = 'For how long the database has not answered this worker.';
+  add('worker_database_silent_seconds', silentFor, stand.silentMs / 1000);
+  const counts = stand.silentMs > SOON_MS ? undefined : await soon(readCounts({ queue, tables }));
+  if (counts !== undefined) addCounts(add, counts);
+  return { type: registry.contentType, text: await registry.metrics() };
+}
+
+/** A database that does not answer within this time is away: a monitor waits for no more. */
+const SOON_MS = 5_000;
+
+async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
+  const answered = new AbortController();
+  const late = sleep(SOON_MS, undefined, { signal: answered.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([asked, late]);
+  } catch {
+    return undefined;
+  } finally {
+    answered.abort();
+  }
+}
+
+async function readCounts({ queue, tables }: Pick<OpenFleet, 'queue' | 'tables'>) {
+  return {
+    workers: await tables.workers(),
+    waiting: await queue.waiting(),
+    letters: await queue.deadLetters(),
+    worked: await queue.worked(),
+  };
+}
+
+function addCounts(
+  add: (name: string, help: string, value: number) => void,
+  { workers, waiting, letters, worked }: Awaited<ReturnType<typeof readCounts>>,
+): void {
+  const now = Date.now();
+  const due = waiting.filter(({ from }) => from <= now);
   const alive = workers.filter(({ silentMs }) => silentMs < SILENT_MS);
   add('fleet_workers', 'Workers of the fleet that live.', alive.length);
-  add('fleet_worked_jobs', 'Jobs that a worker has.', (await queue.worked()).length);
+  add('fleet_worked_jobs', 'Jobs that a worker has.', worked.length);
   add('fleet_due_jobs', 'Jobs that wait for a free worker.', due.length);
   add(
     'fleet_oldest_due_job_seconds',
@@ -42,7 +73,6 @@ export async function fleetMetrics(
     waiting.filter(({ job }) => job.trouble !== undefined).length,
   );
   add('fleet_dead_letters', 'Runs that wait for a person.', letters.length);
-  return { type: registry.contentType, text: await registry.metrics() };
 }
 
 function gauge(
