@@ -47,7 +47,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     'such sources are refused with state: finish the run first (foliopipe run), then copy the state',
 
   FLEET_NODE_OLD: () =>
-    'start it with a newer Node, such as 24; foliopipe run works with this one, on any machine too',
+    'start it with a newer Node, such as 24; foliopipe run works with this one, without a fleet',
   FLEET_DRIVER_MISSING: () => 'npm install pg-boss@12.30.0, beside foliopipe',
   FLEET_DRIVER_OTHER: () => 'npm install pg-boss@12.30.0, beside foliopipe',
   FLEET_STATE_MISSING: () =>

@@ -5,6 +5,7 @@ import { ConfigError } from '../../../pipelines/index.js';
 import type { RunFlags } from '../../fleet/job.js';
 import { nextTime } from '../../fleet/next-time.js';
 import { type OpenFleet, openFleet } from '../../fleet/open-fleet.js';
+import { SILENT_MS } from '../../fleet/open-jobs.js';
 import { loadPgBoss } from '../../fleet/pg-boss.js';
 import { type PreparedJob, prepareJob } from '../../fleet/prepare-job.js';
 import { secretsOf } from '../../hide-secrets.js';
@@ -73,20 +74,33 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
   if (remove && Object.keys(flags).length > 0) {
     throw usage('--remove begins no run, and takes no flags of one', 'leave them out');
   }
-  const done =
+  const { done, workers } =
     again || remove
       ? await withFleet(options, (fleet) => (again ? putBack(fleet, named, flags) : removeAll(fleet, named)))
       : await enqueueConfigs(named, flags, options);
-  if (options.json) await printJson('summary', { jobs: done, exitCode: 0 });
-  else await print(nextSteps(enqueuedText(done)));
+  if (options.json) await printJson('summary', { jobs: done, workers, exitCode: 0 });
+  else await print(nextSteps(enqueuedText(done, workers)));
   return 0;
 }
 
-async function withFleet<T>(options: Options, use: (fleet: OpenFleet) => Promise<T>): Promise<T> {
+/** What was done, and how many workers live. */
+interface Done {
+  readonly done: readonly EnqueuedJob[];
+  readonly workers: number;
+}
+
+type Use = (fleet: OpenFleet) => Promise<readonly EnqueuedJob[]>;
+
+async function withFleet(options: Options, use: Use): Promise<Done> {
   const { state, fleetOptions } = await findFleet(options, undefined);
-  const fleet = await openFleet(state, fleetOptions);
+  return useFleet(await openFleet(state, fleetOptions), use);
+}
+
+async function useFleet(fleet: OpenFleet, use: Use): Promise<Done> {
   try {
-    return await use(fleet);
+    const done = await use(fleet);
+    const alive = (await fleet.tables.workers()).filter(({ silentMs }) => silentMs < SILENT_MS);
+    return { done, workers: alive.length };
   } finally {
     await fleet.close();
   }
@@ -103,11 +117,7 @@ function runFlags({ yes, label, maxDuration, publishPartial }: Options): RunFlag
   };
 }
 
-async function enqueueConfigs(
-  named: readonly string[],
-  flags: RunFlags,
-  options: Options,
-): Promise<readonly EnqueuedJob[]> {
+async function enqueueConfigs(named: readonly string[], flags: RunFlags, options: Options): Promise<Done> {
   const prepared: PreparedJob[] = [];
   for (const file of named.length === 0 ? [undefined] : named) {
     prepared.push(await prepareJob(layersOf(options, file, 'nothing'), flags, hostname()));
@@ -117,13 +127,11 @@ async function enqueueConfigs(
   rememberSecrets(process.argv, secrets);
   const logger = createLogger(options, secrets);
   const fleet = await openFleet(state, { node: process.versions.node, logger });
-  try {
+  return useFleet(fleet, async () => {
     const done: EnqueuedJob[] = [];
     for (const one of prepared) done.push(await (options.schedule ? register(fleet, one) : send(fleet, one)));
     return done;
-  } finally {
-    await fleet.close();
-  }
+  });
 }
 
 /** @throws ConfigError `USAGE` unless all have the same state, and each pipeline is there once. */

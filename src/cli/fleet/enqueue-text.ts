@@ -20,7 +20,8 @@ export interface EnqueuedJob {
   readonly removed?: readonly string[];
 }
 
-export function enqueuedText(jobs: readonly EnqueuedJob[]): string {
+/** @param workers how many live. */
+export function enqueuedText(jobs: readonly EnqueuedJob[], workers: number): string {
   const lines = jobs.flatMap((job) => [
     `${job.pipeline}: ${stateText(job)}`,
     ...(job.isScheduleStale === true
@@ -28,6 +29,8 @@ export function enqueuedText(jobs: readonly EnqueuedJob[]): string {
       : []),
   ]);
   const isSent = jobs.some(({ state }) => state === 'enqueued' || state === 'waiting' || state === 'behind');
+  const needWorker = jobs.some(({ state }) => state === 'scheduled') || isSent;
+  if (workers === 0 && needWorker) lines.push('no worker lives; start one with: foliopipe worker');
   return `${lines.join('\n')}\n${isSent ? 'see how it goes on with: foliopipe fleet\n' : ''}`;
 }
 

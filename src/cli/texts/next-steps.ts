@@ -112,7 +112,7 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
 
 /** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
 const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)|worker|fleet|enqueue(?= --(?:again|remove))))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)|worker|fleet|enqueue(?= --(?:again|remove|schedule))))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
 /** Other commands name a sample by its run. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {
@@ -133,6 +133,15 @@ function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
   return own.includes(name);
 }
 
+/** The config that `enqueue` is given, if it is one; the argument may name several, or pipelines. */
+function onlyConfig(command: Command): unknown {
+  const at = command.registeredArguments.findIndex((argument) => argument.name() === 'config');
+  const { again, remove } = command.opts<{ readonly again?: boolean; readonly remove?: boolean }>();
+  const named =
+    at < 0 || again || remove ? [] : (command.processedArgs[at] as readonly unknown[] | undefined);
+  return named?.length === 1 ? named[0] : undefined;
+}
+
 /** The flags of a parsed command that choose its config, in the order in which they count. */
 function configFlags(command: Command): ConfigFlag[] {
   // A command within another one, such as `runs prune`: the flags may stand before or after its name.
@@ -143,7 +152,7 @@ function configFlags(command: Command): ConfigFlag[] {
   } = command.optsWithGlobals<Partial<Record<string, string & string[]>>>();
   const { limit } = command.opts<{ readonly limit?: number }>();
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'file');
-  const file: unknown = command.processedArgs[at];
+  const file: unknown = at < 0 ? onlyConfig(command) : command.processedArgs[at];
   const all: [ConfigFlag['name'], unknown][] = [
     ...[...config, file].map((value): [ConfigFlag['name'], unknown] => ['-c', value]),
     ['--source', of.source],
