@@ -82,6 +82,8 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   const types = numbersAsNumbers(pg.types);
   let client: Client | undefined;
   let isClosed = false;
+  /** Since when no connection can be made. What waits in line does not wait anew, one after the other. */
+  let downSince: number | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const listeners = new Map<string, Set<Hear>>();
 
@@ -116,12 +118,14 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     lost.end().catch(() => undefined);
   };
   const connected = async (): Promise<Client> => {
-    const until = performance.now() + PATIENCE_MS;
     while (client === undefined) {
       try {
         client = await connect();
+        downSince = undefined;
       } catch (error) {
-        if (!(error instanceof ConnectionLost) || performance.now() >= until || isClosed) throw error;
+        downSince ??= performance.now();
+        const isOver = performance.now() >= downSince + PATIENCE_MS;
+        if (!(error instanceof ConnectionLost) || isOver || isClosed) throw error;
         await sleep(RETRY_EVERY_MS);
       }
     }
