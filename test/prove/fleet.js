@@ -146,7 +146,7 @@ async function breakNight(unbroken) {
   try {
     while (!night.every(({ work }) => isDone(work))) {
       if (Date.now() - began > 10 * 60_000) throw new Error(`the night does not end: ${await stand()}`);
-      await sleep(100 + random(900));
+      await sleep(200 + random(3000));
       await putBack();
       if (strikes() < wanted) await strike(watch);
       await replaceGone();
@@ -177,7 +177,8 @@ async function strike(watch) {
   const alive = [...workers].filter((worker) => !worker.isGone());
   const busy = alive.filter((worker) => worker.runs().length > 0);
   // Most strikes hit those that work.
-  const struck = busy.length > 0 && random(5) > 0 ? busy : alive;
+  if (busy.length === 0 && random(5) > 0) return;
+  const struck = busy.length > 0 && random(8) > 0 ? busy : alive;
   const worker = struck[random(struck.length)];
   const runs = worker?.runs() ?? [];
   const run = runs[random(runs.length)];
@@ -294,7 +295,7 @@ function watchLeases() {
     /** Remembers which pipelines the processes have, before they are struck. */
     lost: async (pids) => {
       const rows = await database.ask(
-        'SELECT pipeline, fence, holder FROM foliopipe.leases WHERE until > now()',
+        "SELECT pipeline, fence, holder FROM foliopipe.leases WHERE until > now() AND pipeline NOT LIKE 'output:%'",
       );
       for (const { pipeline, fence, holder } of rows ?? []) {
         if (holder === null || !pids.includes(JSON.parse(holder).pid)) continue;
