@@ -1,7 +1,8 @@
 /**
  * Several pipelines over several workers, which are killed and stopped at random moments, as whole machines and in their
  * runs alone, between intent and reply, inside of transactions, and with their database. Then proves that each output is
- * that of an unbroken run, byte for byte, that no upload went unreported, and that each run went on elsewhere in time.
+ * that of an unbroken run, byte for byte, that no upload went unreported, that no
+ * permit and no lease is left, and that each run went on elsewhere in time.
  * npm run prove:fleet -- [--kills 100] [--seed 1] [--pipelines 4] [--workers 3] [--records 1500]
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -372,6 +373,14 @@ async function proveNothingLeft() {
     "SELECT id FROM foliopipe.workers WHERE seen > now() - interval '2 seconds'",
   );
   if (workersLeft.length > 0) throw new Error('drained workers are still listed');
+  for (const [what, text] of [
+    ['permits', 'SELECT * FROM foliopipe.reserved_permits'],
+    ['runs', "SELECT id, state FROM foliopipe.runs WHERE state IN ('open', 'publishing')"],
+    ['leases', 'SELECT * FROM foliopipe.leases WHERE until > now()'],
+  ]) {
+    const rows = await database.ask(text);
+    if (rows.length > 0) throw new Error(`${what} are left: ${JSON.stringify(rows)}`);
+  }
 }
 
 function tell() {
