@@ -25,6 +25,7 @@ import { parseMaxDuration } from '../time-options.js';
 interface Options extends CommonOptions {
   readonly schedule?: boolean;
   readonly again?: boolean;
+  readonly dismiss?: boolean;
   readonly remove?: boolean;
   readonly yes?: boolean;
   readonly label?: string;
@@ -36,13 +37,14 @@ export function addEnqueue(command: Command, finish: Finish): void {
   command
     .argument(
       '[config...]',
-      'config files, each of a pipeline of its own, over those of -c; with --again and --remove: names of pipelines',
+      'config files, each of a pipeline of its own, over those of -c; with --again, --dismiss and --remove: names of pipelines',
     )
     .option(
       '--schedule',
       'begin the runs at the times of schedule in the config, from now on; without the key, no longer. Nothing runs now',
     )
     .option('--again', 'put dead letters back, with the configs that they have; without a name: all of them')
+    .option('--dismiss', 'remove the dead letters of these pipelines: somebody has looked')
     .option('--remove', 'remove what waits of these pipelines: jobs, schedules and dead letters')
     .option('--yes', 'as for run')
     .option('--label <text>', 'as for run: a note kept with a new run')
@@ -58,17 +60,21 @@ export function addEnqueue(command: Command, finish: Finish): void {
 
 async function enqueue(named: readonly string[], options: Options): Promise<number> {
   await loadPgBoss(process.versions.node);
-  const { again = false, remove = false, schedule = false } = options;
-  if (Number(again) + Number(remove) + Number(schedule) > 1) {
-    throw usage('--again, --remove and --schedule exclude each other', 'give one of them');
+  const { again = false, dismiss = false, remove = false, schedule = false } = options;
+  if ([again, dismiss, remove, schedule].filter(Boolean).length > 1) {
+    throw usage('--again, --dismiss, --remove and --schedule exclude each other', 'give one of them');
   }
-  if (remove && named.length === 0) {
-    throw usage('--remove needs names of pipelines', 'see what waits with: foliopipe fleet');
+  if ((remove || dismiss) && named.length === 0) {
+    throw usage(
+      `--${remove ? 'remove' : 'dismiss'} needs names of pipelines`,
+      'see what waits with: foliopipe fleet',
+    );
   }
-  const done =
-    again || remove
-      ? await withFleet(options, (fleet) => (again ? putBack(fleet, named) : removeAll(fleet, named)))
-      : await enqueueConfigs(named, options);
+  const done = await (again
+    ? withFleet(options, (fleet) => putBack(fleet, named))
+    : remove || dismiss
+      ? withFleet(options, (fleet) => removeAll(fleet, named, dismiss))
+      : enqueueConfigs(named, options));
   if (options.json) await printJson('summary', { jobs: done, exitCode: 0 });
   else await print(nextSteps(enqueuedText(done)));
   return 0;
@@ -160,10 +166,16 @@ async function putBack({ queue }: OpenFleet, named: readonly string[]): Promise<
   return done;
 }
 
-async function removeAll({ queue }: OpenFleet, named: readonly string[]): Promise<readonly EnqueuedJob[]> {
+async function removeAll(
+  { queue }: OpenFleet,
+  named: readonly string[],
+  isDismissed: boolean,
+): Promise<readonly EnqueuedJob[]> {
   const done: EnqueuedJob[] = [];
   for (const pipeline of named) {
-    done.push({ pipeline, state: 'removed', removed: await queue.remove(pipeline) });
+    const dismiss = async () => ((await queue.dismiss(pipeline)) ? (['dead letter'] as const) : []);
+    const removed = await (isDismissed ? dismiss() : queue.remove(pipeline));
+    done.push({ pipeline, state: 'removed', removed });
   }
   return done;
 }

@@ -2,6 +2,7 @@
 import type { FleetFacts, WaitingRun, WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
+import { type ConfigFlag, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
 /** @param now epoch milliseconds. */
@@ -63,9 +64,13 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
   return [
     `${pipeline}${which}: exit ${exitCode}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
-    ...(hint === null ? [] : [`  next: ${shown(hint)}`]),
+    ...(hint ? [`  next: ${shown(completeCommands(hint, asFlags(from.files)))}`] : []),
     `  then: foliopipe enqueue --again ${pipeline}${mended}`,
   ];
+}
+
+function asFlags(files: readonly string[]): ConfigFlag[] {
+  return files.map((value) => ({ name: '-c', value }));
 }
 
 function workedText({ pipeline, holder, leaseLeftMs, isJob, since }: WorkedRun, now: number): string {
