@@ -3,6 +3,7 @@ import type { PostgresSession } from '../../../postgres/session.js';
 import { type Prepared, statement } from '../../../postgres/statement.js';
 import { HELD_PERMITS, LIVE } from './permits.js';
 
+/** What the processes of a state do with an account at the service. */
 export interface AccountState {
   /** The identity of the service. */
   readonly service: string;
