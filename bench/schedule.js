@@ -1,6 +1,6 @@
 /**
  * The schedule, simulated: the real stages on a virtual clock against modelled services, held to its goals.
- * After `npm run build`: node bench/schedule.js [--only TEXT] [--billion [--state-in DIR]] [--write]
+ * After `npm run build`: node bench/schedule.js [--only TEXT] [--billion [--state-in DIR]] [--thousand] [--write]
  * Ends with 1 where a goal is missed.
  */
 import { tmpdir } from 'node:os';
@@ -10,12 +10,14 @@ import { missedGoals, sparedNotes, tableHead, tableRow } from './schedule/judge.
 import { scenarios } from './schedule/scenarios.js';
 import { writeSection } from './schedule/sections.js';
 import { simulate } from './schedule/simulate.js';
+import { simulateThousand } from './schedule/thousand.js';
 
 const { values } = parseArgs({
   options: {
     /** Scenarios whose folio time and service, as the table shows them, contain this. */
     only: { type: 'string', default: '' },
     billion: { type: 'boolean', default: false },
+    thousand: { type: 'boolean', default: false },
     /** Where the billion's checkpoint is made. */
     'state-in': { type: 'string', default: tmpdir() },
     /** Replaces the section in SCHEDULE.md. */
@@ -29,7 +31,11 @@ function say(line) {
   console.log(line);
 }
 
-if (values.billion) {
+if (values.thousand) {
+  say('| figure | value |\n| --- | --- |');
+  for (const row of await simulateThousand()) say(`| ${row.join(' | ')} |`);
+  if (values.write) writeSection('A thousand pipelines, simulated', lines.join('\n'));
+} else if (values.billion) {
   say('| figure | value |\n| --- | --- |');
   for (const row of await simulateBillion(values['state-in'])) say(`| ${row.join(' | ')} |`);
   if (values.write) writeSection('A billion records, simulated', lines.join('\n'));

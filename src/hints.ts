@@ -55,6 +55,11 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   JOBS_NEWER: () => UPGRADE,
   JOBS_IN_USE: () =>
     'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',
+  RUN_NOT_STARTED: () => 'look at disk, memory and limits of the machine of the worker',
+  RUN_CRASHED: () => 'look at the log of the worker, and at the memory of its machine',
+  RUN_PARTLY_PUBLISHED: () => 'it goes on by itself, after a pause',
+  RUN_WITHHELD: ({ run }) =>
+    `look at it: foliopipe runs show ${run}; publish it as it is: foliopipe publish ${run}; or raise failures.tolerate`,
   WORKER_PORT_TAKEN: () => 'choose another --port or --host; 0 takes a free port',
 
   CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',

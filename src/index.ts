@@ -26,6 +26,7 @@ export type {
   Withheld,
 } from './checkpoint/checkpoint.js';
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
+export type { AccountState } from './checkpoint/postgres/account/read-account.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { rescueProblems } from './config/cross-checks.js';
@@ -95,6 +96,7 @@ export type {
 } from './progress/events.js';
 export { guardListeners } from './progress/guard-listeners.js';
 export { type Job, type JobOptions, startJob } from './progress/start-job.js';
+export { accountText, leftFoliosHint } from './report/account-text.js';
 export {
   type Adoptable,
   abandonCommand,
@@ -209,7 +211,7 @@ export {
   withHandedRecords,
 } from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
-export { findWorker, openStateReader, stateMissing } from './run/state-reader.js';
+export { findAccount, findWorker, openStateReader, stateMissing } from './run/state-reader.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';

@@ -104,7 +104,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'types',
     'errors',
   ],
-  fleet: ['checkpoint', 'config', ...base],
+  fleet: ['checkpoint', 'config', 'hints', ...base],
   checkpoint: [
     'type output-format',
     'type config',

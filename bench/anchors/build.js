@@ -2,8 +2,9 @@
  * Builds the programs that the case `anchors` compares with, into bench/anchors/built. Says what each of them needs, and
  * goes on without those for which something is missing. `node bench/anchors/build.js`
  *
- * ZSV and SIMDUTF name checkouts of github.com/liquidaty/zsv and github.com/simdutf/simdutf. On Debian the rest comes
- * from the packages cargo, librust-csv-dev, librust-flate2-dev, g++, make, python3 and openssl.
+ * zsv and simdutf are not built here: install them, zsv as the command `zsv` and simdutf as a library with its headers
+ * (SIMDUTF may name the folder that holds its include/ and lib/). On Debian the rest comes from the packages cargo,
+ * librust-csv-dev, librust-flate2-dev, g++ and openssl.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
@@ -32,26 +33,15 @@ const ANCHORS = {
       for (const name of ['split', 'join']) copyFileSync(join(target, 'release', name), join(built, name));
     },
   },
-  zsv_count: {
-    needs: 'make, a C compiler, and ZSV, the folder of a checkout of liquidaty/zsv',
-    build: () => {
-      const checkout = folderOf('ZSV');
-      run('./configure', [], checkout);
-      run('make', ['-C', 'src', 'build'], checkout);
-      run('make', ['-C', 'app', 'build-count'], checkout);
-      const paths = execFileSync('find', ['build', '-name', 'zsv_count', '-type', 'f'], { cwd: checkout });
-      copyFileSync(join(checkout, paths.toString().split('\n')[0]), join(built, 'zsv_count'));
-    },
-  },
   decode: {
-    needs: 'g++, python3, and SIMDUTF, the folder of a checkout of simdutf/simdutf',
+    needs:
+      'g++ and the library simdutf with its headers; SIMDUTF may name the folder that it is installed in',
     build: () => {
-      const single = join(built, 'simdutf');
-      mkdirSync(single, { recursive: true });
-      const env = { ...process.env, AMALGAMATE_OUTPUT_PATH: single };
-      run('python3', ['singleheader/amalgamate.py'], folderOf('SIMDUTF'), env);
-      const sources = [join(here, 'decode.cpp'), join(single, 'simdutf.cpp')];
-      run('g++', ['-O3', '-std=c++17', `-I${single}`, ...sources, '-o', join(built, 'decode')], built);
+      const folder = process.env.SIMDUTF;
+      const paths =
+        folder === undefined ? [] : [`-I${folder}/include`, `-L${folder}/lib`, `-Wl,-rpath,${folder}/lib`];
+      const output = ['-o', join(built, 'decode')];
+      run('g++', ['-O3', '-std=c++17', ...paths, join(here, 'decode.cpp'), '-lsimdutf', ...output], built);
     },
   },
 };
@@ -70,14 +60,8 @@ for (const [name, { needs, build }] of Object.entries(ANCHORS)) {
 }
 process.exitCode = isWhole ? 0 : 1;
 
-function folderOf(variable) {
-  const folder = process.env[variable];
-  if (folder === undefined) throw new Error(`${variable} is not set`);
-  return folder;
-}
-
-function run(command, args, cwd, env = process.env) {
-  execFileSync(command, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: 64 * 1024 * 1024 });
+function run(command, args, cwd) {
+  execFileSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: 64 * 1024 * 1024 });
 }
 
 function lastLines(error) {

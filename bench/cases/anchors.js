@@ -1,6 +1,6 @@
 /** The stages beside the fastest programs of the same work, which are built by anchors/build.js. */
 import { createWriteStream, existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { alternate } from '../alternate.js';
@@ -22,25 +22,25 @@ export const anchors = {
     const source = await lab.source(records);
     const rows = [];
     const missing = [];
-    for (const [name, compare] of Object.entries({
-      split: chunking,
-      zsv_count: checking,
-      join: merging,
-      decode: decoding,
-    })) {
-      if (existsSync(built(name))) rows.push(...(await compare(lab, source)));
-      else missing.push(name);
+    for (const [anchor, compare] of [
+      [built('split'), chunking],
+      [zsv(), checking],
+      [built('join'), merging],
+      [built('decode'), decoding],
+    ]) {
+      if (existsSync(anchor)) rows.push(...(await compare(lab, source)));
+      else missing.push(basename(anchor));
     }
     if (missing.length > 0) {
-      console.error(`SKIPPED: ${missing.join(', ')} is not built; see bench/anchors/build.js`);
+      console.error(`SKIPPED: ${missing.join(', ')} is not there; see bench/anchors/build.js`);
     }
     return {
       told: [
         `${records} records, whole processes with their start; \`node bench/anchors/build.js\` builds the others.`,
-        'Chunking: the Rust csv crate writes the same files. The check: `zsv_count` counts rows and `openssl` hashes, one after the other.',
+        'Chunking: the Rust csv crate writes the same files. The check: `zsv count` counts rows and `openssl` hashes, one after the other.',
         'Merging, from the same gzipped parts: the Rust csv crate joins in memory, without a proof, a commit or a sync; DuckDB joins and sorts on one thread and on two.',
         `Decoding: a reply with ${REPLY_BYTES / 1e6} MB of CSV in a file; both read pieces of 64 KiB, simdutf searches the string, ours reads its JSON.`,
-        ...(missing.length > 0 ? [`Not built and not measured: ${missing.join(', ')}.`] : []),
+        ...(missing.length > 0 ? [`Not there and not measured: ${missing.join(', ')}.`] : []),
       ],
       rows,
     };
@@ -68,7 +68,7 @@ async function checking(lab, source) {
   const { ours, peer } = await alternate(lab.pairs, {
     ours: () => measureNode([program('ours/scan.js'), source]),
     peer: async () => {
-      const counted = await measureCommand(built('zsv_count'), [source]);
+      const counted = await measureCommand(zsv(), ['count', source]);
       const hashed = await measureCommand('openssl', ['sha256', source]);
       return { cpuSeconds: counted.cpuSeconds + hashed.cpuSeconds };
     },
@@ -112,6 +112,13 @@ async function decoding(lab) {
 
 function inCpu(compared) {
   return shareOf({ ...compared, figure: 'cpuSeconds' });
+}
+
+/** The command zsv, which is installed; ZSV may name it. */
+function zsv() {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, 'zsv')).find((path) => existsSync(path));
+  return process.env.ZSV ?? found ?? 'zsv';
 }
 
 function built(name) {

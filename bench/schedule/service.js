@@ -57,7 +57,7 @@ export function createModelledService({ clock, limiter, work, model }) {
       uploadWaits.push(clock.now() - asked);
       while (isFull()) {
         await refuse(signal);
-        refused();
+        await refused();
         await enter(signal, 'upload');
       }
       arriving += 1;

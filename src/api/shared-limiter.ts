@@ -218,14 +218,12 @@ export class SharedLimiter implements RequestLimiter {
     const answered = this.#clock.now();
     // What was taken before a pause was heard of lies within the pause.
     if (this.#pauses !== pauses) return;
-    // The first question may have met a busy process: what it took is believed from the next one on.
-    const travel = this.#travel ?? 0;
     const took = answered - asked - (opensAfter - opensIn);
-    this.#travel = this.#travel === undefined ? took : Math.min(travel, took);
-    // The slot lies between both of these, as question and answer take half of the shortest time at least.
-    const first = asked + opensAfter + travel / 2;
-    const last = answered + opensIn - travel / 2;
-    this.#isQuiet = opensIn <= travel;
+    this.#travel = Math.min(this.#travel ?? took, took);
+    // The slot lies between both of these: nobody knows how much of that time the question has taken.
+    const first = asked + opensAfter;
+    const last = answered + opensIn;
+    this.#isQuiet = opensIn <= this.#travel;
     this.#spacing = spacing - extra;
     for (let nth = 0; nth < count; nth++) {
       const [from, until] = [last + nth * spacing, first + nth * spacing + LATEST + extra];

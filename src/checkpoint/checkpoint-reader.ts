@@ -138,8 +138,9 @@ export interface CheckpointReader {
   /**
    * Records paid for by a run (0 for null), and by the pipeline on a day and in its month: by all its runs and by
    * searches that belong to none.
+   * @param service its account: where pipelines share it, day and month are of all of them. SQLite does not ask for it.
    */
-  spending(pipeline: string, run: string | null, day: string): Promise<Spending>;
+  spending(pipeline: string, run: string | null, day: string, service?: string): Promise<Spending>;
   /**
    * Records paid for by a pipeline on each day from this one on, ambiguous ones included, oldest day first. Leaves out
    * what a local service has answered: runs that were rehearsals, and such searches.

@@ -6,6 +6,7 @@ import { interpolate } from './interpolate.js';
 import { isPostgres } from './sections/load-section.js';
 import { filesSchema, resolveState, type StatePlace } from './sections/state-section.js';
 
+/** How the flag of a command names a state. */
 export interface PlaceOptions {
   /** The flag, as it is shown in errors. */
   readonly flag: string;

@@ -74,7 +74,11 @@ export function createFileCache(shared: SharedFiles, folder: string): FileCache 
       else if (!(await isCopy(file))) await copy(file);
       return file !== undefined;
     },
-    store: (name) => shared.put(name, pathOf(name)),
+    store: async (name) => {
+      const stamp = stampAt(pathOf(name));
+      const { sha256 } = await shared.put(name, pathOf(name));
+      known.set(name, { sha256, stamp });
+    },
     remove: async (name) => {
       await shared.remove([name]);
       drop(name);

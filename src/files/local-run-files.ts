@@ -10,10 +10,15 @@ import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
-import type { PartReference, StoredPart, UploadContent } from '../types.js';
+import type { PartReference, StoredPart } from '../types.js';
 import { contentOnDisk } from './content-on-disk.js';
-import { createHeldChunks, isHeld } from './held-chunks.js';
-import { DamagedPartError, type FileStore, type RunFiles, type WrittenPart } from './run-files.js';
+import {
+  type ByteStream,
+  DamagedPartError,
+  type FileStore,
+  type RunFiles,
+  type WrittenPart,
+} from './run-files.js';
 import { storedContent } from './stored-gzip.js';
 import { unzipped, writeGzipped } from './write-gzipped.js';
 
@@ -69,37 +74,23 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   const recent = createRecentParts();
   /** Chunk files that this process has written and not removed. */
   const written = new Map<number, { readonly sha256: string; readonly size: number }>();
-  /** Invariant: a held chunk has no file. */
-  const held = createHeldChunks();
-  // Neither synced nor renamed: after a crash its hash is checked before it is sent.
-  const writeChunkFile = (number: number, content: readonly Uint8Array[], sha256: string) => {
-    const size = writePieces(chunkPath(number), content);
-    written.set(number, { sha256, size });
-  };
 
   return {
+    // Neither synced nor renamed: after a crash its hash is checked before it is sent.
     writeChunk: async (number, content, sha256) => {
       written.delete(number);
-      held.delete(number);
-      const size = content.reduce((sum, { length }) => sum + length, 0);
-      if (!isHeld(number, size)) return writeChunkFile(number, content, sha256);
-      removeIfThere(chunkPath(number));
-      const dropped = held.add(number, { sha256, content: Buffer.concat(content) });
-      for (const [other, chunk] of dropped) writeChunkFile(other, [chunk.content], chunk.sha256);
+      const size = await writePieces(chunkPath(number), content);
+      written.set(number, { sha256, size });
     },
-    chunkContent: async (number) => {
-      const inMemory = held.get(number)?.content;
-      return inMemory === undefined ? contentOnDisk(chunkPath(number)) : contentInMemory(inMemory);
-    },
+    chunkContent: async (number) => contentOnDisk(chunkPath(number)),
     hasChunk: async (number, sha256) => {
-      if (held.get(number)?.sha256 === sha256) return true;
       const known = written.get(number);
       if (known?.sha256 === sha256) return sizeOf(chunkPath(number)) === known.size;
       return (await hashFile(chunkPath(number)))?.sha256 === sha256;
     },
     removeChunk: async (number) => {
       written.delete(number);
-      if (!held.delete(number)) rmSync(chunkPath(number), { force: true });
+      rmSync(chunkPath(number), { force: true });
     },
 
     writePart: async (chunk, part, content) => {
@@ -147,11 +138,11 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
  * Writes the file, replacing an old one.
  * @returns its size.
  */
-function writePieces(path: string, content: readonly Uint8Array[]): number {
+async function writePieces(path: string, content: ByteStream): Promise<number> {
   const file = openSync(path, 'w', 0o600);
   let size = 0;
   try {
-    for (const piece of content) {
+    for await (const piece of content) {
       writeFileSync(file, piece);
       size += piece.length;
     }
@@ -159,20 +150,6 @@ function writePieces(path: string, content: readonly Uint8Array[]): number {
     closeSync(file);
   }
   return size;
-}
-
-/** Looking is cheaper than removing what is not there. */
-function removeIfThere(path: string): void {
-  if (sizeOf(path) !== undefined) rmSync(path, { force: true });
-}
-
-function contentInMemory(content: Buffer): UploadContent {
-  return {
-    bytes: content.length,
-    open: async function* () {
-      yield content;
-    },
-  };
 }
 
 /** A copy from the buffer pool. */

@@ -10,11 +10,10 @@ export type WrittenPart = Pick<StoredPart, 'bytes' | 'sha256'>;
 /** The files of one run: its chunks and parts. */
 export interface RunFiles {
   /**
-   * Keeps the file of a chunk, replacing an old file of the same number. The file need not survive the process: it can be
+   * Writes the file of a chunk, replacing an old file of the same number. The file need not survive a crash: it can be
    * cut from the source again, and `hasChunk` says whether it is complete.
-   * @param content may be overwritten after the call.
    */
-  writeChunk(number: number, content: readonly Uint8Array[], sha256: string): Promise<void>;
+  writeChunk(number: number, content: ByteStream, sha256: string): Promise<void>;
   /**
    * The content of the chunk's file, for an upload.
    * @throws when the file does not exist.

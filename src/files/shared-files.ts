@@ -3,6 +3,7 @@
  * the name that it has in the folder of a state on a local disk, appears whole or not at all, and is never changed: a
  * new one takes its name.
  */
+import type { HashedFile } from '../streams/file-identity.js';
 import type { Milliseconds } from '../types.js';
 import type { ByteStream } from './run-files.js';
 
@@ -15,9 +16,10 @@ export interface SharedFiles {
   list(beginning: string): Promise<readonly SharedFile[]>;
   /**
    * Keeps a copy of a local file, in place of the file that had the name. When the promise has resolved, it is durable.
+   * @returns what was stored.
    * @throws LockedError `LEASE_LOST`: then nothing is changed.
    */
-  put(name: string, path: string): Promise<void>;
+  put(name: string, path: string): Promise<HashedFile>;
   /** The same, unless there is a file with the name. */
   putFirst(name: string, path: string): Promise<void>;
   /** The content of a file, in pieces. It may be damaged: whoever reads it compares its hash. */

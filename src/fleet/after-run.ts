@@ -1,5 +1,6 @@
 /** What is done with a job when its run has ended: the exit code decides (README.md#exit-codes). */
-import { type FoliopipeError, TroubleError } from '../errors.js';
+import { DeadlineError, type FoliopipeError, GuardError, TroubleError } from '../errors.js';
+import { hintOf } from '../hints.js';
 import type { Milliseconds } from '../types.js';
 import type { RunJob, RunProblem, Trouble } from './job.js';
 import type { FleetTimes } from './times.js';
@@ -11,7 +12,9 @@ export interface RunEnd {
   readonly signal: string | null;
   /** Its run, if it came so far. */
   readonly run: string | null;
-  /** What it has said of its error; null if it has said nothing. */
+  /** Whether it has told how it ended, as it does unless it crashes. */
+  readonly isTold: boolean;
+  /** What it has said of its error; null if it has ended as a run does, or has said nothing. */
   readonly error: { readonly code: string; readonly message: string; readonly hint: string | null } | null;
 }
 
@@ -55,7 +58,7 @@ export function afterRun(
     readonly times: Pick<FleetTimes, 'pause' | 'locked'>;
   },
 ): NextStep {
-  const { exitCode, error } = end;
+  const { exitCode } = end;
   if (exitCode === 0 || exitCode === 3) return { kind: 'done', exitCode };
   if (isHandedBack) return { kind: 'again', after: 0, trouble: before };
   if (exitCode === 11) return { kind: 'again', after: times.locked, trouble: before };
@@ -65,7 +68,7 @@ export function afterRun(
   const problem = problemOf(end);
   const isSame = before?.code === problem.code;
   const inRow = isSame ? before.times + 1 : 1;
-  const isCrash = exitCode === null || error === null;
+  const isCrash = exitCode === null || !end.isTold;
   if (!(problem.exitCode !== null && PASSING.has(problem.exitCode)) && !(isCrash && inRow < MOST_CRASHES))
     return { kind: 'person', problem };
   const pause = Math.min(times.pause * 2 ** Math.min(inRow - 1, 10), LONGEST_MS);
@@ -76,20 +79,23 @@ export function afterRun(
   };
 }
 
-function problemOf({ exitCode, signal, error }: RunEnd): RunProblem {
-  if (error !== null) return { exitCode, ...error };
+function problemOf({ exitCode, signal, run, isTold, error }: RunEnd): RunProblem {
+  if (error !== null && exitCode !== null) return { exitCode, ...error };
+  if (isTold && exitCode === 8) {
+    const what = 'the run has reached its time limit, and has published what was done';
+    return { exitCode, ...tellRunProblem(new DeadlineError('RUN_PARTLY_PUBLISHED', what)) };
+  }
+  if (isTold && exitCode !== null) {
+    const what =
+      'the run is complete, and its output is withheld: too many records failed, or some are unprocessed';
+    return { exitCode, ...tellRunProblem(new GuardError('RUN_WITHHELD', what, { facts: { run } })) };
+  }
   const how = signal === null ? `exit code ${exitCode}` : signal;
-  return {
-    exitCode,
-    ...tellRunProblem(
-      new TroubleError('RUN_CRASHED', `the process of the run ended with ${how}, and said nothing`, {
-        hint: 'look at the log of the worker, and at the memory of its machine',
-      }),
-    ),
-  };
+  const what = `the process of the run ended with ${how}, and said nothing`;
+  return { exitCode, ...tellRunProblem(new TroubleError('RUN_CRASHED', what)) };
 }
 
 /** What an error says, as the process of a run says it. */
-export function tellRunProblem({ code, message, hint = '' }: FoliopipeError): NonNullable<RunEnd['error']> {
-  return { code, message, hint };
+export function tellRunProblem(error: FoliopipeError): NonNullable<RunEnd['error']> {
+  return { code: error.code, message: error.message, hint: hintOf(error) ?? null };
 }

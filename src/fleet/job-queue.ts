@@ -60,6 +60,8 @@ export interface JobQueue {
   schedules(): Promise<readonly Schedule[]>;
   /** @returns whether there was a schedule. */
   unschedule(pipeline: string): Promise<boolean>;
+  /** Removes the dead letter of a pipeline, and leaves its schedule. @returns whether there was one. */
+  dismiss(pipeline: string): Promise<boolean>;
   /** Removes what waits of a pipeline: its job, its schedule and its dead letter. @returns what was removed. */
   remove(pipeline: string): Promise<readonly ('job' | 'schedule' | 'dead letter')[]>;
 }
@@ -153,6 +155,7 @@ export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promi
       asked(boss.schedule(RUNS, cron, job, { tz: timeZone, key: job.pipeline, singletonKey: job.pipeline })),
     schedules,
     unschedule,
+    dismiss: (pipeline) => remove(DEAD, pipeline),
     remove: async (pipeline) => [
       ...((await remove(RUNS, pipeline)) ? (['job'] as const) : []),
       ...((await unschedule(pipeline)) ? (['schedule'] as const) : []),

@@ -1,6 +1,7 @@
 /** The state of a config, wherever it is: reading it, and who works on it. */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import type { LockHolder } from '../checkpoint/pipeline-lock.js';
+import type { AccountState } from '../checkpoint/postgres/account/read-account.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { findHolder } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
@@ -33,6 +34,11 @@ export async function findWorker({
 }: Place & Pick<Config, 'pipeline'>): Promise<LockHolder | undefined> {
   if (state === null) return findHolder(stateDir, pipeline);
   return (await loadPostgres()).findLeaseHolder(state, pipeline);
+}
+
+/** What the account of a service does now; undefined if its limits are those of each process. */
+export async function findAccount({ state }: Place, service: string): Promise<AccountState | undefined> {
+  return state === null ? undefined : (await loadPostgres()).findAccountState(state, service);
 }
 
 /** The error for a command that needs a state where nothing has been run yet. */

@@ -60,7 +60,7 @@ const DOUBTFUL_FOR: Milliseconds = 60 * SECOND;
  * it, or one of those that come first may be gone.
  */
 function patienceOf(ahead: number): Milliseconds {
-  return ahead < 4 ? 2 * SECOND : 15 * SECOND;
+  return ahead < 4 ? 2 * SECOND : Math.min(15 * SECOND + ahead * 125, 120 * SECOND);
 }
 
 interface Waiting {
@@ -107,7 +107,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
       wake();
     });
     await isListening;
-    let patience = patienceOf(Number.POSITIVE_INFINITY);
+    let patience = 15 * SECOND;
     let blockedSince: number | undefined;
     while (waiting.size > 0) {
       isCalled = false;

@@ -84,7 +84,7 @@ describe('requests of processes that share an account', () => {
           expect(mostInASecond(sent.flat())).toBeLessThanOrEqual(perSecond);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     ));
 
   test('reach 95 % of the limit together, and a process alone does too', async () => {

@@ -134,7 +134,7 @@ export function budgetContract(withCheckpoint: WithCheckpoint): void {
     it('names the cap of the day or of the month, over all runs of the pipeline', () =>
       withRun(async (checkpoint) => {
         await checkpoint.recordRun(sampleRun('r2'));
-        await checkpoint.recordRun(sampleRun('r3', { pipeline: 'other' }));
+        await checkpoint.recordRun(sampleRun('r3', { pipeline: 'other', service: 'https://elsewhere.test' }));
         for (const run of ['r1', 'r2', 'r3']) await addChunk(checkpoint, run, 1, 'cut');
         await beginUpload(checkpoint, 'r1', 1, 1, on('2026-11-20'));
         const send = (run: string, day: string, caps: Partial<Budget>) => () =>

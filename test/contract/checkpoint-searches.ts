@@ -100,18 +100,15 @@ export function searchContract(withCheckpoint: WithCheckpoint): void {
 
     it('of no run count for the day and the month of their pipeline, and perRun does not hold them', () =>
       withCheckpoint(async (checkpoint) => {
-        const begun = (id: string, caps: Partial<Budget>, pipeline = 'nightly') =>
-          checkpoint.recordSingleSearchIntent(
-            { id, pipeline, service: 's', startedAt: 7 },
-            sampleBudget(caps),
-          );
+        const begun = (id: string, caps: Partial<Budget>, pipeline = 'nightly', service = 's') =>
+          checkpoint.recordSingleSearchIntent({ id, pipeline, service, startedAt: 7 }, sampleBudget(caps));
         const spent = () => checkpoint.spending('nightly', null, sampleBudget().day);
         for (const id of ['a', 'b', 'c']) await begun(id, { perRun: 1, perDay: 3 });
         expect(await spent()).toEqual({ run: 0, day: 3, month: 3 });
         const over = { code: 'BUDGET_REACHED' };
         await expect(begun('d', { perDay: 3 })).rejects.toMatchObject(over);
         await expect(begun('d', { perMonth: 3 })).rejects.toMatchObject(over);
-        await begun('e', { perDay: 3 }, 'other');
+        await begun('e', { perDay: 3 }, 'other', 't');
         await checkpoint.recordSingleSearchEnd('a', { state: 'dropped' });
         await checkpoint.recordSingleSearchEnd('b', { state: 'ambiguous' });
         expect(await spent()).toEqual({ run: 0, day: 2, month: 2 });

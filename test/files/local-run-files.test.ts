@@ -41,36 +41,6 @@ describe('chunk files', () => {
     expect(await files.hasChunk(7, sha256('one'))).toBe(false);
   });
 
-  it('are only held in memory if they are small and there are many, and replace a file', async () => {
-    const { files, path } = await open();
-    await writeFile(join(path, 'chunk-000100.csv'), 'cut off');
-    const content = Buffer.from('one');
-    await files.writeChunk(100, [content], sha256('one'));
-    content.fill(0);
-    expect(await readdir(path)).toEqual([]);
-    expect(await files.hasChunk(100, sha256('one'))).toBe(true);
-    const { bytes, open: read } = await files.chunkContent(100);
-    expect([bytes, (await readWhole(read())).toString()]).toEqual([3, 'one']);
-    const large = 'x'.repeat(1_000_000);
-    await files.writeChunk(101, [Buffer.from(large)], sha256(large));
-    expect(await readdir(path)).toEqual(['chunk-000101.csv']);
-  });
-
-  it('are written where there is no room to hold them, the oldest first', async () => {
-    const { files, path } = await open();
-    const some = 'x'.repeat(80_000);
-    const numbers = Array.from({ length: 80 }, (_, at) => 100 + at);
-    for (const chunk of numbers) await files.writeChunk(chunk, [Buffer.from(some)], sha256(some));
-    const written = (await readdir(path)).sort();
-    expect(written[0]).toBe('chunk-000100.csv');
-    expect(written.length).toBeLessThan(numbers.length / 2);
-    for (const chunk of numbers) {
-      expect(await files.hasChunk(chunk, sha256(some))).toBe(true);
-      await files.removeChunk(chunk);
-    }
-    expect(await readdir(path)).toEqual([]);
-  });
-
   it('of another process are held to their content', async () => {
     const { files, chunk } = await open();
     await writeFile(chunk, 'one');

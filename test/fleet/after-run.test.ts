@@ -11,7 +11,8 @@ const ended = (
 ): RunEnd => ({
   exitCode,
   signal: exitCode === null ? 'SIGKILL' : null,
-  run: null,
+  run: 'R1',
+  isTold: code !== null || exitCode !== null,
   error: code === null ? null : { code, message: 'what', hint: 'type this' },
 });
 const after = (end: RunEnd, trouble?: Trouble, isHandedBack = false) =>
@@ -69,4 +70,12 @@ it('repeats a run whose process is killed, and no longer than three times in a r
   expect(first).toMatchObject({ kind: 'again', trouble: { times: 1, code: 'RUN_CRASHED' } });
   expect(second).toMatchObject({ kind: 'again', trouble: { times: 2 } });
   expect(third).toMatchObject({ kind: 'person', problem: { code: 'RUN_CRASHED', exitCode: null } });
+});
+
+it('says what a run that has ended without an error waits for', () => {
+  expect(after(ended(9, null))).toMatchObject({
+    kind: 'person',
+    problem: { exitCode: 9, code: 'RUN_WITHHELD', hint: expect.stringContaining('foliopipe publish R1') },
+  });
+  expect(after(ended(8, null))).toMatchObject({ kind: 'again', trouble: { code: 'RUN_PARTLY_PUBLISHED' } });
 });

@@ -49,7 +49,7 @@ function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [])
         resolve = ended;
       });
       const end = (how: Partial<RunEnd>) =>
-        resolve({ exitCode: null, signal: null, run: null, error: null, ...how });
+        resolve({ exitCode: null, signal: null, run: null, isTold: true, error: null, ...how });
       const run = {
         ended: promise,
         isTold: () => false,

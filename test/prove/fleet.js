@@ -1,7 +1,8 @@
 /**
  * Several pipelines over several workers, which are killed and stopped at random moments, as whole machines and in their
  * runs alone, between intent and reply, inside of transactions, and with their database. Then proves that each output is
- * that of an unbroken run, byte for byte, that no upload went unreported, and that each run went on elsewhere in time.
+ * that of an unbroken run, byte for byte, that no upload went unreported, that no
+ * permit and no lease is left, and that each run went on elsewhere in time.
  * npm run prove:fleet -- [--kills 100] [--seed 1] [--pipelines 4] [--workers 3] [--records 1500]
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -145,8 +146,8 @@ async function breakNight(unbroken) {
   const watch = watchLeases();
   try {
     while (!night.every(({ work }) => isDone(work))) {
-      if (Date.now() - began > 10 * 60_000) throw new Error(`the night does not end: ${await stand()}`);
-      await sleep(100 + random(900));
+      if (Date.now() - began > 20 * 60_000) throw new Error(`the night does not end: ${await stand()}`);
+      await sleep(500 + random(6000));
       await putBack();
       if (strikes() < wanted) await strike(watch);
       await replaceGone();
@@ -177,7 +178,8 @@ async function strike(watch) {
   const alive = [...workers].filter((worker) => !worker.isGone());
   const busy = alive.filter((worker) => worker.runs().length > 0);
   // Most strikes hit those that work.
-  const struck = busy.length > 0 && random(5) > 0 ? busy : alive;
+  if (busy.length === 0 && random(5) > 0) return;
+  const struck = busy.length > 0 && random(8) > 0 ? busy : alive;
   const worker = struck[random(struck.length)];
   const runs = worker?.runs() ?? [];
   const run = runs[random(runs.length)];
@@ -185,24 +187,26 @@ async function strike(watch) {
   if (worker === undefined) return;
   if (which < 35) {
     totals.killedWorkers += 1;
-    await watch.lost(runs);
+    await watch.lost(runs, worker.pid);
     await worker.kill();
   } else if (which < 50) {
     totals.stoppedWorkers += 1;
-    await watch.lost(runs);
+    await watch.lost(runs, worker.pid);
     worker.pause();
     setTimeout(worker.wake, LEASE_MS + 1000 + random(6000)).unref();
   } else if (which < 62 && run !== undefined) {
     totals.killedRuns += 1;
+    await watch.struck(worker.pid);
     signal(run, 'SIGKILL');
   } else if (which < 70 && run !== undefined) {
     totals.stoppedRuns += 1;
+    await watch.struck(worker.pid);
     signal(run, 'SIGSTOP');
     setTimeout(() => signal(run, 'SIGCONT'), LEASE_MS + 4000 + random(6000)).unref();
   } else if (which < 82) {
     // A machine whose next run strikes itself.
     totals.failpoints += 1;
-    await watch.lost(runs);
+    await watch.lost(runs, worker.pid);
     await worker.kill();
     workers.delete(worker);
     const how = random(3) === 0 ? 'pause' : 'kill';
@@ -216,7 +220,7 @@ async function strike(watch) {
       700,
     );
     await sleep(400);
-    await watch.lost(runs);
+    await watch.lost(runs, worker.pid);
     await worker.kill();
     await held;
   } else {
@@ -265,42 +269,47 @@ function watchLeases() {
   const lost = new Map();
   let isEnded = false;
   const look = async () => {
-    while (!isEnded) {
-      const rows =
-        lost.size > 0
-          ? await database.ask('SELECT pipeline, fence, until > now() AS held FROM foliopipe.leases')
-          : [];
-      const jobs =
-        lost.size > 0
-          ? await database.ask(
-              "SELECT singleton_key AS pipeline FROM foliopipe_jobs.job WHERE name = 'runs' AND state <= 'active'",
-            )
-          : [];
-      const open = new Set((jobs ?? []).map(({ pipeline }) => pipeline));
+    for (; !isEnded; await sleep(100)) {
+      if (lost.size === 0) continue;
+      const leases = await database.ask('SELECT pipeline, fence FROM foliopipe.leases');
+      const jobs = await database.ask(
+        "SELECT singleton_key AS pipeline, data ? 'trouble' AS pauses FROM foliopipe_jobs.job WHERE name = 'runs' AND state <= 'active'",
+      );
+      if (leases === undefined || jobs === undefined) continue;
       for (const [pipeline, { fence, since }] of lost) {
-        const row = (rows ?? []).find((one) => one.pipeline === pipeline);
-        if (row === undefined || jobs === undefined) continue;
-        const took = Date.now() - since;
-        if (Number(row.fence) > fence || !open.has(pipeline)) {
+        const lease = leases.find((one) => one.pipeline === pipeline);
+        const job = jobs.find((one) => one.pipeline === pipeline);
+        // A run that crashed on its way is repeated after a pause.
+        if (job?.pauses) lost.delete(pipeline);
+        else if (lease !== undefined && (Number(lease.fence) > fence || job === undefined)) {
           lost.delete(pipeline);
-          recoveries.push(took);
+          recoveries.push(Date.now() - since);
         }
       }
-      await sleep(100);
+    }
+  };
+  /** What a struck worker was about to go on with is lost once more. */
+  const struck = async (pid) => {
+    const rows = await database.ask('SELECT facts FROM foliopipe.workers');
+    const facts = (rows ?? []).map((row) => JSON.parse(row.facts)).find((one) => one.pid === pid);
+    for (const [pipeline, known] of lost) {
+      if (facts?.pipelines.includes(pipeline)) lost.set(pipeline, { ...known, since: Date.now() });
     }
   };
   const looking = look();
   return {
     /** Remembers which pipelines the processes have, before they are struck. */
-    lost: async (pids) => {
+    lost: async (pids, pid) => {
+      await struck(pid);
       const rows = await database.ask(
-        'SELECT pipeline, fence, holder FROM foliopipe.leases WHERE until > now()',
+        "SELECT pipeline, fence, holder FROM foliopipe.leases WHERE until > now() AND pipeline NOT LIKE 'output:%'",
       );
       for (const { pipeline, fence, holder } of rows ?? []) {
         if (holder === null || !pids.includes(JSON.parse(holder).pid)) continue;
         lost.set(pipeline, { fence: Number(fence), since: Date.now() });
       }
     },
+    struck,
     /** While the database is away, nobody can go on. */
     forget: () => lost.clear(),
     end: async () => {
@@ -364,6 +373,14 @@ async function proveNothingLeft() {
     "SELECT id FROM foliopipe.workers WHERE seen > now() - interval '2 seconds'",
   );
   if (workersLeft.length > 0) throw new Error('drained workers are still listed');
+  for (const [what, text] of [
+    ['permits', 'SELECT * FROM foliopipe.reserved_permits'],
+    ['runs', "SELECT id, state FROM foliopipe.runs WHERE state IN ('open', 'publishing')"],
+    ['leases', 'SELECT * FROM foliopipe.leases WHERE until > now()'],
+  ]) {
+    const rows = await database.ask(text);
+    if (rows.length > 0) throw new Error(`${what} are left: ${JSON.stringify(rows)}`);
+  }
 }
 
 function tell() {

@@ -12,6 +12,7 @@ import { refuseMarked } from '../copy/copy-mark.js';
 import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
+import { type AccountState, readAccount } from './account/read-account.js';
 import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';
@@ -169,6 +170,20 @@ function once(open: () => Promise<PostgresSession>): Opening {
     return opened;
   };
   return Object.assign(get, { close: async () => (await opened?.catch(() => undefined))?.close() });
+}
+
+/** What the account of a service does now; undefined if no pipeline of this state has worked with it. */
+export async function findAccountState(
+  address: DatabaseAddress,
+  service: string,
+): Promise<AccountState | undefined> {
+  const session = await openConnection(address);
+  try {
+    const version = await schemaVersion(session);
+    return version < migrations.length ? undefined : await readAccount(session, service);
+  } finally {
+    await session.close();
+  }
 }
 
 /** The process that works on a pipeline now, on any machine; undefined if there is none. */

@@ -31,9 +31,9 @@ const page: Prepared<StoredSearch> = statement(`
 const beginSingle = statement(`
   INSERT INTO single_searches (id, pipeline, service, state, started_at, day)
   VALUES (@id, @pipeline, @service, 'intent', @startedAt, @day) ON CONFLICT (id) DO NOTHING RETURNING id`);
-const endSingle: Prepared<{ pipeline: string; day: string }> = statement(`
+const endSingle: Prepared<{ pipeline: string; service: string; day: string }> = statement(`
   UPDATE single_searches SET state = @state, local = @local WHERE id = @id AND state = 'intent'
-  RETURNING pipeline, day`);
+  RETURNING pipeline, service, day`);
 const singlePage: Prepared<StoredSingleSearch> = statement(`
   SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
   WHERE id > @after AND (@pipeline::text IS NULL OR pipeline = @pipeline) ORDER BY id LIMIT @limit`);
@@ -80,16 +80,16 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
         const { day } = budget;
         const rows = await query(beginSingle, { id, pipeline, service, startedAt, day });
         expectRow(rows, 'recordSingleSearchIntent', `there is a search ${id} already`);
-        await refuseOverBudget(query, { pipeline }, 1, budget);
-        await spendRecords(query, { pipeline }, 1, day);
+        await refuseOverBudget(query, { pipeline, service }, 1, budget);
+        await spendRecords(query, { pipeline, service }, 1, day);
       }),
     recordSingleSearchEnd: (id, ended) =>
       db.outcome(async (query) => {
         const { state } = ended;
         const local = state === 'answered' ? Number(ended.local) : null;
         const rows = await query(endSingle, { id, state, local });
-        const { pipeline, day } = expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
-        if (state === 'dropped') await spendRecords(query, { pipeline }, -1, day);
+        const { day, ...payer } = expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
+        if (state === 'dropped') await spendRecords(query, payer, -1, day);
       }),
   };
 }

@@ -1,8 +1,11 @@
-/** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
+/**
+ * The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. The caps of a
+ * day and of a month hold for all pipelines of an account together, beside what the pipeline itself has spent elsewhere.
+ */
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader, SpentOnDay } from '../checkpoint.js';
-import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '../rows/caps.js';
+import { AFTER_ALL_DAYS, hasCaps, NO_RUN, refuseAboveCaps } from '../rows/caps.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateSession } from './state-session.js';
 
@@ -16,19 +19,30 @@ export const spend = (rows: string) => `
 
 const add = statement(spend('VALUES (@pipeline, @day, @run, @records)'));
 
+// Searches that belong to no run have no service in `spending`.
+const spentWhere = (days: string) => `(
+  (SELECT coalesce(sum(records), 0) FROM spending LEFT JOIN runs ON runs.id = spending.run
+    WHERE spending.${days} AND (spending.pipeline = @pipeline OR runs.service = @service::text))
+  + (SELECT count(*) FROM single_searches
+    WHERE service = @service::text AND pipeline <> @pipeline AND ${days} AND state <> 'dropped'))::int8`;
+
 const sums: Prepared<Spending> = statement(`
   SELECT
     (SELECT coalesce(sum(records), 0)::int8 FROM spending WHERE run = @run) AS run,
-    (SELECT coalesce(sum(records), 0)::int8 FROM spending WHERE pipeline = @pipeline AND day = @day) AS day,
-    (SELECT coalesce(sum(records), 0)::int8 FROM spending
-      WHERE pipeline = @pipeline AND day BETWEEN @month AND @afterMonth) AS month`);
+    ${spentWhere('day = @day')} AS day,
+    ${spentWhere('day BETWEEN @month AND @afterMonth')} AS month`);
 
-const pipelineOf: Prepared<{ pipeline: string }> = statement('SELECT pipeline FROM runs WHERE id = @run');
+const payerOf: Prepared<{ pipeline: string; service: string }> = statement(
+  'SELECT pipeline, service FROM runs WHERE id = @run',
+);
 
 // A search that belongs to no run takes no lease. So whoever compares with a cap waits for the others.
 const waitForOthers = statement(
-  "SELECT pg_advisory_xact_lock(hashtext('foliopipe budget'), hashtext(@pipeline))",
+  "SELECT pg_advisory_xact_lock(hashtext('foliopipe budget'), hashtext(@service))",
 );
+
+/** A run, or a pipeline and the service that it asks for what belongs to no run. */
+type SharedPayer = { readonly run: string } | { readonly pipeline: string; readonly service: string };
 
 /**
  * Compares with the caps, within the transaction that then reserves the records.
@@ -36,31 +50,40 @@ const waitForOthers = statement(
  */
 export async function refuseOverBudget(
   query: Query,
-  payer: Payer,
+  payer: SharedPayer,
   records: number,
   budget: Budget,
 ): Promise<void> {
   if (!hasCaps(budget)) return;
-  const { pipeline, run } = await rowOf(query, payer);
-  await query(waitForOthers, { pipeline });
-  const [before] = await query(sums, sumValues(pipeline, run, budget.day));
+  const { pipeline, run, service } = await rowOf(query, payer);
+  await query(waitForOthers, { service });
+  const [before] = await query(sums, sumValues(pipeline, run, budget.day, service));
   refuseAboveCaps(budget, run, before!, records);
 }
 
 /** Adds to what the payer has spent on the day; subtracts if the records are negative. */
-export async function spendRecords(query: Query, payer: Payer, records: number, day: string): Promise<void> {
-  await query(add, { ...(await rowOf(query, payer)), day, records });
+export async function spendRecords(
+  query: Query,
+  payer: SharedPayer,
+  records: number,
+  day: string,
+): Promise<void> {
+  const { pipeline, run } = await rowOf(query, payer);
+  await query(add, { pipeline, run, day, records });
 }
 
-async function rowOf(query: Query, payer: Payer): Promise<{ pipeline: string; run: string }> {
-  if ('pipeline' in payer) return { pipeline: payer.pipeline, run: NO_RUN };
-  const [row] = await query(pipelineOf, { run: payer.run });
-  return { pipeline: row!.pipeline, run: payer.run };
+async function rowOf(
+  query: Query,
+  payer: SharedPayer,
+): Promise<{ pipeline: string; service: string; run: string }> {
+  if ('pipeline' in payer) return { ...payer, run: NO_RUN };
+  const [row] = await query(payerOf, { run: payer.run });
+  return { ...row!, run: payer.run };
 }
 
-function sumValues(pipeline: string, run: string, day: string) {
+function sumValues(pipeline: string, run: string, day: string, service: string | null) {
   const month = day.slice(0, 7);
-  return { pipeline, run, day, month, afterMonth: month + AFTER_ALL_DAYS };
+  return { pipeline, run, day, month, afterMonth: month + AFTER_ALL_DAYS, service };
 }
 
 const byDay: Prepared<SpentOnDay> = statement(`
@@ -75,8 +98,8 @@ const byDay: Prepared<SpentOnDay> = statement(`
 /** Makes `spending` and `spendingByDay`. */
 export function spendingReads(db: StateSession): Pick<CheckpointReader, 'spending' | 'spendingByDay'> {
   return {
-    spending: async (pipeline, run, day) => {
-      const [row] = await db.read(sums, sumValues(pipeline, run ?? NO_RUN, day));
+    spending: async (pipeline, run, day, service) => {
+      const [row] = await db.read(sums, sumValues(pipeline, run ?? NO_RUN, day, service ?? null));
       return { ...row!, run: run === null ? 0 : row!.run };
     },
     spendingByDay: (pipeline, day) => db.read(byDay, { pipeline, day }),

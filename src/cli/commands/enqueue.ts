@@ -27,6 +27,7 @@ import { parseMaxDuration } from '../time-options.js';
 interface Options extends CommonOptions {
   readonly schedule?: boolean;
   readonly again?: boolean;
+  readonly dismiss?: boolean;
   readonly remove?: boolean;
   readonly yes?: boolean;
   readonly label?: string;
@@ -38,7 +39,7 @@ export function addEnqueue(command: Command, finish: Finish): void {
   command
     .argument(
       '[config...]',
-      'config files, each of a pipeline of its own, over those of -c; with --again and --remove: names of pipelines',
+      'config files, each of a pipeline of its own, over those of -c; with --again, --dismiss and --remove: names of pipelines',
     )
     .option(
       '--schedule',
@@ -48,6 +49,7 @@ export function addEnqueue(command: Command, finish: Finish): void {
       '--again',
       'put dead letters back, with the configs that they have and the flags of run that are given; without a name: all of them',
     )
+    .option('--dismiss', 'remove the dead letters of these pipelines: somebody has looked')
     .option('--remove', 'remove what waits of these pipelines: jobs, schedules and dead letters')
     .option('--yes', 'as for run')
     .option('--label <text>', 'as for run: a note kept with a new run')
@@ -63,21 +65,25 @@ export function addEnqueue(command: Command, finish: Finish): void {
 
 async function enqueue(named: readonly string[], options: Options): Promise<number> {
   await loadPgBoss(process.versions.node);
-  const { again = false, remove = false, schedule = false } = options;
-  if (Number(again) + Number(remove) + Number(schedule) > 1) {
-    throw usage('--again, --remove and --schedule exclude each other', 'give one of them');
+  const { again = false, dismiss = false, remove = false, schedule = false } = options;
+  if ([again, dismiss, remove, schedule].filter(Boolean).length > 1) {
+    throw usage('--again, --dismiss, --remove and --schedule exclude each other', 'give one of them');
   }
-  if (remove && named.length === 0) {
-    throw usage('--remove needs names of pipelines', 'see what waits with: foliopipe fleet');
+  if ((remove || dismiss) && named.length === 0) {
+    throw usage(
+      `--${remove ? 'remove' : 'dismiss'} needs names of pipelines`,
+      'see what waits with: foliopipe fleet',
+    );
   }
   const flags = runFlags(options);
-  if (remove && Object.keys(flags).length > 0) {
-    throw usage('--remove begins no run, and takes no flags of one', 'leave them out');
+  if ((remove || dismiss) && Object.keys(flags).length > 0) {
+    throw usage('--remove and --dismiss begin no run, and take no flags of one', 'leave them out');
   }
-  const { done, workers } =
-    again || remove
-      ? await withFleet(options, (fleet) => (again ? putBack(fleet, named, flags) : removeAll(fleet, named)))
-      : await enqueueConfigs(named, flags, options);
+  const { done, workers } = await (again
+    ? withFleet(options, (fleet) => putBack(fleet, named, flags))
+    : remove || dismiss
+      ? withFleet(options, (fleet) => removeAll(fleet, named, dismiss))
+      : enqueueConfigs(named, flags, options));
   if (options.json) await printJson('summary', { jobs: done, workers, exitCode: 0 });
   else await print(nextSteps(enqueuedText(done, workers)));
   return 0;
@@ -191,10 +197,16 @@ async function putBack(
   return done;
 }
 
-async function removeAll({ queue }: OpenFleet, named: readonly string[]): Promise<readonly EnqueuedJob[]> {
+async function removeAll(
+  { queue }: OpenFleet,
+  named: readonly string[],
+  isDismissed: boolean,
+): Promise<readonly EnqueuedJob[]> {
   const done: EnqueuedJob[] = [];
   for (const pipeline of named) {
-    done.push({ pipeline, state: 'removed', removed: await queue.remove(pipeline) });
+    const dismiss = async () => ((await queue.dismiss(pipeline)) ? (['dead letter'] as const) : []);
+    const removed = await (isDismissed ? dismiss() : queue.remove(pipeline));
+    done.push({ pipeline, state: 'removed', removed });
   }
   return done;
 }

@@ -3,16 +3,19 @@ import type { Command } from 'commander';
 import {
   abandonCommand,
   abandonedText,
+  accountText,
   adoptHint,
   type CheckpointReader,
   type ChunkRow,
   ConfigError,
   createOutputStore,
   createProgressReader,
+  findAccount,
   findRestamped,
   findWorker,
   type InterruptedError,
   type LockHolder,
+  leftFoliosHint,
   loadStatus,
   lostFolioText,
   missingLoad,
@@ -80,17 +83,25 @@ export function addStatus(command: Command, finish: Finish): void {
       const doubt = unconfirmedText(config);
       const missing = await missingLoad(state, config, run);
       const holder = await findWorker(config);
+      const account = await findAccount(config, run.service);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
       if (options.json)
-        await printJson('summary', { ...summary, missingLoad: missing, working: holder ?? null });
+        await printJson('summary', {
+          ...summary,
+          missingLoad: missing,
+          working: holder ?? null,
+          account: account ?? null,
+        });
       else if (run.state === 'done' || run.state === 'withheld') {
         const text = summaryText(summary, nextTerms(config));
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
-        await print(nextSteps(text + notes + workingText(holder)));
+        await print(nextSteps(text + notes + workingText(holder) + accountLine(account)));
       } else {
         const snapshot = (await createProgressReader(run.id, { checkpoint: state, clock: systemClock })())!;
         const text = await openText(state, run, summary, snapshot, config.poll.timeout);
-        await print(nextSteps(text + missingLoadText(missing) + workingText(holder, snapshot)));
+        await print(
+          nextSteps(text + missingLoadText(missing) + workingText(holder, snapshot) + accountLine(account)),
+        );
       }
       finish(0);
     } finally {
@@ -138,6 +149,13 @@ function workingText(holder: LockHolder | undefined, unfinished?: ProgressSnapsh
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
   return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; it names what stopped it if that is still so\n`;
+}
+
+function accountLine(account: Awaited<ReturnType<typeof findAccount>>): string {
+  if (account === undefined) return '';
+  const hint = account.waiting > 0 ? leftFoliosHint(account) : undefined;
+  const next = hint === undefined ? '' : `  ${hint}\n`;
+  return `  account   ${account.service}: ${accountText(account, Date.now())}\n${next}`;
 }
 
 /** Says that the commands that publish a withheld run need another source than the one that is there. */

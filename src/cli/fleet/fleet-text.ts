@@ -2,6 +2,7 @@
 import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
+import { type ConfigFlag, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
 /** @param now epoch milliseconds. */
@@ -68,9 +69,13 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
   return [
     `${pipeline}${which}: ${endOf(exitCode)}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
-    ...(hint === null ? [] : [`  next: ${shown(hint)}`]),
+    ...(hint ? [`  next: ${shown(completeCommands(hint, asFlags(from.files)))}`] : []),
     `  then: foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}${mended}`,
   ];
+}
+
+function asFlags(files: readonly string[]): ConfigFlag[] {
+  return files.map((value) => ({ name: '-c', value }));
 }
 
 function endOf(exitCode: number | null): string {

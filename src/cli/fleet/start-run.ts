@@ -44,8 +44,8 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
       ...process.env,
       FOLIOPIPE_STATE: options.state,
       FOLIOPIPE_SCRATCH_DIR: options.scratchDir,
-      // Read by stop-signals.ts.
-      FOLIOPIPE_OF_WORKER: '1',
+      // Read by stop-signals.ts and next-steps.ts: where the config was read, for the commands that it names.
+      FOLIOPIPE_OF_WORKER: JSON.stringify(job.from.files),
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -56,9 +56,9 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
     child.once('error', (error) => resolve(notStarted(error)));
     child.once('exit', async (exitCode, signal) => {
       await closed;
-      const { run } = told;
+      const { run, isTold } = told;
       const error = told.error && problemInJobWords(told.error, exitCode, job, { file, host: hostname() });
-      resolve(isKilled ? { exitCode: 143, signal: null, run, error } : { exitCode, signal, run, error });
+      resolve({ run, error, isTold, ...(isKilled ? { exitCode: 143, signal: null } : { exitCode, signal }) });
     });
   }).finally(() => rmSync(file, { force: true }));
   if (stdout !== null) readLines(stdout, (line) => rememberLine(line, told));
@@ -94,11 +94,8 @@ function endedRun(end: RunEnd): StartedRun {
 /** The machine has no room for it now. */
 function notStarted(cause: unknown): RunEnd {
   const why = cause instanceof Error ? cause.message : String(cause);
-  const error = new TroubleError('RUN_NOT_STARTED', `the run cannot be started: ${why}`, {
-    hint: 'look at disk, memory and limits of the machine of this worker',
-    cause,
-  });
-  return { exitCode: error.exitCode, signal: null, run: null, error: tellRunProblem(error) };
+  const error = new TroubleError('RUN_NOT_STARTED', `the run cannot be started: ${why}`, { cause });
+  return { exitCode: error.exitCode, signal: null, run: null, isTold: true, error: tellRunProblem(error) };
 }
 
 function readLines(

@@ -35,7 +35,7 @@ export function rememberCommand(argv: readonly string[], command?: Command): voi
   typed = {
     argv,
     version: command === undefined ? '' : versionOf(command),
-    flags: command === undefined ? [] : configFlags(command),
+    flags: flagsOfWorker(process.env) ?? (command === undefined ? [] : configFlags(command)),
     isByNpm: isStartedByNpm(process.env),
     run: undefined,
     stand: undefined,
@@ -91,7 +91,7 @@ export function asStarted(text: string): string {
 }
 
 const anyCommand =
-  /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|serve|worker|enqueue|fleet|--help)(?![\w-]))/g;
+  /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|enqueue|worker|fleet|serve|--help)(?![\w-]))/g;
 
 /** npm tells a process what it was asked to start; it may be a test runner that calls us. */
 function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {
@@ -112,12 +112,12 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
 
 /** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
 const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)|worker|fleet|enqueue(?= --(?:again|remove|schedule))))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
 /** Other commands name a sample by its run. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {
   // They read no more of a config than where the state is.
-  const isFleet = /^foliopipe (?:worker|fleet|enqueue)$/.test(command);
+  const isFleet = /^foliopipe (?:worker|fleet|enqueue --\w+)$/.test(command);
   if (isFleet) return name === '-c' || (name === '--set' && /^(?:state|scratchDir)=/.test(value));
   return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
 }
@@ -136,10 +136,17 @@ function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
 /** The config that `enqueue` is given, if it is one; the argument may name several, or pipelines. */
 function onlyConfig(command: Command): unknown {
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'config');
-  const { again, remove } = command.opts<{ readonly again?: boolean; readonly remove?: boolean }>();
+  const { again, dismiss, remove } = command.opts<Partial<Record<string, boolean>>>();
   const named =
-    at < 0 || again || remove ? [] : (command.processedArgs[at] as readonly unknown[] | undefined);
+    at < 0 || again || dismiss || remove ? [] : (command.processedArgs[at] as readonly unknown[] | undefined);
   return named?.length === 1 ? named[0] : undefined;
+}
+
+/** The config files of a job. What its run reads is a file of the worker, which nobody else can name. */
+function flagsOfWorker({ FOLIOPIPE_OF_WORKER: files }: NodeJS.ProcessEnv): ConfigFlag[] | undefined {
+  return files === undefined
+    ? undefined
+    : (JSON.parse(files) as string[]).map((value) => ({ name: '-c', value }));
 }
 
 /** The flags of a parsed command that choose its config, in the order in which they count. */

@@ -7,7 +7,7 @@ import { TroubleError } from '../../errors.js';
 import { askFenced, type Fence, fenced, HELD } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import { hashFile } from '../../streams/file-identity.js';
+import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { SharedContents, SharedFile, SharedFiles } from '../shared-files.js';
 import { createFolderContents } from '../shared-folder.js';
 import { createPieceContents, IS_WHOLE } from './shared-pieces.js';
@@ -63,7 +63,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
     if (row === undefined) await removeContent(content);
   };
 
-  const put = async (name: string, path: string, isFirst: boolean): Promise<void> => {
+  const put = async (name: string, path: string, isFirst: boolean): Promise<HashedFile> => {
     const content: Content = { file: randomUUID(), folder };
     try {
       const identity = { bytes: 0, sha256: '' };
@@ -79,6 +79,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
       else if (row.oldFile !== null && row.oldFile !== content.file) {
         await removeContent({ file: row.oldFile, folder: row.oldFolder });
       }
+      return identity;
     } catch (error) {
       await removeIfUnnamed(content).catch(() => undefined);
       throw error;
@@ -90,7 +91,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
     find: async (name) => (await (await open()).query(byName, { name }, true))[0],
     list: async (beginning) => (await open()).query(beginningWith, { beginning }, true),
     put: (name, path) => put(name, path, false),
-    putFirst: (name, path) => put(name, path, true),
+    putFirst: async (name, path) => void (await put(name, path, true)),
     read: ({ file, folder: where }) => contentsIn(where).read(file),
     remove: async (names) => {
       const db = await open();

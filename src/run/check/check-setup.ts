@@ -16,12 +16,13 @@ import { workFolderOf } from '../../files/work-file.js';
 import { silentLogger } from '../../logger.js';
 import { tryToMakeFolder } from '../../make-folder.js';
 import { formatBytes } from '../../quantities.js';
+import { accountText } from '../../report/account-text.js';
 import { refuseForeign } from '../../report/output-owner.js';
 import { isSpooled, namedFiles } from '../../spool/open-source.js';
 import { createTarget } from '../load/load-run.js';
 import type { RunOptions } from '../run-options.js';
-import { missingOfService, serviceEndpoint, serviceMissing } from '../service.js';
-import { openStateReader } from '../state-reader.js';
+import { missingOfService, serviceEndpoint, serviceIdentity, serviceMissing } from '../service.js';
+import { findAccount, openStateReader } from '../state-reader.js';
 import { diskOfFolder } from './check-disk.js';
 import { checkLoadTarget, uncheckedLoad } from './check-load.js';
 import { checkOutput } from './check-output.js';
@@ -89,13 +90,18 @@ async function checkItem(
 }
 
 /** A database is only connected to: the first run makes the tables. */
-async function checkState({ state, files, stateDir }: Config): Promise<string> {
+async function checkState(config: Config): Promise<string> {
+  const { state, files, stateDir } = config;
   if (state === null) return checkStateFolder(stateDir);
   const reader = await openStateReader({ state, stateDir });
   await reader?.close();
   await checkFolder(stateDir, 'scratchDir');
   if (files !== null) await checkFolder(files, 'files');
-  return `${state} answers${reader === undefined ? '; the first run makes its tables' : ''}`;
+  if (reader === undefined) return `${state} answers; the first run makes its tables`;
+  const service = serviceIdentity(config);
+  const account = await findAccount(config, service);
+  const now = account === undefined ? '' : `: ${accountText(account, Date.now())}`;
+  return `${state} answers; the limits of ${service} hold for all its pipelines there${now}`;
 }
 
 async function checkStateFolder(path: string): Promise<string> {

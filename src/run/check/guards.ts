@@ -20,17 +20,19 @@ export interface BudgetLeft {
 
 /**
  * The configured caps, and how many records are left of each.
+ * @param service the identity of the service.
  * @param run the run that would go on; null for a new run.
  * @param at epoch milliseconds.
  */
 export async function budgetLeft(
   checkpoint: Pick<CheckpointReader, 'spending'> | undefined,
   config: Pick<Config, 'pipeline' | 'budget'>,
+  service: string,
   run: string | null,
   at: number,
 ): Promise<readonly BudgetLeft[]> {
   const { day, perRun, perDay, perMonth } = budgetAt(config.budget, at);
-  const spent = await checkpoint?.spending(config.pipeline, run, day);
+  const spent = await checkpoint?.spending(config.pipeline, run, day, service);
   const caps = [
     { cap: 'perRun', limit: perRun, spent: spent?.run ?? 0 },
     { cap: 'perDay', limit: perDay, spent: spent?.day ?? 0 },

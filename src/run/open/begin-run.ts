@@ -118,7 +118,7 @@ async function checkNewRun(
     await checkMiss(context, options, choice);
   }
   const records = recordsToSend({ choice, source });
-  const caps = await budgetLeft(checkpoint, config, null, now);
+  const caps = await budgetLeft(checkpoint, config, context.service, null, now);
   checkBudget(caps, records, logger);
   await checkDisk(config, { source, records, keepsAnswers: choice !== null }, { ...options, logger });
   const { pipeline } = config;

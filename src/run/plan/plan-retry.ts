@@ -65,7 +65,7 @@ export async function retryPlanOf(
     amount: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
     currency,
     rehearsal: run.rehearsal,
-    budget: await budgetLeft(checkpoint, config, run.id, now),
+    budget: await budgetLeft(checkpoint, config, run.service, run.id, now),
   };
 }
 

@@ -182,7 +182,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
     }
     const { pricePerRecord, currency } = config.budget;
     const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
-    const budget = await budgetLeft(reader, config, next.run, context.now);
+    const budget = await budgetLeft(reader, config, service, next.run, context.now);
     const { maxRejected } = config.source;
     const asked = folder !== undefined && source.files.some(({ path }) => dirname(path) === folder);
     return {

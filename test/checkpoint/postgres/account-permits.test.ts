@@ -208,3 +208,26 @@ describe('permits of an account', () => {
     await expectWaiting('other');
   });
 });
+
+it('the caps of a day and of a month hold for all pipelines of an account together, and for no other', async () => {
+  const [one, other] = [await openMember('one', 9, 2), await openMember('other', 9, 2)];
+  await one.intend(1);
+  const { day } = sampleBudget();
+  const spent = await other.checkpoint.spending('other', other.run, day, SERVICE);
+  expect(spent).toEqual({ run: 0, day: 10, month: 10 });
+  expect(await other.checkpoint.spending('other', null, day)).toEqual({ run: 0, day: 0, month: 0 });
+  for (const cap of ['perDay', 'perMonth']) {
+    await expect(
+      other.checkpoint.recordIntent(other.run, 1, fileName, 1, sampleBudget({ [cap]: 19 })),
+    ).rejects.toMatchObject({ code: 'BUDGET_REACHED', facts: { cap, spent: 10 } });
+  }
+  const search = (service: string, perDay: number) =>
+    other.checkpoint.recordSingleSearchIntent(
+      { id: `${service}-${perDay}`, pipeline: 'searches', service, startedAt: 1 },
+      sampleBudget({ perDay }),
+    );
+  await expect(search(SERVICE, 10)).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  await search(SERVICE, 11);
+  await search('https://elsewhere.test', 2);
+  await other.checkpoint.recordIntent(other.run, 1, fileName, 1, sampleBudget({ perRun: 10, perDay: 21 }));
+});

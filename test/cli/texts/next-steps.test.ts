@@ -52,7 +52,7 @@ describe('a command in a text', () => {
     ['(foliopipe adopt --run R --chunk 4 FOLIO)', `(foliopipe adopt ${added} --run R --chunk 4 FOLIO)`],
     ['foliopipe state backup DIR', `foliopipe state backup ${added} DIR`],
     ['foliopipe fleet', 'foliopipe fleet -c other.yaml'],
-    ['foliopipe enqueue --again east', 'foliopipe enqueue -c other.yaml --again east'],
+    ['foliopipe enqueue --again east', 'foliopipe enqueue --again -c other.yaml east'],
     ['foliopipe enqueue a.yaml', 'foliopipe enqueue a.yaml'],
     ['foliopipe load RUN', `foliopipe load ${added} RUN`],
     ['foliopipe --help', 'foliopipe --help'],

@@ -35,6 +35,7 @@ export function startWorker(folder, runs, env) {
     }
   };
   return {
+    pid: child.pid,
     isGone,
     told: () => told,
     /** The processes of its runs. */

@@ -38,6 +38,7 @@ CREATE TABLE reserved_permits (
 );
 CREATE INDEX reserved_permits_of_service ON reserved_permits (service);
 
+CREATE INDEX spending_by_day ON spending (day);
 CREATE INDEX open_runs ON runs (service) WHERE state IN ('open', 'publishing');
 CREATE INDEX open_chunks ON chunks (run) WHERE state IN ('uploading', 'ambiguous', 'submitted');
 `;

@@ -1,0 +1,82 @@
+/** Two pipelines that share an account, each in a process of its own: one is killed, and its permits come back. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { sourceText } from '../../helpers/jobs/cli-job.js';
+import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
+
+const folder = useSharedFolder();
+let server: PostgresServer;
+let database: Database;
+let serve: Serve;
+
+beforeAll(async () => {
+  serve = await openServe(join(await folder(), 'service'));
+  server = await openPostgres();
+  database = await server.createDatabase();
+}, 60_000);
+
+afterAll(async () => {
+  await serve.stop();
+  await server.close();
+});
+
+async function createPipeline(pipeline: string) {
+  const cwd = join(await folder(), pipeline);
+  await mkdir(cwd, { recursive: true });
+  await writeFile(join(cwd, 'source.csv'), sourceText(40));
+  const config = {
+    pipeline,
+    source: { path: join(cwd, 'source.csv') },
+    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
+    service: {
+      name: 'predictions',
+      baseUrl: serve.url,
+      token: `\${FOLIOPIPE_TOKEN}`,
+      requestsPerSecond: 200,
+    },
+    chunks: { maxRecords: 10 },
+    concurrency: { folios: 2, uploads: 1 },
+    poll: { first: '20ms', max: '100ms' },
+    failures: { tolerate: '100%' },
+    output: { path: join(cwd, 'enriched.csv') },
+    state: `\${STATE_URL}`,
+  };
+  await writeFile(join(cwd, 'job.yaml'), JSON.stringify(config));
+  const env: Record<string, string> = { FOLIOPIPE_TOKEN: serveToken, STATE_URL: database.url };
+  return { cwd, env, args: ['-c', join(cwd, 'job.yaml')] };
+}
+
+it('holds back a pipeline while the folios of a killed one are open, and lets it go on when they are fetched', async () => {
+  const [killed, other] = [await createPipeline('killed'), await createPipeline('other')];
+  const crash = { FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:2:kill' };
+  const first = await runCli(['run', ...killed.args], { cwd: killed.cwd, env: { ...killed.env, ...crash } });
+  expect(first.signal).toBe('SIGKILL');
+  const status = async (...flags: string[]) => callMain(['status', ...killed.args, ...flags], killed);
+  const account = async () =>
+    (jsonLines((await status('--json')).stdout).at(-1) as { account: unknown }).account;
+
+  await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  const { open } = (await account()) as { open: number };
+  expect(open).toBeGreaterThan(0);
+  const waiting = spawnCli(['run', ...other.args], other);
+  // If both of its folios are open, nobody else may open one.
+  if (open === 2) {
+    await expect.poll(account, { timeout: 30_000 }).toMatchObject({ service: 'predictions', waiting: 1 });
+    const told = (await status()).stdout;
+    expect(told).toMatch(
+      /2 of 2 folios open \(killed 2 and no process\), 200 requests a second, 1 pipeline waits/,
+    );
+    expect(told).toMatch(/no process works on killed: .*foliopipe collect/);
+  }
+  expect(await callMain(['run', ...killed.args], killed)).toMatchObject({ code: 0 });
+  expect(await waiting.ended).toMatchObject({ code: 0 });
+  expect(await account()).toMatchObject({ open: 0, waiting: 0, pipelines: [] });
+  expect((await callMain(['check', ...killed.args], killed)).stdout).toContain(
+    'the limits of predictions hold for all its pipelines there: 0 folios open',
+  );
+}, 60_000);
