@@ -67,7 +67,7 @@ export interface DiskNeed {
   readonly free: { readonly bytes: Bytes; readonly files: number | null } | null;
 }
 
-type DiskConfig = Pick<Config, 'stateDir' | 'upload' | 'output' | 'chunks' | 'concurrency'>;
+type DiskConfig = Pick<Config, 'stateDir' | 'state' | 'upload' | 'output' | 'chunks' | 'concurrency'>;
 
 /**
  * The estimate is rough; a disk that fills up all the same ends the run, which goes on when there is room.
@@ -86,12 +86,13 @@ export async function checkDisk(
   const folder = workFolderOf(output.path, stateDir);
   const { state, published } = roomNeeded(config, write);
   const [stateDisk, outputDisk] = [await diskOf(stateDir), await diskOf(folder)];
+  const ofState = config.state === null ? 'its state' : 'its scratch files';
   const isOne = stateDisk !== undefined && stateDisk.id === outputDisk?.id;
   const both = { bytes: state.bytes + published.bytes, files: state.files + published.files };
   const checked: readonly Checked[] = isOne
-    ? [{ folder, disk: stateDisk, needed: both, what: 'its output, and its state on the same disk' }]
+    ? [{ folder, disk: stateDisk, needed: both, what: `its output, and ${ofState} on the same disk` }]
     : [
-        { folder: stateDir, disk: stateDisk, needed: state, what: 'its state' },
+        { folder: stateDir, disk: stateDisk, needed: state, what: ofState },
         { folder, disk: outputDisk, needed: published, what: 'its output' },
       ];
   for (const one of checked) {

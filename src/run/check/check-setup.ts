@@ -160,12 +160,12 @@ function nearestFolder(path: string): string {
   return existsSync(path) || parent === path ? path : nearestFolder(parent);
 }
 
-async function freeSpace({ stateDir, output }: Config): Promise<string> {
+async function freeSpace({ stateDir, state, output }: Config): Promise<string> {
   const free = async (path: string) => {
     const disk = await diskOfFolder(path);
     return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
   };
-  return `${await free(stateDir)} free for the state, ${await free(workFolderOf(output.path, stateDir))} for the output`;
+  return `${await free(stateDir)} free for ${state === null ? 'the state' : 'scratch files'}, ${await free(workFolderOf(output.path, stateDir))} for the output`;
 }
 
 interface Headers {
