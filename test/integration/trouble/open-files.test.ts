@@ -55,7 +55,7 @@ describe.skipIf(platform() !== 'linux')('a limit of open files', () => {
     await service.close();
   });
 
-  it.each([26, 40])(
+  it.each([26, 48])(
     '%i is refused before anything is sent, and the same command then works',
     async (limit) => {
       const service = await openFakeService();
@@ -65,7 +65,7 @@ describe.skipIf(platform() !== 'linux')('a limit of open files', () => {
       // Below about 30, the program itself may not be loaded whole; how much is, depends on Node.
       expect(stderr).toMatch(/\[(OPEN_FILES_LIMIT|TOO_MANY_FILES)\]\n {2}next: raise .+ulimit -n 1024/);
       expect([2, 5]).toContain(code);
-      if (limit === 40) expect(stderr).toContain('the limit of open files is 40, and this run needs up to');
+      if (limit === 48) expect(stderr).toContain('the limit of open files is 48, and this run needs up to');
       expect(service.seen).toHaveLength(0);
       expect(await runCli(['run', job.config], { env })).toMatchObject({ code: 0 });
       await service.close();
