@@ -50,10 +50,9 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
   const folder = join(await realpath(stateDir), 'locks');
   const taken: string[] = [];
   try {
-    for (const file of await readdir(folder).catch(() => [])) {
-      const path = join(folder, file);
-      if (!file.endsWith('.lock') || isHeldHere(path)) continue;
-      const pipeline = file.slice(0, -'.lock'.length);
+    for (const pipeline of await lockedPipelines(stateDir)) {
+      const path = join(folder, `${pipeline}.lock`);
+      if (isHeldHere(path)) continue;
       if (!takeLock(path)) throw lockedError(pipeline, await readHolder(holderPath(folder, pipeline)));
       taken.push(path);
     }
