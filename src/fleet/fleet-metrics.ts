@@ -1,8 +1,8 @@
 /** The metrics of a worker and of its fleet for Prometheus. No label has a value from outside. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge as GaugeOf, Registry as RegistryOf } from 'prom-client';
+import { isAlive } from '../checkpoint/postgres/workers.js';
 import type { OpenFleet } from './open-fleet.js';
-import { SILENT_MS } from './open-jobs.js';
 import type { WorkerStand } from './work.js';
 
 /** @returns the text with its content type; without what only the database knows, if it does not answer soon. */
@@ -58,7 +58,7 @@ function addCounts(
 ): void {
   const now = Date.now();
   const due = waiting.filter(({ from }) => from <= now);
-  const alive = workers.filter(({ silentMs }) => silentMs < SILENT_MS);
+  const alive = workers.filter(isAlive);
   add('fleet_workers', 'Workers of the fleet that live.', alive.length);
   add('fleet_worked_jobs', 'Jobs that a worker has.', worked.length);
   add('fleet_due_jobs', 'Jobs that wait for a free worker.', due.length);

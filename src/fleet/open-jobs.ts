@@ -5,16 +5,13 @@
  */
 
 import { translateStateError } from '../checkpoint/postgres/translate-state-error.js';
-import { type FleetTables, JOBS_SCHEMA } from '../checkpoint/postgres/workers.js';
+import { type FleetTables, isAlive, JOBS_SCHEMA } from '../checkpoint/postgres/workers.js';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import { ConfigError, LockedError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { createJobQueue, type JobQueue } from './job-queue.js';
 import { type Boss, type BossOptions, type BossQueueOptions, loadPgBoss, PG_BOSS } from './pg-boss.js';
 import { fleetTimes } from './times.js';
-
-/** A worker is alive if it was seen within this time, in ms. It tells of itself each 5 s. */
-export const SILENT_MS = 30_000;
 
 export interface OpenJobsOptions {
   readonly address: DatabaseAddress;
@@ -124,7 +121,7 @@ async function needsTables(tables: FleetTables): Promise<boolean> {
     );
   }
   if (version === PG_BOSS.schema) return false;
-  const alive = (await tables.workers()).filter(({ silentMs }) => silentMs < SILENT_MS);
+  const alive = (await tables.workers()).filter(isAlive);
   if (alive.length === 0) return true;
   throw new LockedError(
     'JOBS_IN_USE',

@@ -1,13 +1,12 @@
 /** What is to be seen of a fleet: workers, runs with their leases, what waits, schedules, and what waits for a person. */
 import type { HeldLease } from '../checkpoint/postgres/lease.js';
-import type { KnownWorker } from '../checkpoint/postgres/workers.js';
+import { isAlive, type KnownWorker } from '../checkpoint/postgres/workers.js';
 import { type DeadLetter, OF_WORKER, type Trouble } from './job.js';
 import { nextTime } from './next-time.js';
 import type { OpenFleet } from './open-fleet.js';
-import { SILENT_MS } from './open-jobs.js';
 import { fleetTimes } from './times.js';
 
-export { FORGOTTEN_MS } from '../checkpoint/postgres/workers.js';
+export { FORGOTTEN_MS, isAlive } from '../checkpoint/postgres/workers.js';
 
 export interface FleetFacts {
   readonly workers: readonly SeenWorker[];
@@ -65,7 +64,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
   const worked = [...new Set([...held.keys(), ...jobs.keys()])].sort();
   return {
     workers: workers.map((worker) =>
-      worker.silentMs < SILENT_MS
+      isAlive(worker)
         ? { ...worker, isAlive: true }
         : { ...worker, isAlive: false, state: 'gone', pipelines: [] },
     ),

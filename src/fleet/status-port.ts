@@ -7,7 +7,7 @@ import type { OpenFleet } from './open-fleet.js';
 import type { WorkerStand } from './work.js';
 
 /** A worker that has not heard of the database for so long is not healthy. */
-const SILENT_MS = 60_000;
+const UNHEALTHY_AFTER_MS = 60_000;
 
 export interface StatusPort {
   readonly port: number;
@@ -28,7 +28,7 @@ export async function openStatusPort(
   const answer = async (path: string | undefined, response: ServerResponse) => {
     const stand = standOf();
     if (path === '/healthz') {
-      const isSilent = stand.silentMs > SILENT_MS;
+      const isSilent = stand.silentMs > UNHEALTHY_AFTER_MS;
       const status = isSilent ? 'the database does not answer' : stand.isDraining ? 'draining' : 'ok';
       const { pipelines } = stand;
       send(response, isSilent ? 503 : 200, 'application/json', JSON.stringify({ status, runs: pipelines }));

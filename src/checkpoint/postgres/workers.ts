@@ -30,6 +30,13 @@ export interface KnownWorker extends WorkerFacts {
   readonly silentMs: number;
 }
 
+/** A worker renews its row several times as often while it lives, in ms. */
+const SILENT_MS = 30_000;
+
+export function isAlive({ silentMs }: Pick<KnownWorker, 'silentMs'>): boolean {
+  return silentMs < SILENT_MS;
+}
+
 /** What all workers of a state see of each other. */
 export interface FleetTables {
   /** The database as it may be shown. */

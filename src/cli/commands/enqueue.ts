@@ -5,9 +5,9 @@ import { ConfigError } from '../../../pipelines/index.js';
 import type { RunFlags } from '../../fleet/job.js';
 import { nextTime } from '../../fleet/next-time.js';
 import { type OpenFleet, openFleet } from '../../fleet/open-fleet.js';
-import { SILENT_MS } from '../../fleet/open-jobs.js';
 import { loadPgBoss } from '../../fleet/pg-boss.js';
 import { type PreparedJob, prepareJob } from '../../fleet/prepare-job.js';
+import { isAlive } from '../../fleet/read-fleet.js';
 import { secretsOf } from '../../hide-secrets.js';
 import {
   type CommonOptions,
@@ -105,7 +105,7 @@ async function withFleet(options: Options, use: Use): Promise<Done> {
 async function useFleet(fleet: OpenFleet, use: Use): Promise<Done> {
   try {
     const done = await use(fleet);
-    const alive = (await fleet.tables.workers()).filter(({ silentMs }) => silentMs < SILENT_MS);
+    const alive = (await fleet.tables.workers()).filter(isAlive);
     return { done, workers: alive.length };
   } finally {
     await fleet.close();

@@ -18,7 +18,7 @@ import {
   openPostgresState,
   type PostgresState,
 } from '../../checkpoint/postgres/open-postgres-state.js';
-import { openFleetReader } from '../../checkpoint/postgres/workers.js';
+import { isAlive, openFleetReader } from '../../checkpoint/postgres/workers.js';
 import { createFileLock } from '../../checkpoint/sqlite/pipeline-lock.js';
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
@@ -112,14 +112,11 @@ async function copyAll(
   return { tables, parts, answers };
 }
 
-/** A worker renews its row much more often while it lives. */
-const SILENT_MS = 30_000;
-
 /** @throws LockedError `STATE_COPY_FLEET`: jobs of a fleet are not copied, and would be done in the state that was. */
 async function refuseWorkers(address: DatabaseAddress): Promise<void> {
   const fleet = await openFleetReader(address);
   const workers = (await fleet?.workers().finally(fleet.close)) ?? [];
-  const alive = workers.filter(({ silentMs }) => silentMs < SILENT_MS);
+  const alive = workers.filter(isAlive);
   if (alive.length === 0) return;
   const what = `${countOf(alive.length, 'worker')} of a fleet`;
   throw new LockedError(
