@@ -5,7 +5,7 @@
  * is void, such as after this process was stopped.
  */
 import { longestTimerMs } from '../quantities.js';
-import type { Clock } from '../streams/clock.js';
+import { type Clock, createRest, type Rest } from '../streams/clock.js';
 import type { RequestSlots } from '../streams/request-slots.js';
 import type { Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';
@@ -56,7 +56,7 @@ export class SharedLimiter implements RequestLimiter {
   #isQuiet = true;
   #isServing = false;
   #isListening: Promise<void> | undefined;
-  #wake = (): void => {};
+  readonly #rest: Rest;
 
   /**
    * @param perSecond this pipeline's limit. The account's own one may be lower.
@@ -66,6 +66,7 @@ export class SharedLimiter implements RequestLimiter {
     this.#slots = slots;
     this.#spacing = SECOND / perSecond;
     this.#clock = clock;
+    this.#rest = createRest(clock);
   }
 
   /**
@@ -132,7 +133,7 @@ export class SharedLimiter implements RequestLimiter {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + time);
     this.#pauses += 1;
     this.#taken = [];
-    this.#wake();
+    this.#rest.wake();
   }
 
   #listen(): Promise<void> {
@@ -150,7 +151,7 @@ export class SharedLimiter implements RequestLimiter {
       const onAbort = (): void => {
         leave();
         reject(signal.reason);
-        if (this.#waiters.size === 0) this.#wake();
+        if (this.#waiters.size === 0) this.#rest.wake();
       };
       const waiter: Waiter = {
         lead,
@@ -191,8 +192,11 @@ export class SharedLimiter implements RequestLimiter {
       const [slot] = this.#taken;
       const [waiter] = this.#waiters;
       if (slot === undefined) await this.#take();
-      else if (slot.from - waiter!.lead > now) await this.#rest(slot.from - waiter!.lead - now);
-      else {
+      else if (slot.from - waiter!.lead > now) {
+        // Ends early when a pause begins, or when nobody waits any more. A timer may fire early: then another one waits.
+        const time = Math.ceil(slot.from - waiter!.lead - now);
+        await this.#rest.rest(Math.min(time, longestTimerMs));
+      } else {
         this.#taken.shift();
         waiter!.start(slot);
       }
@@ -230,19 +234,5 @@ export class SharedLimiter implements RequestLimiter {
       this.#taken.push({ from, until, pauses });
     }
     this.#adapt(this.#taken[0]!.until < answered);
-  }
-
-  /** Ends early when a pause begins, or when nobody waits any more. */
-  async #rest(time: Milliseconds): Promise<void> {
-    const controller = new AbortController();
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    // A timer may fire early: then another one waits for the rest.
-    const sleep = this.#clock
-      .sleep(Math.min(Math.ceil(time), longestTimerMs), controller.signal)
-      .catch(() => undefined);
-    await Promise.race([woken, sleep]);
-    controller.abort();
   }
 }

@@ -10,6 +10,29 @@ export interface Clock {
   sleep(time: Milliseconds, signal: AbortSignal): Promise<void>;
 }
 
+/** A sleep that can be ended early. */
+export interface Rest {
+  /** Resolves after the time, or as soon as `wake` is called. */
+  rest(time: Milliseconds): Promise<void>;
+  /** Does nothing while nobody rests. */
+  wake(): void;
+}
+
+export function createRest(clock: Pick<Clock, 'sleep'>): Rest {
+  let wake = () => {};
+  return {
+    rest: async (time) => {
+      const controller = new AbortController();
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await Promise.race([woken, clock.sleep(time, controller.signal).catch(() => undefined)]);
+      controller.abort();
+    },
+    wake: () => wake(),
+  };
+}
+
 /** The system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -4,7 +4,7 @@
  * waiting: many callers, one question at a time, and long breaks between questions.
  */
 import type { Milliseconds } from '../types.js';
-import type { Clock } from './clock.js';
+import { type Clock, createRest } from './clock.js';
 import type { Acquired, Permits } from './permits.js';
 
 /** Where the permits are counted. A holder is a name of `permitName`. */
@@ -80,7 +80,8 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
   let isListening: Promise<void> | undefined;
   /** Whether its turn was told since the last question. */
   let isCalled = false;
-  let wake = () => {};
+  /** Woken when it is this pipeline's turn, or when nobody waits any more. */
+  const { rest, wake } = createRest(clock);
 
   const settle = (acquired: Acquired, names: Iterable<string>) => {
     for (const name of names) {
@@ -90,15 +91,6 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
       if (acquired === true) held.set(name, false);
       one.grant(acquired);
     }
-  };
-  /** Resolves after the time, or when it is this pipeline's turn, or when nobody waits any more. */
-  const rest = async (time: Milliseconds) => {
-    const controller = new AbortController();
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    await Promise.race([woken, clock.sleep(time, controller.signal).catch(() => undefined)]);
-    controller.abort();
   };
   const askWhileWaiting = async () => {
     // Before the first question: its turn could come between both.
