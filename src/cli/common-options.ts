@@ -181,10 +181,24 @@ export function lockHolder(): NonNullable<RunOptions['holder']> {
   return { pid: process.pid, command };
 }
 
+/** Reads a flag's whole number. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
+  };
+}
+
 /** Reads the value of `--chunk`. */
 export function chunkNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('expected a whole number from 1');
+}
+
+/** The error of a command that was typed wrongly. */
+export function usage(message: string, hint: string): ConfigError {
+  return new ConfigError('USAGE', message, { hint });
 }
 
 const defaultFile = 'foliopipe.yaml';

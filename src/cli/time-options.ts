@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { ConfigError, type Logger, type RunOptions } from '../../pipelines/index.js';
 import { formatDuration, parseDuration } from '../quantities.js';
+import { usage } from './common-options.js';
 
 export interface TimeOptions {
   readonly deadline?: string;
@@ -113,7 +114,3 @@ function nextTimeOfDay(text: string, hours: number, minutes: number, now: Date):
 
 /** A time of day that is further ahead counts as just passed. */
 const maxAheadMs = 18 * 3_600_000;
-
-function usage(message: string, hint: string): ConfigError {
-  return new ConfigError('USAGE', message, { hint });
-}

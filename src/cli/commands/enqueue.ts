@@ -1,7 +1,6 @@
 /** `foliopipe enqueue`: makes runs jobs of the workers, now or at the times of the config's schedule. */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { ConfigError } from '../../../pipelines/index.js';
 import type { RunFlags } from '../../fleet/job.js';
 import { nextTime } from '../../fleet/next-time.js';
 import { type OpenFleet, openFleet } from '../../fleet/open-fleet.js';
@@ -13,6 +12,7 @@ import {
   type CommonOptions,
   type Finish,
   layersOf,
+  usage,
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
@@ -209,8 +209,4 @@ async function removeAll(
     done.push({ pipeline, state: 'removed', removed });
   }
   return done;
-}
-
-function usage(message: string, hint: string): ConfigError {
-  return new ConfigError('USAGE', message, { hint });
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../../quantities.js';
-import type { Finish } from '../common-options.js';
+import { type Finish, wholeNumber } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { stdout } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
@@ -80,14 +80,6 @@ async function serve(options: Options): Promise<number> {
   });
   await service.close();
   return 0;
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
-  };
 }
 
 function size(text: string): number {

@@ -47,8 +47,9 @@ export function addStateCopy(state: Command, finish: Finish): void {
     async (file: string | undefined, options: CopyFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { from, to } = placesOf(options, config);
-      rememberSecrets(process.argv, secretsOf({ ...config, state: from.state ?? to.state }));
-      const logger = createLogger(options, []);
+      const secrets = secretsOf({ ...config, state: from.state ?? to.state });
+      rememberSecrets(process.argv, secrets);
+      const logger = createLogger(options, secrets);
       const copied = await untilStopped((signal) =>
         copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
       );

@@ -1,13 +1,13 @@
 /** `foliopipe worker`: does the runs that are enqueued, on any number of machines. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { openFleet } from '../../fleet/open-fleet.js';
 import { openStatusPort } from '../../fleet/status-port.js';
 import { fleetTimes } from '../../fleet/times.js';
 import { work } from '../../fleet/work.js';
 import { countOf } from '../../quantities.js';
-import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
+import { type CommonOptions, type Finish, wholeNumber, withOutputOptions } from '../common-options.js';
 import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
 import { startRun } from '../fleet/start-run.js';
 import { printJson } from '../output.js';
@@ -87,12 +87,4 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
     await port?.close();
     stop.close();
   }
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
-  };
 }
