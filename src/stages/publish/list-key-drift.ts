@@ -2,19 +2,18 @@
  * Lists drift by key (`output.drift`) in a file beside the output: the answers of before stand in the last publication,
  * if it is still where it was put.
  */
-import { stringify } from 'csv-stringify/sync';
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
 import { publicationPlace } from '../../config/sections/output-folder.js';
 import type { LastPublication } from '../../delta/delta-store.js';
 import type { DriftList } from '../../delta/list-drift.js';
 import { readContent } from '../../files/encoded-file.js';
 import { hasContent } from '../../files/output-store.js';
-import { isLocalFile, removeLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { outputFormat } from '../../output-format.js';
 import { keyDriftPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import type { PublishedDelta } from '../../types.js';
+import { driftFile } from './drift-file.js';
 
 type KeyDriftNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'logger'> & {
   readonly checkpoint: Pick<Checkpoint, 'runs'>;
@@ -29,19 +28,11 @@ export async function listKeyDrift(
   last: LastPublication | undefined,
   compute: (list: DriftList | undefined) => Promise<PublishedDelta>,
 ): Promise<PublishedDelta> {
-  if (!run.config.output.drift || last === undefined) {
-    // What an earlier attempt to publish has left.
-    await removeLocalFile(waitingPath(run));
-    return compute(undefined);
-  }
-  const delta = await writeLocalFile(waitingPath(run), (append) => {
-    append(stringify([['record', 'column', 'before', 'now']]));
-    return compute({
-      openBase: () => openBase(run, last),
-      append: (differences) => append(stringify([...differences])),
-    });
-  });
-  if (delta.drift === undefined) await removeLocalFile(waitingPath(run));
+  const file = driftFile(run, keyDriftPath);
+  await file.removeWaiting();
+  if (!run.config.output.drift || last === undefined) return compute(undefined);
+  const delta = await file.write((append) => compute({ openBase: () => openBase(run, last), append }));
+  if (delta.drift === undefined) await file.removeWaiting();
   return delta;
 }
 
@@ -50,15 +41,7 @@ export async function putKeyDrift(
   run: Pick<RunContext, 'id' | 'config' | 'output'>,
   { delta }: Publication,
 ): Promise<void> {
-  const { path, mode, drift } = run.config.output;
-  const waiting = waitingPath(run);
-  // The file is missing too if a killed process has already put it in place.
-  if (await isLocalFile(waiting)) await run.output.put(waiting, keyDriftPath(path), mode);
-  else if (!drift || delta?.drift === undefined) await run.output.remove(keyDriftPath(path));
-}
-
-function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(keyDriftPath(run.config.output.path), run.id, run.config.stateDir);
+  await driftFile(run, keyDriftPath).put(run.config.output.drift && delta?.drift !== undefined);
 }
 
 /** The CSV of the last publication; undefined, and logged, if it is not there as it was published. */

@@ -2,11 +2,10 @@
  * Compares answers that were bought again with the earlier ones for the same sent fields, which were too old or of
  * another epoch: how far has the service drifted?
  */
-import { stringify } from 'csv-stringify/sync';
 import type { Publication } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
-import { isLocalFile, removeLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
+import type { KeyDifference } from '../../delta/list-drift.js';
 import { driftPath } from '../../report/manifest.js';
 import { type Answers, type NumberedAnswers, statusOf } from '../../results/answers.js';
 import { splitColumns } from '../../results/split-columns.js';
@@ -15,6 +14,7 @@ import type { Drift } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
+import { type AppendDifferences, driftFile } from './drift-file.js';
 
 type DriftNeeds = MergeChunksNeeds & Pick<RunContext, 'output'>;
 
@@ -28,12 +28,7 @@ export async function measureDrift(run: DriftNeeds, columns: readonly string[]):
   const { choice } = (await run.checkpoint.run(run.id))!;
   if (run.chosen === null || choice === null || choice.outdated === 0) return undefined;
   if (!run.config.output.drift) return compareAll(run, columns, () => undefined);
-  const drift = await writeLocalFile(waitingPath(run), (append) => {
-    append(stringify([['record', 'column', 'before', 'now']]));
-    return compareAll(run, columns, (rows) => append(stringify([...rows])));
-  });
-  if (drift === undefined) await removeWaitingDrift(run);
-  return drift;
+  return driftFile(run, driftPath).write((append) => compareAll(run, columns, append));
 }
 
 /** Puts the list in place, or removes an old one. */
@@ -41,29 +36,18 @@ export async function putDrift(
   run: Pick<RunContext, 'id' | 'config' | 'output'>,
   { drift }: Publication,
 ): Promise<void> {
-  const path = driftPath(run.config.output.path);
-  const waiting = waitingPath(run);
-  // The file is missing too if a killed process has already put it in place.
-  if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
-  else if (!run.config.output.drift || drift === undefined) await run.output.remove(path);
+  await driftFile(run, driftPath).put(run.config.output.drift && drift !== undefined);
 }
 
 /** Removes what an earlier attempt to publish has left. */
-export async function removeWaitingDrift(run: Pick<RunContext, 'id' | 'config'>): Promise<void> {
-  await removeLocalFile(waitingPath(run));
+export async function removeWaitingDrift(run: Pick<RunContext, 'id' | 'config' | 'output'>): Promise<void> {
+  await driftFile(run, driftPath).removeWaiting();
 }
-
-function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(driftPath(run.config.output.path), run.id, run.config.stateDir);
-}
-
-/** Record, column, the value before and the value now. */
-type Difference = readonly [number, string, string, string];
 
 async function compareAll(
   run: DriftNeeds,
   columns: readonly string[],
-  onDifferences: (rows: readonly Difference[]) => void,
+  onDifferences: AppendDifferences,
 ): Promise<Drift | undefined> {
   const answers = await openChunkAnswers(run, { columns });
   const earlier = earlierAnswers(run.chosen!.outdated(1));
@@ -71,7 +55,7 @@ async function compareAll(
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
-      const differences: Difference[] = [];
+      const differences: KeyDifference[] = [];
       const block = await readChunkBlock(run, chunk);
       const found = await answers.forChunk(chunk, block);
       for (let i = 0; i < block.count; i++) {

