@@ -30,11 +30,12 @@ export function formatBytes(size: Bytes): string {
   return bytes.format(size, { unitSeparator: ' ' }) ?? String(size);
 }
 
-const grouped = new Intl.NumberFormat('en-US');
-
-/** Such as `1,234`. */
+/**
+ * A whole number such as `1,234`. Intl.NumberFormat would group it too, but its data of languages takes longer to load
+ * than most of the program.
+ */
 export function formatCount(count: number): string {
-  return grouped.format(count);
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 /** One noun with its number: `1 chunk`, `12 chunks`. */
