@@ -43,8 +43,6 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_COPY_PLACES: () =>
     'copy a folder with: foliopipe state backup FOLDER; a database with its own tools, such as pg_dump',
   STATE_COPY_DIFFERS: () => 'the copy is not used; run the same command again',
-  STATE_COPY_SPOOLED: () =>
-    'such sources are refused with state: finish the run first (foliopipe run), then copy the state',
 
   FLEET_NODE_OLD: () =>
     'start it with a newer Node, such as 24; foliopipe run works with this one, without a fleet',
@@ -52,6 +50,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   FLEET_DRIVER_OTHER: () => 'npm install pg-boss@12.30.0, beside foliopipe',
   FLEET_STATE_MISSING: () =>
     'set the variable FOLIOPIPE_STATE, or name a config with state: postgres://... (-c FILE); without a database, foliopipe run does the job',
+  FLEET_STDIN: () =>
+    'write it to a file that every machine sees, and name that with source.path; or foliopipe run, which reads it',
   JOBS_NEWER: () => UPGRADE,
   JOBS_IN_USE: () =>
     'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',

@@ -120,8 +120,10 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       excess = error;
     };
     const kept = given.source.query === null ? undefined : unfinished;
-    const checking = { ...options, onExcess, kept, folder };
-    const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
+    const source = await withStores(own, ({ copies }) => {
+      const checking = { ...options, onExcess, kept, copies, folder };
+      return checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
+    });
     const found = fresh
       ? await findReplaced(reader, given, limit)
       : await findNext({ config: given, output }, service, source, reader);
