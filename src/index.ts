@@ -184,6 +184,7 @@ export { canReopen, checkDoneSource, prunedError } from './run/open/done-run.js'
 export { type FrozenValues, frozenValues } from './run/open/frozen-values.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/open/given-up-run.js';
 export { checkKnown, namedRun, shownRun, withNamedRun } from './run/open/named-run.js';
+export { openRequestLimit } from './run/open/open-limits.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open/open-run.js';
 export {
   type StateContext,

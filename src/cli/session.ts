@@ -26,7 +26,7 @@ import { reportFailure } from './texts/report-failure.js';
 import { resumeCommand } from './texts/resume-command.js';
 import { summaryText } from './texts/summary-text.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
-import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-api.js';
+import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-endpoint.js';
 
 /** A pipeline, called with the options that the command line gives. */
 export type CommandWork = (config: Config, options: RunOptions) => Promise<RunSummary>;

@@ -12,7 +12,7 @@ import {
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
-import { environmentProxies } from '../with-api.js';
+import { environmentProxies } from '../with-endpoint.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');

@@ -154,7 +154,10 @@ export interface AnswersState {
 export async function withCheckpoint<T>(
   config: FilesPlace,
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
-  body: (state: StateContext & { readonly checkpoint: Checkpoint; readonly stores: Stores }) => Promise<T>,
+  body: (
+    state: StateContext &
+      Pick<OpenState, 'account'> & { readonly checkpoint: Checkpoint; readonly stores: Stores },
+  ) => Promise<T>,
 ): Promise<T> {
   const { clock = systemClock } = options;
   const logger = guardLogger(options.logger);
@@ -164,7 +167,7 @@ export async function withCheckpoint<T>(
     const checkpoint = given ?? (await openSqliteCheckpoint(config.stateDir));
     try {
       const stores = await openStores(config, database);
-      return await body({ clock, logger, signal, checkpoint, stores });
+      return await body({ clock, logger, signal, checkpoint, stores, account: database?.account });
     } finally {
       await (database ?? (given === undefined ? checkpoint : undefined))?.close();
     }
