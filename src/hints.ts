@@ -13,6 +13,13 @@ const GO_ON = 'run the same command again: it goes on where this one stopped';
 const UPGRADE = 'upgrade foliopipe';
 const REBUILD = 'rebuild it with: foliopipe recover; or put';
 
+/** How to name the place to which a state was copied, as it is shown. */
+export function movedHint(place: string): string {
+  return place.startsWith('postgres')
+    ? `write state: \${STATE_URL} into the config in place of stateDir, with the address of ${place} in that variable`
+    : `write stateDir: ${place} into the config in place of state, files and scratchDir`;
+}
+
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
   PIPELINE_LOCKED: ({ here }) =>
@@ -36,8 +43,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_IN_DATABASE: () =>
     'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
 
-  STATE_MOVED: () =>
-    'write the place to which it was copied into the config (state or stateDir); to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how',
+  STATE_MOVED: ({ place }) =>
+    `${movedHint(String(place))}, then the same command again; to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how`,
   STATE_COPY_UNFINISHED: () =>
     'type the same foliopipe state copy again; until it has ended, go on with the state that is copied',
   STATE_COPY_PLACES: () =>
