@@ -3,7 +3,7 @@ import { madeUpText } from '../../fleet/missed-times.js';
 import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
-import { type ConfigFlag, completeCommands } from '../texts/next-steps.js';
+import { asFlags, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
 /** @param now epoch milliseconds. */
@@ -83,10 +83,6 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
     ...(hint ? [`  next: ${shown(completeCommands(hint, asFlags(from.files)))}`] : []),
     `  then: foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}${mended}`,
   ];
-}
-
-function asFlags(files: readonly string[]): ConfigFlag[] {
-  return files.map((value) => ({ name: '-c', value }));
 }
 
 function endOf(exitCode: number | null): string {

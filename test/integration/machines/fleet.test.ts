@@ -122,6 +122,22 @@ if (isOld) {
       expect(await jobs('--schedule', await writeConfig('alpha'))).toMatchObject([{ state: 'unscheduled' }]);
     });
 
+    it('of several configs, names the one that the next command is about', async () => {
+      const schedule = { schedule: '0 1 * * *' };
+      const [west, east] = [await writeConfig('west', schedule), await writeConfig('east', schedule)];
+      const told = await callMain(['enqueue', west, east], { env: env() });
+      expect(told, told.stderr).toMatchObject({ code: 0 });
+      for (const file of [west, east]) {
+        expect(told.stdout).toContain(`register that with: foliopipe enqueue -c ${file} --schedule\n`);
+      }
+      expect(told.stdout).toContain(`foliopipe fleet -c ${east}`);
+      await writeConfig('east', { source: { path: '-' } });
+      const refused = await callMain(['enqueue', west, east], { env: env() });
+      expectError(refused, 2, /standard input.*FLEET_STDIN/);
+      expect(refused.stderr).toContain(`foliopipe run -c ${east}`);
+      await jobs('--remove', '-c', west, 'west', 'east');
+    });
+
     it('makes up once for the last time that was missed', async () => {
       const hour = new Date(Date.now() - 3_600_000).getUTCHours();
       const file = await writeConfig('missed', { schedule: `0 ${hour} * * *` });
