@@ -38,13 +38,13 @@ export interface Pruned {
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
   const { olderThan = config.retention.results, dryRun = false } = options;
-  return withState(config, options, async ({ checkpoint, files, answers, clock, logger }) => {
+  return withState(config, options, async ({ checkpoint, files, answers, copies, clock, logger }) => {
     const now = clock.now();
     const { pipeline, stateDir } = config;
     const context = { checkpoint, logger, files, answers, pipeline, stateDir };
     const runs: PrunedRun[] = [];
     for await (const run of pruneRuns(context, { before: now - olderThan, now, dryRun })) runs.push(run);
-    if (!dryRun) await removeUnneededCopies(config, checkpoint);
+    if (!dryRun) await removeUnneededCopies(config, { checkpoint, copies });
     return { runs, unknown: await unknownRunFolders(checkpoint, files) };
   });
 }
@@ -59,7 +59,7 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     let count = 0;
     for await (const _ of pruneRuns({ checkpoint, logger, files, answers, pipeline, stateDir }, terms))
       count += 1;
-    await removeUnneededCopies(run.config, checkpoint, run.id);
+    await removeUnneededCopies(run.config, run, run.id);
     if (count > 0)
       logger.info(
         { runs: count },

@@ -72,8 +72,8 @@ export type ForgetOptions = ReuseOptions & { readonly what: ForgetWhat };
 
 /** Gives up stored answers: their records are bought again when they are in a source. */
 export async function forgetReuse(config: Config, { what, ...options }: ForgetOptions): Promise<Forgotten> {
-  return withAnswers(config, options, async ({ checkpoint, answers, clock, signal }) =>
-    forgetAnswers({ checkpoint, answers, signal, now: clock.now() }, config, what),
+  return withAnswers(config, options, async ({ checkpoint, answers, copies, clock, signal }) =>
+    forgetAnswers({ checkpoint, answers, copies, signal, now: clock.now() }, config, what),
   );
 }
 

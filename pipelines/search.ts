@@ -6,6 +6,7 @@ import {
   ConfigError,
   GuardError,
   openApi,
+  openRequestLimit,
   priceOf,
   type RunOptions,
   refuseUnconfirmed,
@@ -52,9 +53,11 @@ export async function search(
       hint: 'name the business: foliopipe search --name TEXT',
     });
   }
-  return withCheckpoint(config, options, async ({ checkpoint, clock, logger, signal }) => {
+  return withCheckpoint(config, options, async ({ checkpoint, clock, logger, signal, account }) => {
     await refuseUnconfirmed(config, {});
-    const api = options.api ?? openApi(config, options);
+    const service = serviceIdentity(config);
+    const { requests = openRequestLimit(config, service, account) } = options.limits ?? {};
+    const api = options.api ?? openApi(config, { ...options, limits: { requests } });
     try {
       const { pipeline, budget } = config;
       const startedAt = clock.now();
@@ -63,7 +66,7 @@ export async function search(
         begin: () =>
           checkpoint
             .recordSingleSearchIntent(
-              { id, pipeline, service: serviceIdentity(config), startedAt },
+              { id, pipeline, service, startedAt },
               { ...budgetAt(budget, startedAt), perRun: null },
             )
             .catch(explainBudget),

@@ -13,6 +13,13 @@ const GO_ON = 'run the same command again: it goes on where this one stopped';
 const UPGRADE = 'upgrade foliopipe';
 const REBUILD = 'rebuild it with: foliopipe recover; or put';
 
+/** How to name the place to which a state was copied, as it is shown. */
+export function movedHint(place: string): string {
+  return place.startsWith('postgres')
+    ? `write state: \${STATE_URL} into the config in place of stateDir, with the address of ${place} in that variable`
+    : `write stateDir: ${place} into the config in place of state, files and scratchDir`;
+}
+
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
   PIPELINE_LOCKED: ({ here }) =>
@@ -36,15 +43,13 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_IN_DATABASE: () =>
     'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
 
-  STATE_MOVED: () =>
-    'write the place to which it was copied into the config (state or stateDir); to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how',
+  STATE_MOVED: ({ place }) =>
+    `${movedHint(String(place))}, then the same command again; to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how`,
   STATE_COPY_UNFINISHED: () =>
     'type the same foliopipe state copy again; until it has ended, go on with the state that is copied',
   STATE_COPY_PLACES: () =>
     'copy a folder with: foliopipe state backup FOLDER; a database with its own tools, such as pg_dump',
   STATE_COPY_DIFFERS: () => 'the copy is not used; run the same command again',
-  STATE_COPY_SPOOLED: () =>
-    'such sources are refused with state: finish the run first (foliopipe run), then copy the state',
 
   FLEET_NODE_OLD: () =>
     'start it with a newer Node, such as 24; foliopipe run works with this one, without a fleet',
@@ -52,6 +57,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   FLEET_DRIVER_OTHER: () => 'npm install pg-boss@12.30.0, beside foliopipe',
   FLEET_STATE_MISSING: () =>
     'set the variable FOLIOPIPE_STATE, or name a config with state: postgres://... (-c FILE); without a database, foliopipe run does the job',
+  FLEET_STDIN: () =>
+    'write it to a file that every machine sees, and name that with source.path; or foliopipe run, which reads it',
   JOBS_NEWER: () => UPGRADE,
   JOBS_IN_USE: () =>
     'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',

@@ -184,6 +184,7 @@ export { canReopen, checkDoneSource, prunedError } from './run/open/done-run.js'
 export { type FrozenValues, frozenValues } from './run/open/frozen-values.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/open/given-up-run.js';
 export { checkKnown, namedRun, shownRun, withNamedRun } from './run/open/named-run.js';
+export { openRequestLimit } from './run/open/open-limits.js';
 export { type OpenRun, openRun, runError, withRun } from './run/open/open-run.js';
 export {
   type StateContext,
@@ -211,7 +212,7 @@ export {
   withHandedRecords,
 } from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
-export { findAccount, findWorker, openStateReader, stateMissing } from './run/state-reader.js';
+export { findAccount, findMove, findWorker, openStateReader, stateMissing } from './run/state-reader.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';

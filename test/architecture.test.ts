@@ -87,7 +87,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'run-context': ['delta', 'load', ...middle, ...base].map((name) => `type ${name}`),
   reuse: ['results', 'source', 'files', 'csv', 'streams', 'kernel', ...base],
   load: ['results', 'config', 'duckdb', 'postgres', ...base],
-  spool: ['source', 'duckdb', 'postgres', 'config', 'streams', ...base],
+  spool: ['source', 'type files', 'duckdb', 'postgres', 'config', 'streams', ...base],
   duckdb: ['type output-format', 'sql-text', 'text', 'errors'],
   postgres: ['config', 'errors', 'text'],
   delta: ['csv', 'streams', 'type files', 'make-folder', 'types', 'errors'],

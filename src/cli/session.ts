@@ -2,6 +2,7 @@
 import {
   type AtFailpoint,
   type Config,
+  findMove,
   type Logger,
   nextTerms,
   openStateReader,
@@ -11,6 +12,7 @@ import {
   stateMissing,
 } from '../../pipelines/index.js';
 import { secretsOf } from '../hide-secrets.js';
+import { movedHint } from '../hints.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
@@ -26,7 +28,7 @@ import { reportFailure } from './texts/report-failure.js';
 import { resumeCommand } from './texts/resume-command.js';
 import { summaryText } from './texts/summary-text.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
-import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-api.js';
+import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-endpoint.js';
 
 /** A pipeline, called with the options that the command line gives. */
 export type CommandWork = (config: Config, options: RunOptions) => Promise<RunSummary>;
@@ -188,6 +190,19 @@ function logStart(logger: Logger, config: Config): void {
 /** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when nothing has been run yet. */
 export async function openState(config: Config) {
   const reader = await openStateReader(config);
-  if (reader !== undefined) return reader;
-  throw stateMissing(config);
+  if (reader === undefined) throw stateMissing(config);
+  await tellMoved(config);
+  return reader;
+}
+
+/** Says on stderr that what is shown is how a state was when it was copied. */
+export async function tellMoved(config: Config): Promise<void> {
+  const moved = await findMove(config);
+  if (moved === undefined) return;
+  const { place, at } = moved;
+  const when = `on ${new Date(at).toISOString()}`;
+  stderr.write(
+    `this state was copied to ${place} ${when}, and runs go on there; what is shown is how it was then\n` +
+      nextSteps(`  next: ${movedHint(place)}, then: foliopipe status\n`),
+  );
 }

@@ -5,6 +5,7 @@ import type { Sections } from './parse-sections.js';
 import { isFolder, withoutPublication } from './sections/output-folder.js';
 import { isS3 } from './sections/s3-address.js';
 import { isParquet } from './sections/source-section.js';
+import { IN_DATABASE } from './sections/state-section.js';
 
 type OnProblem = (key: string, text: string) => void;
 
@@ -184,5 +185,34 @@ function checkLoad({ load, source, output }: Sections, onProblem: OnProblem): vo
   }
   if (load.onRemoved === 'delete' && load.mode !== 'merge') {
     onProblem('load.onRemoved', `is only for load.mode: merge; ${load.mode} decides itself which rows stay`);
+  }
+}
+
+/**
+ * Reports keys of a state in a database that do not go together.
+ * @param hasStateDir whether `stateDir` is given, besides its default.
+ */
+export function checkState(
+  { state, files, scratchDir, schedule }: Sections,
+  hasStateDir: boolean,
+  onProblem: OnProblem,
+): void {
+  if (state == null) {
+    if (files !== undefined && files !== IN_DATABASE)
+      onProblem('files', 'is only for a state in a database; set state, or leave it out');
+    if (scratchDir != null)
+      onProblem('scratchDir', 'is only for a state in a database; without state, write stateDir');
+    if (schedule != null)
+      onProblem(
+        'schedule',
+        'is kept by the workers of a fleet, whose jobs are in a database; set state, or let cron begin the run',
+      );
+    return;
+  }
+  if (hasStateDir) {
+    onProblem(
+      'stateDir',
+      'is set in addition to state; use only one of them (what a machine can make again is in scratchDir)',
+    );
   }
 }

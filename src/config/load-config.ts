@@ -1,7 +1,6 @@
 /** Makes the config: reads settings, merges them, replaces variables, makes paths absolute and checks everything. */
 import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
-import { checkState } from './check-state.js';
-import { crossCheck } from './cross-checks.js';
+import { checkState, crossCheck } from './cross-checks.js';
 import { environmentSettings, withToken } from './env-settings.js';
 import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';

@@ -1,4 +1,5 @@
 /** What is done with jobs. Each method is safe to be cut off in its middle: what is left is done again. */
+import { createHash } from 'node:crypto';
 import type { Milliseconds } from '../types.js';
 import { type DeadLetter, isDeadLetter, isRunJob, type RunJob, type Trouble } from './job.js';
 import type { Boss } from './pg-boss.js';
@@ -42,6 +43,12 @@ export interface JobQueue {
    * @returns `behind` if a worker works on a job of the pipeline: this one is done when that one has ended.
    */
   enqueue(job: RunJob): Promise<'enqueued' | 'waiting' | 'behind'>;
+  /**
+   * Makes a job of a time of a schedule that was missed. Each time becomes one job, however often it is called for it.
+   * @param at epoch milliseconds.
+   * @returns whether it was made: not if a job of the pipeline waits, or the schedule is gone.
+   */
+  makeUp(pipeline: string, at: number): Promise<boolean>;
   /** @param most how many at most. */
   take(most: number): Promise<readonly TakenJob[]>;
   /** Says that the worker of these jobs lives. */
@@ -64,6 +71,13 @@ export interface JobQueue {
   dismiss(pipeline: string): Promise<boolean>;
   /** Removes what waits of a pipeline: its job, its schedule and its dead letter. @returns what was removed. */
   remove(pipeline: string): Promise<readonly ('job' | 'schedule' | 'dead letter')[]>;
+}
+
+/** The same for the same time of a pipeline: a UUID of its hash. */
+function idOfTime(pipeline: string, at: number): string {
+  const hex = createHash('sha256').update(`${pipeline} ${at}`).digest('hex');
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
+  return [...groups, hex.slice(20, 32)].join('-');
 }
 
 const RUNS = 'runs';
@@ -104,6 +118,16 @@ export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promi
       await remove(DEAD, key);
       if (updated > 0) return 'waiting';
       return isWorked ? 'behind' : 'enqueued';
+    },
+    makeUp: async (pipeline, at) => {
+      const found = await asked(boss.getSchedules(RUNS, pipeline));
+      for (const { data } of found) {
+        if (!isRunJob(data)) continue;
+        // The row of a job is kept for a week, and another one with its id is not made.
+        const options = { id: idOfTime(pipeline, at), singletonKey: pipeline };
+        return (await asked(boss.send(RUNS, { ...data, madeUpFor: at }, options))) !== null;
+      }
+      return false;
     },
     take: async (most) => {
       const found = await asked(boss.fetch(RUNS, { batchSize: most, includeMetadata: true }));

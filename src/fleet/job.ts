@@ -41,6 +41,8 @@ export interface RunJob {
   readonly flags: RunFlags;
   /** Where the config was read: what to mend when it is wrong. */
   readonly from: { readonly host: string; readonly files: readonly string[] };
+  /** The time of its schedule that was missed and for which it makes up, epoch milliseconds. */
+  readonly madeUpFor?: number;
   /** Left out as long as nothing has gone wrong. */
   readonly trouble?: Trouble;
 }

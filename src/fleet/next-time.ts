@@ -1,8 +1,8 @@
-/** When a schedule is due: for those who look. The workers are told by pg-boss. */
+/** When a schedule is due, and was due last: for those who look, and for times that were missed. Workers are told by pg-boss. */
 import { type CronTimes, readCron } from '../config/sections/schedule-section.js';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
 /** 29 February comes after eight years at the latest. */
 const MOST_DAYS = 8 * 366 + 2;
 
@@ -12,20 +12,41 @@ const MOST_DAYS = 8 * 366 + 2;
  * @returns epoch milliseconds; undefined for a line that is none, or that is due never.
  */
 export function nextTime(line: string, timeZone: string, after: number): number | undefined {
-  const times = readCron(line);
-  if ('problem' in times) return undefined;
-  const offsetAt = offsets(timeZone);
-  const local = after + offsetAt(after);
-  const today = Math.floor(local / DAY_MS) * DAY_MS;
-  // A day before too: the clocks may have been put back since.
-  for (let day = today - DAY_MS, left = MOST_DAYS; left > 0; day += DAY_MS, left--) {
-    if (!isDue(times, new Date(day))) continue;
-    const found = timesOfDay(times)
-      .map((time) => instantOf(day + time, offsetAt))
-      .filter((instant) => instant > after);
+  for (const instants of instantsByDay(line, timeZone, after, 1)) {
+    const found = instants.filter((instant) => instant > after);
     if (found.length > 0) return Math.min(...found);
   }
   return undefined;
+}
+
+/**
+ * The last time until another one at which a cron line was due.
+ * @param until epoch milliseconds.
+ * @returns as `nextTime`.
+ */
+export function lastTime(line: string, timeZone: string, until: number): number | undefined {
+  for (const instants of instantsByDay(line, timeZone, until, -1)) {
+    const found = instants.filter((instant) => instant <= until);
+    if (found.length > 0) return Math.max(...found);
+  }
+  return undefined;
+}
+
+/** The instants at which a line is due, by day. @param step 1 forwards and -1 backwards. */
+function* instantsByDay(
+  line: string,
+  timeZone: string,
+  from: number,
+  step: 1 | -1,
+): Generator<readonly number[]> {
+  const times = readCron(line);
+  if ('problem' in times) return;
+  const offsetAt = offsets(timeZone);
+  const today = Math.floor((from + offsetAt(from)) / DAY_MS) * DAY_MS;
+  // A day on the other side too: the clocks may have been changed since.
+  for (let day = today - step * DAY_MS, left = MOST_DAYS; left > 0; day += step * DAY_MS, left--) {
+    if (isDue(times, new Date(day))) yield timesOfDay(times).map((time) => instantOf(day + time, offsetAt));
+  }
 }
 
 function isDue({ days, months, weekdays, isEitherDay }: CronTimes, day: Date): boolean {

@@ -44,6 +44,12 @@ export interface Boss {
   start(): Promise<unknown>;
   stop(options: { readonly graceful: boolean }): Promise<void>;
   createQueue(name: string, options: BossQueueOptions): Promise<void>;
+  /** Makes a job. @returns its id; null if there is one with the id, or one of the key waits. */
+  send(
+    name: string,
+    data: object,
+    options: { readonly id: string; readonly singletonKey: string },
+  ): Promise<string | null>;
   /** Changes the waiting jobs of a key, or makes one. */
   upsert(
     name: string,
@@ -76,7 +82,8 @@ export interface Boss {
     options: { readonly tz: string; readonly key: string; readonly singletonKey: string },
   ): Promise<void>;
   unschedule(name: string, key: string): Promise<void>;
-  getSchedules(name: string): Promise<readonly BossSchedule[]>;
+  /** @param key only that one. */
+  getSchedules(name: string, key?: string): Promise<readonly BossSchedule[]>;
 }
 
 export interface BossOptions {

@@ -4,6 +4,7 @@ import { configForJob } from '../config/job-config.js';
 import { type LoadOptions, loadConfig } from '../config/load-config.js';
 import type { Config } from '../config/schema.js';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
+import { STREAM } from '../config/sections/values.js';
 import { readWrittenState } from '../config/written-state.js';
 import { ConfigError } from '../errors.js';
 import type { RunFlags, RunJob } from './job.js';
@@ -18,11 +19,14 @@ export interface PreparedJob {
  * @param options as those of `loadConfig`. The whole config is checked, but for what the service and secrets need.
  * @param host this machine, where the config is to be mended.
  * @throws the errors of `loadConfig`; ConfigError `CONFIG_INVALID` for secrets that are written out,
- *   `FLEET_STATE_MISSING`.
+ *   `FLEET_STATE_MISSING`, `FLEET_STDIN`.
  */
 export async function prepareJob(options: LoadOptions, flags: RunFlags, host: string): Promise<PreparedJob> {
   const config = await loadConfig({ ...options, needs: 'nothing' });
   const { state, pipeline, ownFiles } = config;
+  if (config.source.path === STREAM) {
+    throw new ConfigError('FLEET_STDIN', 'the source is standard input, and a job of a fleet has none');
+  }
   const text = JSON.stringify(configForJob(options), null, 2);
   const files = ownFiles.slice(0, options.files.length);
   const job: RunJob = { version: 1, pipeline, config: text, flags, from: { host, files } };

@@ -2,6 +2,7 @@
 import type { HeldLease } from '../checkpoint/postgres/lease.js';
 import { isAlive, type KnownWorker } from '../checkpoint/postgres/workers.js';
 import { type DeadLetter, OF_WORKER, type Trouble } from './job.js';
+import { findMissed, type MissedTime } from './missed-times.js';
 import { nextTime } from './next-time.js';
 import type { OpenFleet } from './open-fleet.js';
 import { fleetTimes } from './times.js';
@@ -36,6 +37,8 @@ export interface WorkedRun {
   readonly workerSilentMs: number | null;
   /** Epoch milliseconds. */
   readonly since: number | null;
+  /** The missed time of its schedule for which it makes up, epoch milliseconds; null for another run. */
+  readonly madeUpFor: number | null;
 }
 
 export interface WaitingRun {
@@ -46,6 +49,8 @@ export interface WaitingRun {
   readonly from: number;
   /** Why it is done once more; null for a job that was not begun yet, or was handed back. */
   readonly trouble: Trouble | null;
+  /** As of `WorkedRun`. */
+  readonly madeUpFor: number | null;
 }
 
 export interface ScheduledRun {
@@ -54,12 +59,14 @@ export interface ScheduledRun {
   readonly timeZone: string;
   /** Epoch milliseconds. */
   readonly next: number | null;
+  /** The last time, if nothing was begun then. */
+  readonly missed: MissedTime | null;
 }
 
 export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFacts> {
   const workers = await tables.workers();
   const leases = await tables.leases();
-  const jobs = new Map((await queue.worked()).map(({ job, since }) => [job.pipeline, since]));
+  const jobs = new Map((await queue.worked()).map((one) => [one.job.pipeline, one]));
   const held = new Map(leases.map((lease) => [lease.pipeline, lease]));
   const worked = [...new Set([...held.keys(), ...jobs.keys()])].sort();
   return {
@@ -75,16 +82,24 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
       // The job of a worker that is lost is taken away from it before its lease ends.
       isJob: jobs.has(pipeline) || held.get(pipeline)?.holder?.command === OF_WORKER,
       workerSilentMs: silentMs(workers, pipeline),
-      since: held.get(pipeline)?.holder?.since ?? jobs.get(pipeline) ?? null,
+      since: held.get(pipeline)?.holder?.since ?? jobs.get(pipeline)?.since ?? null,
+      madeUpFor: jobs.get(pipeline)?.job.madeUpFor ?? null,
     })),
     waiting: (await queue.waiting())
-      .map(({ job, since, from }) => ({ pipeline: job.pipeline, since, from, trouble: job.trouble ?? null }))
+      .map(({ job, since, from }) => ({
+        pipeline: job.pipeline,
+        since,
+        from,
+        trouble: job.trouble ?? null,
+        madeUpFor: job.madeUpFor ?? null,
+      }))
       .sort((a, b) => a.from - b.from),
-    schedules: (await queue.schedules()).map(({ pipeline, cron, timeZone }) => ({
-      pipeline,
-      schedule: cron,
-      timeZone,
-      next: nextTime(cron, timeZone, Date.now()) ?? null,
+    schedules: (await tables.schedules()).map((schedule) => ({
+      pipeline: schedule.pipeline,
+      schedule: schedule.cron,
+      timeZone: schedule.timeZone,
+      next: nextTime(schedule.cron, schedule.timeZone, schedule.now) ?? null,
+      missed: findMissed(schedule),
     })),
     deadLetters: (await queue.deadLetters())
       .map(({ pipeline, from, problem }) => ({ pipeline, from, problem }))

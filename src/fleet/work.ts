@@ -9,6 +9,7 @@ import type { Milliseconds } from '../types.js';
 import type { NextStep, RunEnd } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
+import { createMakeUp, madeUpText } from './missed-times.js';
 import { settleJob } from './settle-job.js';
 import type { FleetTimes } from './times.js';
 
@@ -57,6 +58,9 @@ export interface Worker {
 /** Trouble that lasts is said again after this time, then after twice as long, and so on. */
 const FIRST_SAID_MS = 30_000;
 const LAST_SAID_MS = 15 * 60_000;
+
+/** How often times of schedules are looked for that were missed. */
+const MAKE_UP_MS = 60_000;
 
 /** How long a worker that stops tries to reach the database. Its jobs come back by themselves after that. */
 const FAREWELL_MS = 20_000;
@@ -149,7 +153,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       await queue.giveBack(taken, times.locked, taken.job.trouble);
       return;
     }
-    logger.info({ pipeline }, `${pipeline}: begins`);
+    logger.info({ pipeline }, `${pipeline}: begins${madeUpText(taken.job)}`);
     const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES, isKilled: false };
     running.set(taken.id, own);
     void asked('no sign of life', tell);
@@ -186,7 +190,12 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     try {
       await asked('no sign of life', beat);
       await asked('old workers stay listed', () => tables.sweep());
-      while (!signal.aborted) {
+      const makeUp = createMakeUp(queue, tables, logger);
+      for (let lookAt = 0; !signal.aborted; ) {
+        if (performance.now() >= lookAt) {
+          await asked('times that were missed are not made up for', makeUp);
+          lookAt = performance.now() + MAKE_UP_MS;
+        }
         await takeJobs();
         await Promise.race([...ends, pause(times.take, signal)]);
       }

@@ -1,11 +1,17 @@
 /** Removes the results of runs that ended long ago, and copies of sources. The costs of runs stay in the ledger. */
 import { join } from 'node:path';
 import type { Checkpoint, CheckpointReader, Run } from '../checkpoint/checkpoint.js';
-import type { Config } from '../config/schema.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
-import { copyPath, removeCopies, removeOldPlans, spoolFolder } from '../spool/spool-folder.js';
+import type { SharedCopies } from '../spool/shared-copies.js';
+import {
+  copyPath,
+  removeCopies,
+  removeOldPlans,
+  type SpoolPlace,
+  spoolFolder,
+} from '../spool/spool-folder.js';
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import { systemClock } from '../streams/clock.js';
 
@@ -81,17 +87,22 @@ export async function unknownRunFolders(
  * @param run another run whose copies are kept.
  */
 export async function removeUnneededCopies(
-  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
-  checkpoint: Pick<CheckpointReader, 'runs'>,
+  config: SpoolPlace,
+  { checkpoint, copies }: CopiesContext,
   run?: string,
 ): Promise<void> {
-  const folder = spoolFolder(stateDir, pipeline);
-  const kept = new Set<string>();
-  for (const { source } of neededRuns(await checkpoint.runs(pipeline), run)) {
-    for (const { sha256 } of source.files) kept.add(copyPath(folder, sha256));
-  }
-  await removeCopies(folder, kept);
-  await removeOldPlans(join(stateDir, 'spool'), systemClock.now());
+  const folder = spoolFolder(config);
+  const needed = neededRuns(await checkpoint.runs(config.pipeline), run);
+  const kept = new Set(needed.flatMap(({ source }) => source.files.map(({ sha256 }) => sha256)));
+  await copies?.removeAllBut(config, kept);
+  await removeCopies(folder, new Set([...kept].map((sha256) => copyPath(folder, sha256))));
+  await removeOldPlans(join(config.stateDir, 'spool'), systemClock.now());
+}
+
+export interface CopiesContext {
+  readonly checkpoint: Pick<CheckpointReader, 'runs'>;
+  /** Where copies are that all machines see. */
+  readonly copies?: SharedCopies | undefined;
 }
 
 /** @param runs all runs of a pipeline, in any order. */

@@ -1,5 +1,6 @@
 /** The state of a config, wherever it is: reading it, and who works on it. */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
+import { type CopyMark, readCopyMark, refuseMarked } from '../checkpoint/copy/copy-mark.js';
 import type { LockHolder } from '../checkpoint/pipeline-lock.js';
 import type { AccountState } from '../checkpoint/postgres/account/read-account.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -39,6 +40,20 @@ export async function findWorker({
 /** What the account of a service does now; undefined if its limits are those of each process. */
 export async function findAccount({ state }: Place, service: string): Promise<AccountState | undefined> {
   return state === null ? undefined : (await loadPostgres()).findAccountState(state, service);
+}
+
+/** The mark of a state that was copied; undefined if runs go on in it. */
+export async function findMove({ stateDir, state }: Place): Promise<CopyMark | undefined> {
+  const mark = state === null ? readCopyMark(stateDir) : await (await loadPostgres()).findMark(state);
+  return mark?.mark === 'moved' ? mark : undefined;
+}
+
+/**
+ * Refuses what would be refused when a run begins.
+ * @throws ConfigError `STATE_MOVED`.
+ */
+export async function refuseMoved(place: Place): Promise<void> {
+  refuseMarked(String(place.state ?? place.stateDir), await findMove(place), 'change');
 }
 
 /** The error for a command that needs a state where nothing has been run yet. */

@@ -15,7 +15,8 @@ import { askPostgres } from './ask-postgres.js';
 import { copyParquet } from './copy-parquet.js';
 import { copyStdin, type InputStream, STDIN, wasCopied } from './copy-stdin.js';
 import { HandedRecords, RECORDS, type SourceRecords } from './handed-records.js';
-import { copiesOf, type Spool, spoolFolder, TEMPORARY } from './spool-folder.js';
+import type { SharedCopies } from './shared-copies.js';
+import { copiesOf, type Spool, type SpoolPlace, spoolFolder, TEMPORARY } from './spool-folder.js';
 
 /** The files to read. */
 export interface SourceFiles {
@@ -46,13 +47,15 @@ export interface OpenSourceOptions {
   readonly records?: SourceRecords | HandedRecords | undefined;
   /** The run whose copies are read instead of asking again. */
   readonly kept?: CopyReader | undefined;
+  /** Where copies are that all machines see. */
+  readonly copies?: SharedCopies | undefined;
   /** The folder for new copies. Default: that of the pipeline. */
   readonly folder?: string | undefined;
   /** Called before a copy is written. */
   readonly makeRoom?: (() => Promise<void>) | undefined;
 }
 
-type SourceConfig = Pick<Config, 'pipeline' | 'source' | 'stateDir' | 'timeouts'>;
+type SourceConfig = SpoolPlace & Pick<Config, 'source' | 'timeouts'>;
 
 /**
  * The files that `source.path` names; none for standard input and for a query.
@@ -65,6 +68,24 @@ export async function namedFiles({ path }: Config['source']): Promise<readonly s
 /** Whether the source is copied before it is read. */
 export function isSpooled(source: Config['source']): boolean {
   return source.query !== null || source.path === STREAM || isParquet(source);
+}
+
+/** Whether the copy of a source cannot be made again from files: standard input, and a query. */
+function isGivenOnce({ query, path }: Config['source']): boolean {
+  return query !== null || path === STREAM;
+}
+
+/**
+ * Keeps the copies of a source where all machines find them, if they cannot be made again. Called before a run with this
+ * source is recorded.
+ * @throws LockedError `LEASE_LOST`; errors of the database.
+ */
+export async function keepCopies(
+  config: Pick<Config, 'pipeline' | 'source'>,
+  copies: SharedCopies | undefined,
+  source: Source,
+): Promise<void> {
+  if (isGivenOnce(config.source)) await copies?.keep(config, source);
 }
 
 /**
@@ -92,11 +113,12 @@ async function findCopies(
   files: readonly string[],
   options: OpenSourceOptions,
 ): Promise<SourceFiles> {
-  const { source, pipeline, stateDir } = config;
+  const { source } = config;
   if (options.records !== undefined && source.path !== STREAM) throw recordsAndPath();
   if (!isSpooled(source)) return { paths: files, names: null };
   const { kept, logger, signal, at = () => undefined, makeRoom = async () => undefined } = options;
-  const known = spoolFolder(stateDir, pipeline);
+  const known = spoolFolder(config);
+  if (kept !== undefined && isGivenOnce(source)) await options.copies?.fetch(config, kept.source);
   const copies = kept && copiesOf(kept.source, known);
   if (kept !== undefined && copies !== undefined) {
     logKept(config, kept, options);
@@ -139,7 +161,7 @@ export async function queryColumns(
   query: SourceQuery,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const folder = spoolFolder(config.stateDir, config.pipeline);
+  const folder = spoolFolder(config);
   return databaseOf(query).columns(databaseQuery(config, query, { folder, signal }));
 }
 

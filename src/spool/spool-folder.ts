@@ -1,11 +1,14 @@
 /**
- * The spool of a pipeline: copies of sources that cannot be read twice, in `<stateDir>/spool/<pipeline>.d/`, files 0600,
- * folder 0700. A copy is named after its content, so that a run finds its own by the hash of its source.
+ * The spool of a pipeline: copies of sources that cannot be read twice, in `<stateDir>/spool/<pipeline>.d/` (with a state
+ * in a database below the folder of its copies), files 0600, folder 0700. A copy is named after its content, so that a
+ * run finds its own by the hash of its source.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, writeSync } from 'node:fs';
 import { open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Config } from '../config/schema.js';
+import { copiesFolder } from '../config/sections/state-section.js';
 import { SourceError } from '../errors.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { makeFolder } from '../make-folder.js';
@@ -24,8 +27,21 @@ const FILLED = 'new.filled';
 /** The folder for what DuckDB cannot hold in its memory. */
 export const TEMPORARY = 'new.duckdb';
 
-export function spoolFolder(stateDir: string, pipeline: string): string {
-  return join(stateDir, 'spool', `${pipeline}.d`);
+/** The keys of a config that say where the spool of its pipeline is. */
+export type SpoolPlace = Pick<Config, 'stateDir' | 'state' | 'pipeline'>;
+
+export function spoolFolder(place: SpoolPlace): string {
+  return join(copiesFolder(place), 'spool', `${place.pipeline}.d`);
+}
+
+/** The folder of a pipeline's copies among the files of a state. */
+export function spoolName(pipeline: string): string {
+  return `spool/${pipeline}.d/`;
+}
+
+/** The name of a copy among the files of a state. */
+export function copyName(pipeline: string, sha256: string): string {
+  return `${spoolName(pipeline)}${nameOf(sha256)}`;
 }
 
 /** The copies that a run has read, in the order of its source; undefined if one of them is gone. */

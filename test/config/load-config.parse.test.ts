@@ -225,8 +225,6 @@ test.each([
   ['schedule', { state: 'postgres://h/d', schedule: '0 1 30 feb *' }, 'a day that no month has'],
   ['timeZone', { timeZone: 'Mars/Olympus' }, 'a time zone such as UTC'],
   ['stateDir', { state: 'postgres://h/d', stateDir: 'state' }, 'use only one of them'],
-  ['source', { state: 'postgres://h/d', source: { path: '-' } }, 'every machine sees'],
-  ['source.path', { state: 'postgres://h/d', source: { path: 'a.parquet' } }, 'write a CSV'],
   ['output.mode', { output: { path: 'o', mode: 640 } }, 'in quotes'],
   ['result.columns', { result: { columns: ['a', 'a'] } }, 'each once'],
   ['budget.timeZone', { budget: { timeZone: 'Mars/Olympus' } }, 'America/Denver'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readCron } from '../../src/config/sections/schedule-section.js';
-import { nextTime } from '../../src/fleet/next-time.js';
+import { lastTime, nextTime } from '../../src/fleet/next-time.js';
 
 const at = (text: string) => Date.parse(text);
 const next = (line: string, after: string, zone = 'UTC') => {
@@ -60,6 +60,8 @@ it('is the first minute that fits', () => {
       expect(fits(text, found!)).toBe(true);
       const before = Array.from({ length: 200 }, (_, minutes) => found! - (minutes + 1) * 60_000);
       expect(before.filter((instant) => instant > after && fits(text, instant))).toEqual([]);
+      expect(lastTime(text, 'UTC', found! + 59_999)).toBe(found);
+      expect(lastTime(text, 'UTC', found! - 1) ?? 0).toBeLessThanOrEqual(after);
     }),
     { numRuns: 100 },
   );

@@ -33,6 +33,7 @@ function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [])
     leave: async () => undefined,
     sweep: async () => undefined,
     leases: async () => leases(),
+    schedules: async () => [],
   } as unknown as Parameters<typeof work>[0]['tables'];
   const controller = new AbortController();
   const worker = work({

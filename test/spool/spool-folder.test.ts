@@ -18,7 +18,7 @@ let stateDir: string;
 let folder: string;
 beforeEach(async () => {
   stateDir = await mkdtemp(join(tmpdir(), 'foliopipe-spool-'));
-  folder = spoolFolder(stateDir, 'nightly');
+  folder = spoolFolder({ stateDir, state: null, pipeline: 'nightly' });
 });
 afterEach(() => rm(stateDir, { recursive: true, force: true }));
 

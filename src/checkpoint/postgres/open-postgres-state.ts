@@ -8,7 +8,7 @@ import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { refuseMarked } from '../copy/copy-mark.js';
+import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
 import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
@@ -194,6 +194,17 @@ export async function findLeaseHolder(
   const session = await openConnection(address);
   try {
     return (await schemaVersion(session)) === 0 ? undefined : await leaseHolder(session, pipeline);
+  } finally {
+    await session.close();
+  }
+}
+
+/** The mark of a state that was copied, or is being copied; undefined if there is none. */
+export async function findMark(address: DatabaseAddress): Promise<CopyMark | undefined> {
+  const session = await openConnection(address);
+  try {
+    const version = await schemaVersion(session);
+    return version < migrations.length ? undefined : await readMark(session);
   } finally {
     await session.close();
   }

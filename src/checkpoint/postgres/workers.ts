@@ -37,6 +37,18 @@ export function isAlive({ silentMs }: Pick<KnownWorker, 'silentMs'>): boolean {
   return silentMs < SILENT_MS;
 }
 
+/** A schedule, and until when its times have become jobs. Times are epoch milliseconds, by the database's clock. */
+export interface SeenSchedule {
+  readonly pipeline: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** When it was registered last. */
+  readonly since: number;
+  /** Its newest job was made or first begun then, or waits now; null without one. */
+  readonly served: number | null;
+  readonly now: number;
+}
+
 /** What all workers of a state see of each other. */
 export interface FleetTables {
   /** The database as it may be shown. */
@@ -50,6 +62,8 @@ export interface FleetTables {
   /** Removes the rows of the others. */
   sweep(): Promise<void>;
   leases(): Promise<readonly HeldLease[]>;
+  /** The schedules that the tables of the jobs hold. */
+  schedules(): Promise<readonly SeenSchedule[]>;
   /** The version of the tables of the jobs; null if there are none. */
   jobsVersion(): Promise<number | null>;
   /** Whether the schema of the jobs is there, with or without tables. */
@@ -65,14 +79,15 @@ export const FORGOTTEN_MS = 60 * 60_000;
 
 const SEEN = `(seen > clock_timestamp() - interval '${FORGOTTEN_MS} milliseconds')`;
 
+const epochMs = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
+
 const beat = statement(`
   INSERT INTO workers (id, facts, since, seen) VALUES (@id, @facts, clock_timestamp(), clock_timestamp())
   ON CONFLICT (id) DO UPDATE SET facts = excluded.facts, seen = excluded.seen`);
 const leave = statement('DELETE FROM workers WHERE id = @id');
 const sweep = statement(`DELETE FROM workers WHERE NOT ${SEEN}`);
 const readAll: Prepared<{ id: string; facts: string; since: number; silentMs: number }> = statement(`
-  SELECT id, facts, (extract(epoch FROM since) * 1000)::float8 AS since,
-    (extract(epoch FROM clock_timestamp() - seen) * 1000)::float8 AS "silentMs"
+  SELECT id, facts, ${epochMs('since')} AS since, ${epochMs('clock_timestamp() - seen')} AS "silentMs"
   FROM workers WHERE ${SEEN} ORDER BY since, id`);
 const findSchema: Prepared<{ found: boolean }> = statement(
   `SELECT to_regnamespace('${JOBS_SCHEMA}') IS NOT NULL AS found`,
@@ -81,6 +96,15 @@ const findVersion: Prepared<{ found: boolean }> = statement(
   `SELECT to_regclass('${JOBS_SCHEMA}.version') IS NOT NULL AS found`,
 );
 const readVersion: Prepared<{ version: number }> = statement(`SELECT version FROM ${JOBS_SCHEMA}.version`);
+
+/** A job that waits serves all times until now; one that is repeated was begun for an earlier time. */
+const readSchedules: Prepared<SeenSchedule> = statement(`
+  SELECT key AS pipeline, cron, timezone AS "timeZone", ${epochMs('updated_on')} AS since,
+    ${epochMs('clock_timestamp()')} AS now,
+    (SELECT ${epochMs(`max(CASE WHEN state = 'created' THEN clock_timestamp()
+        WHEN retry_count = 0 THEN greatest(created_on, started_on) ELSE created_on END)`)}
+     FROM ${JOBS_SCHEMA}.job WHERE job.name = schedule.name AND singleton_key = schedule.key) AS served
+  FROM ${JOBS_SCHEMA}.schedule WHERE name = 'runs' ORDER BY key`);
 
 /**
  * Opens one connection to the state, whose tables are made or migrated.
@@ -131,6 +155,7 @@ function tablesIn(db: PostgresSession): FleetTables {
       })),
     sweep: async () => void (await db.query(sweep, {}, true)),
     leases: () => heldLeases(db),
+    schedules: () => db.query(readSchedules, {}, true),
     hasJobsSchema: async () => (await db.query(findSchema, {}, true))[0]!.found,
     jobsVersion: async () => {
       if (!(await db.query(findVersion, {}, true))[0]!.found) return null;

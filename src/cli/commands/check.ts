@@ -12,7 +12,7 @@ import {
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
-import { environmentProxies } from '../with-api.js';
+import { environmentProxies } from '../with-endpoint.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');
@@ -26,7 +26,7 @@ export function addCheck(command: Command, finish: Finish): void {
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'given');
   return untilStopped((signal) =>
-    withEndpoint(config, async (endpoint) => {
+    withTrialService(config, async (endpoint) => {
       let exitCode = 0;
       const proxies = environmentProxies(process.env);
       for await (const item of checkSetup(config, { ...endpoint, proxies, signal })) {
@@ -56,7 +56,7 @@ async function printItem({ item, outcome, text, error }: CheckedItem, json: bool
 }
 
 /** Starts the embedded service, if the config has one, with a data folder that is removed afterwards. */
-async function withEndpoint<T>(
+async function withTrialService<T>(
   config: Config,
   use: (options: Pick<CheckOptions, 'endpoint'>) => Promise<T>,
 ): Promise<T> {

@@ -21,7 +21,7 @@ import { type EnqueuedJob, enqueuedText } from '../fleet/enqueue-text.js';
 import { findFleet } from '../fleet/fleet-place.js';
 import { print, printJson } from '../output.js';
 import { rememberSecrets } from '../redact.js';
-import { nextSteps } from '../texts/next-steps.js';
+import { nextSteps, rememberConfig } from '../texts/next-steps.js';
 import { parseMaxDuration } from '../time-options.js';
 
 interface Options extends CommonOptions {
@@ -79,13 +79,13 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
   if ((remove || dismiss) && Object.keys(flags).length > 0) {
     throw usage('--remove and --dismiss begin no run, and take no flags of one', 'leave them out');
   }
-  const { done, workers } = await (again
+  const { done, workers, configs } = await (again
     ? withFleet(options, (fleet) => putBack(fleet, named, flags))
     : remove || dismiss
       ? withFleet(options, (fleet) => removeAll(fleet, named, dismiss))
       : enqueueConfigs(named, flags, options));
   if (options.json) await printJson('summary', { jobs: done, workers, exitCode: 0 });
-  else await print(nextSteps(enqueuedText(done, workers)));
+  else await print(nextSteps(enqueuedText(done, workers, configs)));
   return 0;
 }
 
@@ -93,6 +93,8 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
 interface Done {
   readonly done: readonly EnqueuedJob[];
   readonly workers: number;
+  /** The config files of each pipeline, if there are several. */
+  readonly configs?: ReadonlyMap<string, readonly string[]>;
 }
 
 type Use = (fleet: OpenFleet) => Promise<readonly EnqueuedJob[]>;
@@ -125,19 +127,26 @@ function runFlags({ yes, label, maxDuration, publishPartial }: Options): RunFlag
 
 async function enqueueConfigs(named: readonly string[], flags: RunFlags, options: Options): Promise<Done> {
   const prepared: PreparedJob[] = [];
+  const configs = new Map<string, readonly string[]>();
   for (const file of named.length === 0 ? [undefined] : named) {
-    prepared.push(await prepareJob(layersOf(options, file, 'nothing'), flags, hostname()));
+    if (file !== undefined && named.length > 1) rememberConfig(file);
+    const one = await prepareJob(layersOf(options, file, 'nothing'), flags, hostname());
+    prepared.push(one);
+    if (file !== undefined && named.length > 1) {
+      configs.set(one.job.pipeline, [...(options.config ?? []), file]);
+    }
   }
   const state = expectOneState(prepared);
   const secrets = prepared.flatMap(({ config }) => secretsOf(config));
   rememberSecrets(process.argv, secrets);
   const logger = createLogger(options, secrets);
   const fleet = await openFleet(state, { node: process.versions.node, logger });
-  return useFleet(fleet, async () => {
+  const sent = await useFleet(fleet, async () => {
     const done: EnqueuedJob[] = [];
     for (const one of prepared) done.push(await (options.schedule ? register(fleet, one) : send(fleet, one)));
     return done;
   });
+  return { ...sent, configs };
 }
 
 /** @throws ConfigError `USAGE` unless all have the same state, and each pipeline is there once. */

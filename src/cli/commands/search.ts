@@ -12,7 +12,7 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson, stderr } from '../output.js';
-import { withApi } from '../with-api.js';
+import { withEndpoint } from '../with-endpoint.js';
 
 interface Options extends CommonOptions {
   readonly name: string;
@@ -30,9 +30,9 @@ export function addSearch(command: Command, finish: Finish): void {
     const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
     const config = await readConfig(options, file);
     const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
-    await withApi(config, logger, async (api, signal) => {
+    await withEndpoint(config, async (service) => {
       const { answer, ...found } = await search(config, searchRecord(options), {
-        ...{ api, signal, logger },
+        ...{ ...service, logger },
         ...(failpoint && { at: failpoint }),
       });
       const text = `${safeJson(answer, 2)}\n`;

@@ -11,6 +11,7 @@ import {
   createOutputStore,
   createProgressReader,
   findAccount,
+  findMove,
   findRestamped,
   findWorker,
   type InterruptedError,
@@ -91,6 +92,7 @@ export function addStatus(command: Command, finish: Finish): void {
           missingLoad: missing,
           working: holder ?? null,
           account: account ?? null,
+          moved: (await findMove(config)) ?? null,
         });
       else if (run.state === 'done' || run.state === 'withheld') {
         const text = summaryText(summary, nextTerms(config));

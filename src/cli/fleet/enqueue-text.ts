@@ -1,5 +1,6 @@
 /** What `foliopipe enqueue` tells of each pipeline. */
 import { formatDuration } from '../../quantities.js';
+import { asFlags, completeCommands } from '../texts/next-steps.js';
 
 export interface EnqueuedJob {
   readonly pipeline: string;
@@ -20,12 +21,20 @@ export interface EnqueuedJob {
   readonly removed?: readonly string[];
 }
 
-/** @param workers how many live. */
-export function enqueuedText(jobs: readonly EnqueuedJob[], workers: number): string {
+/**
+ * @param workers how many live.
+ * @param configs the config files of pipelines, where the command has read several: the commands that are named are
+ *   about them.
+ */
+export function enqueuedText(
+  jobs: readonly EnqueuedJob[],
+  workers: number,
+  configs: ReadonlyMap<string, readonly string[]> = new Map(),
+): string {
   const lines = jobs.flatMap((job) => [
     `${job.pipeline}: ${stateText(job)}`,
     ...(job.isScheduleStale === true
-      ? ['  its schedule is not the one of the config; register that with: foliopipe enqueue --schedule']
+      ? [completeCommands(STALE, asFlags(configs.get(job.pipeline) ?? []))]
       : []),
   ]);
   const isSent = jobs.some(({ state }) => state === 'enqueued' || state === 'waiting' || state === 'behind');
@@ -33,6 +42,8 @@ export function enqueuedText(jobs: readonly EnqueuedJob[], workers: number): str
   if (workers === 0 && needWorker) lines.push('no worker lives; start one with: foliopipe worker');
   return `${lines.join('\n')}\n${isSent ? 'see how it goes on with: foliopipe fleet\n' : ''}`;
 }
+
+const STALE = '  its schedule is not the one of the config; register that with: foliopipe enqueue --schedule';
 
 function stateText({ state, schedule, timeZone, next, removed = [] }: EnqueuedJob): string {
   switch (state) {

@@ -1,8 +1,9 @@
 /** What `foliopipe fleet` tells: first what a person has to do. */
+import { madeUpText } from '../../fleet/missed-times.js';
 import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
-import { type ConfigFlag, completeCommands } from '../texts/next-steps.js';
+import { asFlags, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
 /** @param now epoch milliseconds. */
@@ -38,16 +39,26 @@ export function fleetText(facts: FleetFacts, now: number): string {
     ),
     section(
       `${countOf(schedules.length, 'schedule')}`,
-      schedules.map(({ pipeline, schedule, timeZone, next }) => {
-        const when =
-          next === null ? 'never' : `next in ${formatDuration(next - now)}, ${new Date(next).toISOString()}`;
-        return `${pipeline}  ${schedule} (${timeZone})  ${when}`;
-      }),
+      schedules.map((one) => scheduleText(one, now)),
     ),
   ];
   const isStuck = alive.length === 0 && waiting.length + schedules.length > 0;
   const advice = isStuck ? 'no worker lives; start one with: foliopipe worker\n' : '';
   return `${sections.join('')}${advice}`;
+}
+
+function scheduleText(
+  { pipeline, schedule, timeZone, next, missed }: FleetFacts['schedules'][number],
+  now: number,
+): string {
+  const when =
+    next === null ? 'never' : `next in ${formatDuration(next - now)}, ${new Date(next).toISOString()}`;
+  const line = `${pipeline}  ${schedule} (${timeZone})  ${when}`;
+  if (missed === null) return line;
+  const what = `${line}; ${new Date(missed.at).toISOString()} was missed: no worker lived`;
+  return missed.isMadeUp
+    ? `${what}; the first one makes up for it`
+    : `${what}; it is too long ago to be made up for: foliopipe enqueue begins a run now`;
 }
 
 function section(title: string, lines: readonly string[]): string {
@@ -74,19 +85,15 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
   ];
 }
 
-function asFlags(files: readonly string[]): ConfigFlag[] {
-  return files.map((value) => ({ name: '-c', value }));
-}
-
 function endOf(exitCode: number | null): string {
   return exitCode === null ? 'killed' : `exit ${exitCode}`;
 }
 
 function workedText(
-  { pipeline, holder, leaseLeftMs, isJob, workerSilentMs, since }: WorkedRun,
+  { pipeline, holder, leaseLeftMs, isJob, workerSilentMs, since, ...made }: WorkedRun,
   now: number,
 ): string {
-  const age = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}`;
+  const age = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}${inPlaceText(made)}`;
   const silent = workerSilentMs === null ? '' : `its worker is silent for ${formatDuration(workerSilentMs)}`;
   const by = !isJob ? ', by hand and not by a worker' : silent === '' ? '' : `, ${silent}`;
   if (holder == null) return `${pipeline}  ${silent === '' ? `starting${age}` : silent}`;
@@ -94,8 +101,12 @@ function workedText(
   return `${pipeline}  process ${holder.pid} on ${shown(holder.host ?? '?')}${age}${by}; ${lease}`;
 }
 
-function waitingText({ pipeline, since, from, trouble }: WaitingRun, now: number): string {
-  const age = `waits for ${formatDuration(Math.max(0, now - since))}`;
+function inPlaceText({ madeUpFor }: Pick<WorkedRun, 'madeUpFor'>): string {
+  return madeUpText({ ...(madeUpFor !== null && { madeUpFor }) });
+}
+
+function waitingText({ pipeline, since, from, trouble, ...made }: WaitingRun, now: number): string {
+  const age = `waits for ${formatDuration(Math.max(0, now - since))}${inPlaceText(made)}`;
   if (trouble === null) {
     return `${pipeline}  ${age}${from > now ? `, to be taken in ${formatDuration(from - now)}` : ''}`;
   }

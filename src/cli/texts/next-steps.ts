@@ -17,6 +17,8 @@ interface Typed {
   readonly version: string;
   readonly flags: readonly ConfigFlag[];
   readonly isByNpm: boolean;
+  /** Of several; undefined while none of them is worked on. */
+  config: ConfigFlag | undefined;
   /** The run that the command works on; undefined while it is not known. */
   run: string | undefined;
   stand: RememberedStand | undefined;
@@ -28,7 +30,15 @@ export interface RememberedStand {
   readonly text: string;
 }
 
-let typed: Typed = { argv: [], version: '', flags: [], isByNpm: false, run: undefined, stand: undefined };
+let typed: Typed = {
+  argv: [],
+  version: '',
+  flags: [],
+  isByNpm: false,
+  config: undefined,
+  run: undefined,
+  stand: undefined,
+};
 
 /** @param command the parsed command; undefined while it is not parsed. */
 export function rememberCommand(argv: readonly string[], command?: Command): void {
@@ -37,6 +47,7 @@ export function rememberCommand(argv: readonly string[], command?: Command): voi
     version: command === undefined ? '' : versionOf(command),
     flags: flagsOfWorker(process.env) ?? (command === undefined ? [] : configFlags(command)),
     isByNpm: isStartedByNpm(process.env),
+    config: undefined,
     run: undefined,
     stand: undefined,
   };
@@ -49,6 +60,16 @@ export function typedCommand(): Pick<Typed, 'argv' | 'version'> {
 
 function versionOf(command: Command): string {
   return command.parent === null ? (command.version() ?? '') : versionOf(command.parent);
+}
+
+/** One of several config files that were typed: the commands that texts name from now on are about it. */
+export function rememberConfig(file: string): void {
+  typed.config = { name: '-c', value: file };
+}
+
+/** The flags that choose the config that the command works on now. */
+function knownFlags(): readonly ConfigFlag[] {
+  return typed.config === undefined ? typed.flags : [...typed.flags, typed.config];
 }
 
 /** From now on `--new` would begin another run. */
@@ -78,7 +99,7 @@ export function wouldBeginAnother(): boolean {
 /** Makes a text that names next steps right for the command that was typed. Twice does no more than once. */
 export function nextSteps(text: string): string {
   // The commands of a rehearsal have other flags: see `asRehearsed`.
-  const completed = isRehearsal(typed.argv) ? text : completeCommands(text, typed.flags);
+  const completed = isRehearsal(typed.argv) ? text : completeCommands(text, knownFlags());
   return asStarted(wouldBeginAnother() ? withoutNew(completed) : completed);
 }
 
@@ -144,9 +165,12 @@ function onlyConfig(command: Command): unknown {
 
 /** The config files of a job. What its run reads is a file of the worker, which nobody else can name. */
 function flagsOfWorker({ FOLIOPIPE_OF_WORKER: files }: NodeJS.ProcessEnv): ConfigFlag[] | undefined {
-  return files === undefined
-    ? undefined
-    : (JSON.parse(files) as string[]).map((value) => ({ name: '-c', value }));
+  return files === undefined ? undefined : asFlags(JSON.parse(files) as string[]);
+}
+
+/** Config files as flags of a command. */
+export function asFlags(files: readonly string[]): ConfigFlag[] {
+  return files.map((value) => ({ name: '-c', value }));
 }
 
 /** The flags of a parsed command that choose its config, in the order in which they count. */

@@ -1,4 +1,6 @@
 /** The keys of a state in Postgres, which any machine can go on with: the address, where parts are kept, and what is local. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { DatabaseAddress, isPostgres } from './load-section.js';
@@ -60,4 +62,14 @@ export function resolveState({
     files: sharedFolder(files) ?? null,
     stateDir: scratchDir ?? stateDir,
   };
+}
+
+/**
+ * The folder on this machine for copies of what the state has: `stateDir` itself, if the state is there. Copies of two
+ * databases are never in the same folder.
+ */
+export function copiesFolder({ state, stateDir }: Pick<StatePlace, 'state' | 'stateDir'>): string {
+  if (state === null) return stateDir;
+  const key = createHash('sha256').update(String(state)).digest('hex').slice(0, 16);
+  return join(stateDir, 'shared', key);
 }

@@ -11,7 +11,7 @@ import { countOf } from '../../quantities.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { SentFields } from '../../reuse/answer-store.js';
 import { scanSource } from '../../source/scan-source.js';
-import { namedFiles, openSource } from '../../spool/open-source.js';
+import { namedFiles, type OpenSourceOptions, openSource } from '../../spool/open-source.js';
 import { createUploadLayout, maxRecordBytes } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../../stages/read-source.js';
 import { showText } from '../../text.js';
@@ -22,17 +22,20 @@ export interface FoundRecords {
   readonly fields: SentFields;
 }
 
+export interface FindRecordsOptions extends Pick<OpenSourceOptions, 'copies' | 'signal'> {
+  /** The newest run of the pipeline. */
+  readonly latest: Run | undefined;
+}
+
 /**
  * Reads the whole source, or the copy that the latest run has read of one that is copied first.
- * @param latest the newest run of the pipeline.
  * @param keys for each record the value of the key's column; of several columns, a line of CSV.
  * @throws ConfigError `REUSE_KEY_MISSING` without `source.key`; `REUSE_KEY_UNKNOWN` when a record is not in the source.
  */
 export async function findRecords(
   config: Config,
   keys: readonly string[],
-  latest: Run | undefined,
-  signal: AbortSignal,
+  { latest, copies, signal }: FindRecordsOptions,
 ): Promise<FoundRecords> {
   const columns = config.source.key;
   if (columns === null) {
@@ -41,7 +44,13 @@ export async function findRecords(
     });
   }
   const named = await namedFiles(config.source);
-  const opened = await openSource(config, named, { kept: latest, logger: silentLogger, now: 0, signal });
+  const opened = await openSource(config, named, {
+    kept: latest,
+    copies,
+    logger: silentLogger,
+    now: 0,
+    signal,
+  });
   const source = await scanSource({
     ...config.source,
     paths: opened.paths,

@@ -3,6 +3,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
+import type { SharedCopies } from '../../spool/shared-copies.js';
 import type { Milliseconds, Segment } from '../../types.js';
 import { isUsable } from '../open/choose-records.js';
 import { beginningWith } from '../open/named-run.js';
@@ -35,6 +36,8 @@ export interface ForgetContext {
     'segments' | 'latestRun' | 'recordSegment' | 'recordSegmentsForgotten'
   >;
   readonly answers: AnswerStore;
+  /** Copies of sources that all machines see. */
+  readonly copies?: SharedCopies | undefined;
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -46,7 +49,7 @@ export interface ForgetContext {
  * @throws ConfigError `REUSE_RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `REUSE_KEY_MISSING`, `REUSE_KEY_UNKNOWN`: then nothing is given up.
  */
 export async function forgetAnswers(
-  { checkpoint, answers, signal, now }: ForgetContext,
+  { checkpoint, answers, copies, signal, now }: ForgetContext,
   config: Config,
   what: ForgetWhat,
 ): Promise<Forgotten> {
@@ -62,7 +65,7 @@ export async function forgetAnswers(
       facts: { run: what.run },
     });
   }
-  const unwanted = await unwantedOf(what, config, { checkpoint, signal, now });
+  const unwanted = await unwantedOf(what, config, { checkpoint, copies, signal, now });
   const segments: DroppedAnswers[] = [];
   for (const segment of chosen) {
     const found = await dropAnswers({ checkpoint, answers }, segment, unwanted, now);
@@ -91,9 +94,11 @@ function isMeant(segment: Segment, what: ForgetWhat, config: Config): boolean {
 async function unwantedOf(
   what: ForgetWhat,
   config: Config,
-  { checkpoint, signal, now }: Pick<ForgetContext, 'checkpoint' | 'signal' | 'now'>,
+  { checkpoint, copies, signal, now }: Omit<ForgetContext, 'answers'>,
 ): Promise<Unwanted> {
-  if ('keys' in what)
-    return findRecords(config, what.keys, await checkpoint.latestRun(config.pipeline), signal);
+  if ('keys' in what) {
+    const latest = await checkpoint.latestRun(config.pipeline);
+    return findRecords(config, what.keys, { latest, copies, signal });
+  }
   return 'olderThan' in what ? { before: now - what.olderThan } : { all: true };
 }

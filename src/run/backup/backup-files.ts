@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import type { Run } from '../../checkpoint/checkpoint.js';
 import { wholeLength } from '../../checkpoint/journal/read-journal.js';
 import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
@@ -48,6 +49,15 @@ export function stateFiles(
     deltas: under('deltas').flatMap((folder) => under(folder)),
     copies: under('spool').flatMap((folder) => under(folder)),
   };
+}
+
+/** The copies of sources in pipelines with an unfinished run: what a query or standard input gave it may never come again. */
+export function copiesOfOpenRuns(
+  copies: readonly string[],
+  runs: readonly Pick<Run, 'pipeline' | 'state'>[],
+): readonly string[] {
+  const open = runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  return copies.filter((path) => open.some(({ pipeline }) => path.startsWith(`spool/${pipeline}.d/`)));
 }
 
 function isKnownPathOrFolder(path: string): boolean {

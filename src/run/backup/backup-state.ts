@@ -26,7 +26,7 @@ import { hashFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
-import { copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
+import { copiesOfOpenRuns, copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
 import { type BackedUpFile, type BackupList, writeBackupList } from './backup-list.js';
 
 /** How a backup is made. */
@@ -136,11 +136,7 @@ async function copyState(
   const { journals } = stateFiles(stateDir);
   for (const path of journals) await copy(path);
   const { parts, answers, deltas, copies } = stateFiles(stateDir);
-  const open = copied.runs.filter(({ state }) => state === 'open' || state === 'publishing');
-  // What a query or standard input gave an unfinished run may never come again.
-  const needed = copies.filter(
-    (path) => results || open.some(({ pipeline }) => path.startsWith(`spool/${pipeline}.d/`)),
-  );
+  const needed = results ? copies : copiesOfOpenRuns(copies, copied.runs);
   for (const path of [...answers, ...deltas, ...needed, ...(results ? parts : [])]) await copy(path);
 
   if (copied.segments.length > 0 && !files.some(({ path }) => path === SECRET)) {

@@ -22,7 +22,7 @@ import { isSpooled, namedFiles } from '../../spool/open-source.js';
 import { createTarget } from '../load/load-run.js';
 import type { RunOptions } from '../run-options.js';
 import { missingOfService, serviceEndpoint, serviceIdentity, serviceMissing } from '../service.js';
-import { findAccount, openStateReader } from '../state-reader.js';
+import { findAccount, openStateReader, refuseMoved } from '../state-reader.js';
 import { diskOfFolder } from './check-disk.js';
 import { checkLoadTarget, uncheckedLoad } from './check-load.js';
 import { checkOutput } from './check-output.js';
@@ -92,6 +92,7 @@ async function checkItem(
 /** A database is only connected to: the first run makes the tables. */
 async function checkState(config: Config): Promise<string> {
   const { state, files, stateDir } = config;
+  await refuseMoved(config);
   if (state === null) return checkStateFolder(stateDir);
   const reader = await openStateReader({ state, stateDir });
   await reader?.close();

@@ -42,7 +42,7 @@ export type CheckSourceOptions = Pick<
   'onProgress' | 'stdin' | 'records' | 'at' | 'logger' | 'clock' | 'limit'
 > &
   Pick<ScanSourceOptions, 'watch' | 'onExcess'> &
-  Pick<OpenSourceOptions, 'kept' | 'folder' | 'makeRoom'>;
+  Pick<OpenSourceOptions, 'kept' | 'copies' | 'folder' | 'makeRoom'>;
 
 /**
  * Checks the shape of every record, the configured columns, and that the output can be put in place. `source.maxRejected`

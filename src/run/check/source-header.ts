@@ -30,14 +30,14 @@ const ownDialect: Dialect = { ...OWN_DIALECT, bom: false, newline: 'LF', gzip: f
  * @throws SourceError, ConfigError, RefusedError or TroubleError when a header cannot be read.
  */
 export async function* sourceHeaders(config: Config, signal: AbortSignal): AsyncGenerator<SourceHeader> {
-  const { source, stateDir, pipeline } = config;
+  const { source } = config;
   if (source.query !== null) {
     yield ownHeader(nameOfQuery(source.query), await queryColumns(config, source.query, signal));
     return;
   }
   for (const path of await namedFiles(source)) {
     if (isSpooled(source)) {
-      const folder = spoolFolder(stateDir, pipeline);
+      const folder = spoolFolder(config);
       yield ownHeader(path, await parquetColumns(path, { folder, signal }));
     } else {
       const file = await inspectFile(path, source);

@@ -12,7 +12,7 @@ export interface CopiedState {
   readonly tables: readonly TableSum[];
   /** Stored parts; lost ones are fetched from the service again, at no cost. */
   readonly parts: CopiedFiles;
-  /** Stored answers, choices and what deltas need. */
+  /** Stored answers, choices, what deltas need, and the copies of sources that unfinished runs read. */
   readonly answers: CopiedFiles;
 }
 

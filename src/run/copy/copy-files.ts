@@ -10,7 +10,7 @@ import { DamagedPartError, type FileStore, readWhole } from '../../files/run-fil
 import type { SharedFiles } from '../../files/shared-files.js';
 import { hashFile } from '../../streams/file-identity.js';
 import type { StoredPart } from '../../types.js';
-import { isKnownPath, SECRET, stateFiles } from '../backup/backup-files.js';
+import { copiesOfOpenRuns, isKnownPath, SECRET, stateFiles } from '../backup/backup-files.js';
 
 /** What was copied. */
 export interface CopiedFiles {
@@ -71,7 +71,7 @@ async function readIfWhole(
   }
 }
 
-/** Copies stored answers, choices and row digests of a folder to where all machines see them. */
+/** Copies stored answers, choices, row digests and needed copies of sources of a folder to where all machines see them. */
 export async function shareFiles(
   stateDir: string,
   shared: SharedFiles,
@@ -79,9 +79,10 @@ export async function shareFiles(
   signal: AbortSignal,
 ): Promise<CopiedFiles> {
   const found = stateFiles(stateDir);
+  const needed = copiesOfOpenRuns(found.copies, await reader.runs());
   let [files, bytes] = [0, 0];
   const copied = new Set<string>();
-  for (const name of [...found.answers, ...found.deltas]) {
+  for (const name of [...found.answers, ...found.deltas, ...needed]) {
     signal.throwIfAborted();
     const path = join(stateDir, name);
     const before = await hashFile(path);

@@ -1,6 +1,6 @@
 /** Copies a state in a folder into Postgres. */
 import { existsSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import {
   readCopyMark,
@@ -128,7 +128,7 @@ async function empty(shared: SharedFiles, database: PostgresState): Promise<void
   await emptyState(await database.openParts());
 }
 
-/** @throws the errors of `copyState` about a state that may not know all that was paid for, or that cannot go on there. */
+/** @throws the errors of `copyState` about a state that may not know all that was paid for. */
 async function refuseUncertain(
   stateDir: string,
   checkpoint: Checkpoint,
@@ -138,15 +138,5 @@ async function refuseUncertain(
   for (const pipeline of new Set(runs.map((run) => run.pipeline))) {
     await refuseUnconfirmed({ stateDir, pipeline }, {}, logger);
   }
-  const spool = join(stateDir, 'spool') + sep;
-  for (const { id, state, prunedAt, source } of runs) {
-    if (prunedAt === null) await checkpoint.verifyPaid(id);
-    const isOpen = state === 'open' || state === 'publishing';
-    if (!isOpen || !source.files.some(({ path }) => path.startsWith(spool))) continue;
-    throw new ConfigError(
-      'STATE_COPY_SPOOLED',
-      `the source of the unfinished run ${id} is a copy in ${spool}: standard input, the answer of a query, or Parquet`,
-      { facts: { run: id } },
-    );
-  }
+  for (const { id, prunedAt } of runs) if (prunedAt === null) await checkpoint.verifyPaid(id);
 }

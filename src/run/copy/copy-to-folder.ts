@@ -153,5 +153,5 @@ function stateNames(stateDir: string): readonly string[] {
   } catch {
     // It is made later, which says what is wrong with it.
   }
-  return names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas)$/.test(name));
+  return names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas|spool)$/.test(name));
 }

@@ -10,6 +10,8 @@ import { countOf } from '../../quantities.js';
 import { recordsToSend } from '../../report/origins.js';
 import { checkReportColumns } from '../../results/column-types.js';
 import type { AnswerLookup } from '../../reuse/answer-store.js';
+import { keepCopies } from '../../spool/open-source.js';
+import type { SharedCopies } from '../../spool/shared-copies.js';
 import { checkKnownTypes, expectedColumns } from '../../stages/merge/result-columns.js';
 import { removeWaitingFiles } from '../../stages/publish/waiting-files.js';
 import type { Clock } from '../../streams/clock.js';
@@ -28,6 +30,8 @@ export interface BeginRunContext extends SegmentContext {
   readonly clock: Clock;
   readonly loadTarget: LoadTarget | null;
   readonly deltas: DeltaStore;
+  /** Copies of sources that all machines see; undefined for a state on the local disk. */
+  readonly copies?: SharedCopies | undefined;
 }
 
 /** What was found before a run begins. */
@@ -59,6 +63,7 @@ export async function beginRun(
   try {
     if (choice !== null) options.at?.('after-choice-before-run');
     await checkNewRun(context, options, source, id, choice, now);
+    await keepCopies(config, context.copies, source);
   } catch (error) {
     await context.answers.removeChoice(id);
     throw error;

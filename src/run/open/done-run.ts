@@ -8,11 +8,13 @@ import { ConfigError, FoliopipeError, GuardError, SourceError } from '../../erro
 import { hasContent } from '../../files/output-store.js';
 import { countOf, formatCount } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
+import { keepCopies } from '../../spool/open-source.js';
 import { showText } from '../../text.js';
 import type { Source } from '../../types.js';
 import { type CheckSourceOptions, checkSource } from '../check/check-source.js';
 import { type DifferenceContext, differenceText } from '../check/source-difference.js';
 import { serviceIdentity } from '../service.js';
+import type { BeginRunContext } from './begin-run.js';
 import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 
 /**
@@ -62,13 +64,15 @@ export async function checkDoneSource(
     output,
     files,
     signal,
-  }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'files' | 'signal'>,
+    copies,
+  }: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'files' | 'signal'> &
+    Pick<CheckSourceOptions, 'copies'>,
   why: string,
 ): Promise<Source> {
   const row = (await checkpoint.run(id))!;
   if (row.prunedAt !== null) throw prunedError(row, why);
   pickDoneRun([row], fixedValues(config, row.service));
-  const source = await checkAgain({ config, output, signal }, row);
+  const source = await checkAgain({ config, output, signal }, row, { copies });
   if (source.sha256 !== row.source.sha256)
     throw await sourceChangedError({ config, checkpoint, files, signal }, row, source);
   if (source !== row.source) await checkpoint.recordSourceStamp(id, source);
@@ -86,14 +90,16 @@ export async function canReopen({
   checkpoint,
   output,
   signal,
-}: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'>): Promise<boolean> {
+  copies,
+}: Pick<RunContext, 'id' | 'config' | 'checkpoint' | 'output' | 'signal'> &
+  Pick<CheckSourceOptions, 'copies'>): Promise<boolean> {
   const run = (await checkpoint.run(id))!;
   if ((await checkpoint.unfinishedRun(config.pipeline, run.source.limit)) !== undefined) return false;
   if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
   const found = run.publication !== null ? await output.identity(config.output.path) : undefined;
   if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
   try {
-    const source = await checkAgain({ config, output, signal }, run);
+    const source = await checkAgain({ config, output, signal }, run, { copies });
     return source.sha256 === run.source.sha256;
   } catch (error) {
     if (error instanceof FoliopipeError) return false;
@@ -110,6 +116,19 @@ export async function checkAgain(
   const { limit } = run.source;
   const checking = { ...options, kept: run, ...(limit !== undefined && { limit }) };
   return asBegun(run, await checkSource(context, checking, false, run));
+}
+
+/** A done run with the files that hold its source now; other files may have the same content. */
+export async function withCurrentFiles(
+  { config, checkpoint, copies }: Pick<BeginRunContext, 'config' | 'checkpoint' | 'copies'>,
+  run: Run,
+  found: Source,
+): Promise<Run> {
+  const source = asBegun(run, found);
+  await keepCopies(config, copies, source);
+  if (JSON.stringify(run.source) === JSON.stringify(source)) return run;
+  await checkpoint.recordSourceStamp(run.id, source);
+  return { ...run, source };
 }
 
 /** The source as it was found now, with as many skipped records as the run has. */

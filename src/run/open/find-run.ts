@@ -1,5 +1,5 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
-import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
+import type { Run } from '../../checkpoint/checkpoint.js';
 import { reservePath } from '../../checkpoint/journal/reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
@@ -11,6 +11,7 @@ import { countOf, formatDuration } from '../../quantities.js';
 import { recordsToSend } from '../../report/origins.js';
 import { refuseForeign } from '../../report/output-owner.js';
 import { isWithinLimit } from '../../source/reject-limit.js';
+import { keepCopies } from '../../spool/open-source.js';
 import { isEchoChanged } from '../../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../../stages/publish/waiting-files.js';
 import type { Source } from '../../types.js';
@@ -20,7 +21,14 @@ import { removeUnneededCopies } from '../prune-runs.js';
 import type { RunOptions } from '../run-options.js';
 import { type BeginRunContext, beginRun, newRun, supersede } from './begin-run.js';
 import { watchRecords } from './choose-records.js';
-import { asBegun, checkAgain, pickDoneRun, prunedError, sourceChangedError } from './done-run.js';
+import {
+  asBegun,
+  checkAgain,
+  pickDoneRun,
+  prunedError,
+  sourceChangedError,
+  withCurrentFiles,
+} from './done-run.js';
 import { checkGivenUp, findGivenUp, hasPaidNothing } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 
@@ -104,7 +112,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
       const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
       if (done !== undefined) {
         await verifyPaid(context, done);
-        return { run: await withCurrentFiles(done, source, checkpoint), found: 'done' };
+        return { run: await withCurrentFiles(context, done, source), found: 'done' };
       }
     }
     if (excess !== undefined) throw excess;
@@ -120,12 +128,12 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
 
 /** How the source is read: a query is not asked again while its run is unfinished. */
 function readingOptions(
-  { config, checkpoint }: FindRunContext,
+  { config, checkpoint, copies }: FindRunContext,
   options: RunOptions,
   unfinished: Run | undefined,
 ): CheckSourceOptions {
   const kept = config.source.query === null || options.fresh ? undefined : unfinished;
-  return { ...options, kept, makeRoom: () => removeUnneededCopies(config, checkpoint) };
+  return { ...options, copies, kept, makeRoom: () => removeUnneededCopies(config, { checkpoint, copies }) };
 }
 
 /**
@@ -176,7 +184,8 @@ async function findExisting(
   checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
   if (run.prunedAt !== null) throw prunedError(run);
   const config = withOutputPath(given.config, run);
-  const source = await checkAgain({ config, output, signal }, run, options);
+  const { copies } = given;
+  const source = await checkAgain({ config, output, signal }, run, { ...options, copies });
   return continueRun({ ...given, config }, run, source, options);
 }
 
@@ -202,14 +211,6 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
   return same ? run : undefined;
 }
 
-/** A done run with the files that hold its source now; other files may have the same content. */
-async function withCurrentFiles(run: Run, found: Source, checkpoint: Checkpoint): Promise<Run> {
-  const source = asBegun(run, found);
-  if (JSON.stringify(run.source) === JSON.stringify(source)) return run;
-  await checkpoint.recordSourceStamp(run.id, source);
-  return { ...run, source };
-}
-
 async function continueRun(
   context: FindRunContext,
   run: Run,
@@ -229,6 +230,7 @@ async function continueRun(
     await refuseForeign(output, path, config.pipeline, checkpoint, { ...options, logger });
   }
   await context.prepareOutput(path);
+  await keepCopies(config, context.copies, source);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
   if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
   if (run.state === 'open' && isEchoChanged(context.config, run)) {

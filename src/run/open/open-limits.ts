@@ -50,6 +50,19 @@ export function openLimits(
   };
 }
 
+/**
+ * The limit of requests for work without a lease: it keeps what the account allows, and its own wish holds for itself.
+ * @returns undefined: the client limits its requests itself.
+ */
+export function openRequestLimit(
+  { pipeline, concurrency: { folios }, service: { requestsPerSecond: perSecond } }: Config,
+  service: string,
+  account: OpenState['account'],
+): RequestLimiter | undefined {
+  const shared = account?.({ service, pipeline, folios, perSecond });
+  return shared && new SharedLimiter(shared.slots, perSecond, monotonic);
+}
+
 const monotonic: Clock = { now: () => performance.now(), sleep: systemClock.sleep };
 
 /** Logs and shows how many folios may be open, when that has changed. */

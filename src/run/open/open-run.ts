@@ -16,6 +16,7 @@ import { createRunMeasure, type RunMeasure } from '../../report/measure-run.js';
 import { recordsToSend } from '../../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
+import type { SharedCopies } from '../../spool/shared-copies.js';
 import { unrecordedError } from '../../stages/submit/upload-chunk.js';
 import { systemClock } from '../../streams/clock.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';
@@ -46,6 +47,8 @@ export interface OpenRun extends RunContext {
   readonly found: FoundRun['found'];
   /** The files of all runs. */
   readonly fileStore: FileStore;
+  /** Copies of sources that all machines see; undefined for a state on the local disk. */
+  readonly copies?: SharedCopies | undefined;
   /** Measures what this process does for the run. */
   readonly measure?: RunMeasure;
   /** Makes sure that the output can be put in place, and keeps other pipelines away from it. Must precede every write. */
@@ -118,6 +121,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
     const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
     const { deltas = stores.deltas } = options;
+    const { copies } = stores;
     const waits = createWaits(options.onProgress, () => Date.now());
     const service = serviceIdentity(given);
     const limits = openLimits(given, service, account, options.limits, { clock, logger, measure });
@@ -145,6 +149,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       files,
       loadTarget,
       deltas,
+      copies,
       signal,
       clock,
       logger,
@@ -182,6 +187,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       output,
       prepareOutput: () => preparer(config.output.path),
       deltas,
+      copies,
       loadTarget,
       api,
       measure,

@@ -116,6 +116,7 @@ export async function withState<T>(
       readonly checkpoint: Checkpoint;
       readonly files: FileStore;
       readonly answers: AnswerStore;
+      readonly copies: Stores['copies'];
     },
   ) => Promise<T>,
 ): Promise<T> {
@@ -127,8 +128,9 @@ export async function withState<T>(
     try {
       const { checkpoint, files, lock, stores } = await openState(config, options, context, releasers);
       const { answers = stores.answers } = options;
+      const { copies } = stores;
       const stop = lock.lost === undefined ? signal : AbortSignal.any([signal, lock.lost]);
-      return await body({ ...context, signal: stop, checkpoint, files, answers });
+      return await body({ ...context, signal: stop, checkpoint, files, answers, copies });
     } finally {
       await releasers.close();
     }
@@ -143,6 +145,7 @@ export interface AnswersState {
   readonly signal: AbortSignal;
   readonly checkpoint: Checkpoint;
   readonly answers: AnswerStore;
+  readonly copies: Stores['copies'];
 }
 
 /**
@@ -151,7 +154,10 @@ export interface AnswersState {
 export async function withCheckpoint<T>(
   config: FilesPlace,
   options: Pick<StateOptions, 'signal' | 'logger' | 'clock' | 'checkpoint'>,
-  body: (state: StateContext & { readonly checkpoint: Checkpoint; readonly stores: Stores }) => Promise<T>,
+  body: (
+    state: StateContext &
+      Pick<OpenState, 'account'> & { readonly checkpoint: Checkpoint; readonly stores: Stores },
+  ) => Promise<T>,
 ): Promise<T> {
   const { clock = systemClock } = options;
   const logger = guardLogger(options.logger);
@@ -161,7 +167,7 @@ export async function withCheckpoint<T>(
     const checkpoint = given ?? (await openSqliteCheckpoint(config.stateDir));
     try {
       const stores = await openStores(config, database);
-      return await body({ clock, logger, signal, checkpoint, stores });
+      return await body({ clock, logger, signal, checkpoint, stores, account: database?.account });
     } finally {
       await (database ?? (given === undefined ? checkpoint : undefined))?.close();
     }
@@ -178,7 +184,7 @@ export async function withAnswers<T>(
   body: (state: AnswersState) => Promise<T>,
 ): Promise<T> {
   return withCheckpoint(config, options, ({ stores, ...state }) =>
-    body({ ...state, answers: options.answers ?? stores.answers }),
+    body({ ...state, answers: options.answers ?? stores.answers, copies: stores.copies }),
   );
 }
 

@@ -1,9 +1,9 @@
 /** Opens what a state keeps in files: parts, stored answers and what deltas need, on this disk or where every machine sees them. */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
 import type { Config } from '../../config/schema.js';
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
+import { copiesFolder } from '../../config/sections/state-section.js';
 import type { DeltaStore } from '../../delta/delta-store.js';
 import { createLocalDeltaStore } from '../../delta/local-delta-store.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
@@ -12,6 +12,7 @@ import type { SharedFiles } from '../../files/shared-files.js';
 import { createSplitFiles } from '../../files/split-files.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import { createLocalAnswerStore } from '../../reuse/local-answer-store.js';
+import type { SharedCopies } from '../../spool/shared-copies.js';
 import { loadPostgres } from '../state-reader.js';
 
 /** What a state keeps besides its checkpoint and its parts. */
@@ -20,6 +21,8 @@ export interface Stores {
   readonly answers: AnswerStore;
   /** What is kept of each pipeline's last publication. */
   readonly deltas: DeltaStore;
+  /** Copies of sources where every machine finds them; undefined for a state on the local disk. */
+  readonly copies?: SharedCopies;
 }
 
 /** The config's keys that say where files of the state are. */
@@ -40,17 +43,19 @@ export function localStores(stateDir: string): Stores {
 export async function openStores(place: FilesPlace, database: Database | undefined): Promise<Stores> {
   const { stateDir, state } = place;
   if (state === null || database === undefined) return localStores(stateDir);
-  const [shared, { createFileCache }, { createSharedAnswerStore }, { createSharedDeltaStore }] =
+  const [shared, cached, { createSharedAnswerStore }, { createSharedDeltaStore }, { createSharedCopies }] =
     await Promise.all([
       openSharedFiles({ ...place, state }, database),
       import('../../files/file-cache.js'),
       import('../../reuse/shared-answer-store.js'),
       import('../../delta/shared-delta-store.js'),
+      import('../../spool/shared-copies.js'),
     ]);
-  const cache = createFileCache(shared, cacheFolder(stateDir, state));
+  const cache = cached.createFileCache(shared, copiesFolder(place));
   return {
     answers: createSharedAnswerStore(shared, cache),
     deltas: createSharedDeltaStore(shared, cache),
+    copies: createSharedCopies(shared, cache),
   };
 }
 
@@ -61,12 +66,6 @@ export async function openSharedFiles(
 ): Promise<SharedFiles> {
   const { createSharedFiles } = await import('../../files/postgres/shared-names.js');
   return createSharedFiles({ open: openParts, place: String(state), fence, folder: files });
-}
-
-/** Copies of the files of two databases are never in the same folder. */
-function cacheFolder(stateDir: string, state: DatabaseAddress): string {
-  const key = createHash('sha256').update(String(state)).digest('hex').slice(0, 16);
-  return join(stateDir, 'shared', key);
 }
 
 /** Runs a body with the stores of a state that this process only reads. Takes no lock. */

@@ -28,7 +28,7 @@ import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-r
 import { withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../service.js';
-import { openStateReader } from '../state-reader.js';
+import { openStateReader, refuseMoved } from '../state-reader.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import { type Preview, planChunks } from './plan-chunks.js';
 
@@ -108,6 +108,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
   const { output = createOutputStore(own, options), fresh, signal, limit, logger = silentLogger } = options;
   const reader = await openStateReader(own);
   try {
+    if (reader !== undefined) await refuseMoved(own);
     const now = Date.now();
     const open = await reader?.unfinishedRun(own.pipeline, limit);
     const given = withAddressOf(own, open ?? (await reader?.latestRun(own.pipeline)));
@@ -120,8 +121,10 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       excess = error;
     };
     const kept = given.source.query === null ? undefined : unfinished;
-    const checking = { ...options, onExcess, kept, folder };
-    const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
+    const source = await withStores(own, ({ copies }) => {
+      const checking = { ...options, onExcess, kept, copies, folder };
+      return checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
+    });
     const found = fresh
       ? await findReplaced(reader, given, limit)
       : await findNext({ config: given, output }, service, source, reader);

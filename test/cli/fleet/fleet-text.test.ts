@@ -33,6 +33,15 @@ const letter = (pipeline: string, ago: number, exitCode: number | null): DeadLet
   },
 });
 
+/** At a time of one day alone. */
+const schedule = (pipeline: string, hours: number) => {
+  const at = new Date(hoursAgo(hours));
+  const cron = `0 ${at.getUTCHours()} ${at.getUTCDate()} ${at.getUTCMonth() + 1} *`;
+  return { pipeline, cron, timeZone: 'UTC', since: 0, served: hoursAgo(40), now };
+};
+const hoursAgo = (hours: number) => Math.floor(now / 3_600_000) * 3_600_000 - hours * 3_600_000;
+const iso = (time: number) => new Date(time).toISOString();
+
 const fleet = {
   tables: {
     workers: async () => [
@@ -40,12 +49,16 @@ const fleet = {
       worker(2, seconds(22), 'lost'),
       worker(3, seconds(600), 'old'),
     ],
+    schedules: async () => [schedule('nightly', 2), schedule('weekly', 30)],
     leases: async () => [lease('orphan', OF_WORKER), lease('typed', 'run -c a.yaml')],
   },
   queue: {
-    worked: async () => ['starts', 'lost'].map((one) => ({ job: job(one), since: now - seconds(2) })),
+    worked: async () =>
+      ['starts', 'lost'].map((one) => ({
+        job: { ...job(one), ...(one === 'starts' && { madeUpFor: now }) },
+        since: now - seconds(2),
+      })),
     waiting: async () => [],
-    schedules: async () => [],
     deadLetters: async () => [letter('later', seconds(10), null), letter('earlier', seconds(60), 9)],
   },
 } as unknown as OpenFleet;
@@ -62,8 +75,12 @@ it('tells workers that are gone, runs of lost workers, and letters in their orde
       'then: foliopipe enqueue --again later; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
       '2 workers, and 1 gone',
       'vm 3  gone: not seen for 10m; forgotten after 1h  (foliopipe 0.1.0, Node 24.1.0)',
-      'starts  starting for 2s',
+      `starts  starting for 2s, in place of ${iso(now)}, which was missed`,
       'lost  its worker is silent for 22s',
+      expect.stringContaining(
+        `; ${iso(hoursAgo(2))} was missed: no worker lived; the first one makes up for it`,
+      ),
+      expect.stringContaining(`; ${iso(hoursAgo(30))} was missed: no worker lived; it is too long ago`),
       'orphan  process 8506 on vm for 5s; lease ends in 20s unless renewed',
       'typed  process 8506 on vm for 5s, by hand and not by a worker; lease ends in 20s unless renewed',
     ]),

@@ -36,6 +36,7 @@ async function createPipeline(pipeline: string) {
     service: {
       name: 'predictions',
       baseUrl: serve.url,
+      legacyBaseUrl: serve.url,
       token: `\${FOLIOPIPE_TOKEN}`,
       requestsPerSecond: 200,
     },
@@ -79,4 +80,12 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   expect((await callMain(['check', ...killed.args], killed)).stdout).toContain(
     'the limits of predictions hold for all its pipelines there: 0 folios open',
   );
+  // A search asks when the account allows it.
+  await database.query(
+    "UPDATE foliopipe.accounts SET paused_until = clock_timestamp() + interval '1 second'",
+  );
+  const asked = performance.now();
+  const search = ['search', '--name', 'Harbor Hardware'];
+  expect(await callMain([...search, ...other.args], other)).toMatchObject({ code: 0 });
+  expect(performance.now() - asked).toBeGreaterThan(900);
 }, 60_000);

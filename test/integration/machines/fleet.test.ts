@@ -5,7 +5,11 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
+import { createMakeUp } from '../../../src/fleet/missed-times.js';
+import { openFleet } from '../../../src/fleet/open-fleet.js';
 import type { FleetFacts } from '../../../src/fleet/read-fleet.js';
+import { silentLogger } from '../../../src/logger.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
 import { readMetrics } from '../../helpers/notify/parse-prometheus.js';
@@ -116,6 +120,51 @@ if (isOld) {
         expect(JSON.stringify([kept, schedules])).not.toContain(secret);
       }
       expect(await jobs('--schedule', await writeConfig('alpha'))).toMatchObject([{ state: 'unscheduled' }]);
+    });
+
+    it('of several configs, names the one that the next command is about', async () => {
+      const schedule = { schedule: '0 1 * * *' };
+      const [west, east] = [await writeConfig('west', schedule), await writeConfig('east', schedule)];
+      const told = await callMain(['enqueue', west, east], { env: env() });
+      expect(told, told.stderr).toMatchObject({ code: 0 });
+      for (const file of [west, east]) {
+        expect(told.stdout).toContain(`register that with: foliopipe enqueue -c ${file} --schedule\n`);
+      }
+      expect(told.stdout).toContain(`foliopipe fleet -c ${east}`);
+      await writeConfig('east', { source: { path: '-' } });
+      const refused = await callMain(['enqueue', west, east], { env: env() });
+      expectError(refused, 2, /standard input.*FLEET_STDIN/);
+      expect(refused.stderr).toContain(`foliopipe run -c ${east}`);
+      await jobs('--remove', '-c', west, 'west', 'east');
+    });
+
+    it('makes up once for the last time that was missed', async () => {
+      const hour = new Date(Date.now() - 3_600_000).getUTCHours();
+      const file = await writeConfig('missed', { schedule: `0 ${hour} * * *` });
+      expect(await jobs('--schedule', file)).toMatchObject([{ state: 'scheduled' }]);
+      expect((await fleet()).schedules).toMatchObject([{ missed: null }]);
+      await database.query("update foliopipe_jobs.schedule set updated_on = now() - interval '3 days'");
+      const [{ missed }] = (await fleet()).schedules as [FleetFacts['schedules'][number]];
+      expect(missed).toMatchObject({ isMadeUp: true });
+      const address = new DatabaseAddress(database.url);
+      const options = { node: process.versions.node, logger: silentLogger };
+      const [one, other] = [await openFleet(address, options), await openFleet(address, options)];
+      try {
+        const both = [one, other].map(({ queue, tables }) => createMakeUp(queue, tables, silentLogger)());
+        await Promise.all(both);
+        expect((await fleet()).waiting).toMatchObject([{}, { pipeline: 'missed', madeUpFor: missed!.at }]);
+        for (const taken of await one.queue.take(2)) {
+          if (taken.job.pipeline === 'missed') await one.queue.complete(taken, 0);
+          else await one.queue.giveBack(taken, 0, undefined);
+        }
+        // The time has its job, also if nothing is seen of it.
+        expect((await fleet()).schedules).toMatchObject([{ missed: null }]);
+        expect(await other.queue.makeUp('missed', missed!.at)).toBe(false);
+      } finally {
+        await one.close();
+        await other.close();
+      }
+      expect(await jobs('--remove', '-c', file, 'missed')).toMatchObject([{ removed: ['schedule'] }]);
     });
 
     it('goes on elsewhere when a worker is killed', async () => {

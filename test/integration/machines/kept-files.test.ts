@@ -189,7 +189,17 @@ it('a copied state goes on in the copy, and back in a folder', async () => {
   });
   // The folder can be read, and sends nothing.
   expect(await ledger()).toEqual(paid);
-  expect(await call('run')).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_MOVED') });
+  const status = await call('status');
+  expect(status).toMatchObject({ code: 0, summary: { moved: { place: database.place } } });
+  expect(status.stderr).toContain(`this state was copied to ${database.place} on 20`);
+  expect(status.stderr).toMatch(
+    /next: write state: \$\{STATE_URL\} into the config .* then: foliopipe status -c \S+job/,
+  );
+  for (const command of ['run', 'plan', 'check']) {
+    const refused = await call(command);
+    expect(refused.code, command).toBe(2);
+    expect(refused.stdout + refused.stderr, command).toMatch(/STATE_MOVED.*in place of stateDir/s);
+  }
   expect(await call('reuse', 'prune')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('STATE_MOVED'),

@@ -1,36 +1,22 @@
-/** Opens the API client for commands without a run, and the embedded local service. */
-import {
-  type Config,
-  embeddedServiceFolder,
-  type Logger,
-  openApi,
-  type PredictionApi,
-  type RunOptions,
-} from '../../pipelines/index.js';
+/** What commands ask the service by: the proxies of the environment, and the embedded local service. */
+import { type Config, embeddedServiceFolder, type RunOptions } from '../../pipelines/index.js';
 import type { Service, ServiceOptions } from '../service/open-service.js';
 import { untilStopped } from './stop-signals.js';
 
 /**
- * Opens the client, and the embedded service if the config has one. Closes both afterwards.
+ * Opens the embedded service if the config has one, for a command without a run. Closes it afterwards.
  * @param use gets a signal that aborts at the first SIGINT, SIGTERM or SIGHUP.
  */
-export async function withApi<T>(
+export async function withEndpoint<T>(
   config: Config,
-  logger: Logger,
-  use: (api: PredictionApi, signal: AbortSignal) => Promise<T>,
+  use: (options: Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>) => Promise<T>,
 ): Promise<T> {
   return untilStopped(async (signal) => {
-    const service = await openEmbeddedService(config);
+    const endpoint = await openEmbeddedService(config);
     try {
-      const proxies = environmentProxies(process.env);
-      const api = openApi(config, { logger, proxies, ...(service && { endpoint: service }) });
-      try {
-        return await use(api, signal);
-      } finally {
-        await api.close();
-      }
+      return await use({ endpoint, proxies: environmentProxies(process.env), signal });
     } finally {
-      await service?.close();
+      await endpoint?.close();
     }
   });
 }

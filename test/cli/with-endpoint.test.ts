@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { environmentProxies } from '../../src/cli/with-api.js';
+import { environmentProxies } from '../../src/cli/with-endpoint.js';
 
 describe('environmentProxies', () => {
   it('prefers upper case, and ignores empty variables', () => {

@@ -1,0 +1,79 @@
+/**
+ * Times of schedules at which no worker lived. pg-boss makes a job of a time within its minute, and of none that has
+ * passed. What has become of the last time of a schedule is seen in the jobs, which are kept for a week.
+ */
+import type { FleetTables, SeenSchedule } from '../checkpoint/postgres/workers.js';
+import type { Logger } from '../logger.js';
+import { formatDuration } from '../quantities.js';
+import type { Milliseconds } from '../types.js';
+import type { RunJob } from './job.js';
+import type { JobQueue } from './job-queue.js';
+import { DAY_MS, lastTime } from './next-time.js';
+
+/** A time younger than this may become a job yet. */
+const SETTLED_MS = 2 * 60_000;
+/** An older time is not made up for: what should have been done at night would be done long after. */
+const LATEST_MS = DAY_MS;
+/** Of an older time, the job may have been removed. */
+const KNOWN_MS = 6 * DAY_MS;
+
+/** The last time of a schedule, at which nothing was begun. */
+export interface MissedTime {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Whether a worker makes up for it. */
+  readonly isMadeUp: boolean;
+}
+
+/**
+ * Whether nothing was begun at the last time of a schedule. Only the last one counts: a night that was missed is in the
+ * next one.
+ * @returns null if it was, or if there was no time since the schedule was registered.
+ */
+export function findMissed({ cron, timeZone, since, served, now }: SeenSchedule): MissedTime | null {
+  const at = lastTime(cron, timeZone, now - SETTLED_MS);
+  if (at === undefined || at <= since || at <= (served ?? 0) || now - at > KNOWN_MS) return null;
+  return { at, isMadeUp: now - at <= LATEST_MS };
+}
+
+/**
+ * Gives a function that makes a job of the last time of each schedule, if it was missed. Each time becomes one job,
+ * however many workers begin at once.
+ */
+export function createMakeUp(
+  queue: Pick<JobQueue, 'makeUp'>,
+  tables: Pick<FleetTables, 'schedules'>,
+  logger: Logger,
+): () => Promise<void> {
+  /** The times that were told of. */
+  const told = new Map<string, number>();
+  return async () => {
+    for (const schedule of await tables.schedules()) {
+      const { pipeline, now } = schedule;
+      const missed = findMissed(schedule);
+      if (missed === null || told.get(pipeline) === missed.at) continue;
+      const { at, isMadeUp } = missed;
+      const what = missedText(pipeline, at, now - at);
+      if (!isMadeUp) {
+        logger.warn(
+          { pipeline, time: at },
+          `${what}, too long to make up for it: foliopipe enqueue begins a run now`,
+        );
+      } else if (await queue.makeUp(pipeline, at)) {
+        logger.warn({ pipeline, time: at }, `${what}: it is made up for now`);
+      }
+      told.set(pipeline, at);
+    }
+  };
+}
+
+/** What is said of a job that makes up for a time, behind the name of its pipeline. */
+export function madeUpText({ madeUpFor }: Pick<RunJob, 'madeUpFor'>): string {
+  return madeUpFor === undefined
+    ? ''
+    : `, in place of ${new Date(madeUpFor).toISOString()}, which was missed`;
+}
+
+function missedText(pipeline: string, at: number, age: Milliseconds): string {
+  return `${pipeline}: nothing was begun at ${new Date(at).toISOString()}, ${formatDuration(age)} ago: no worker lived then, or the database was away`;
+}

@@ -1,0 +1,58 @@
+/**
+ * Copies of sources where every machine finds them: what standard input or a query gave a run may never come again. A
+ * Parquet file is not one of them: each machine makes its own copy.
+ */
+import { rmSync, statSync } from 'node:fs';
+import type { Config } from '../config/schema.js';
+import type { FileCache } from '../files/file-cache.js';
+import type { SharedFiles } from '../files/shared-files.js';
+import type { Source } from '../types.js';
+import { copyName, spoolName } from './spool-folder.js';
+
+type Pipeline = Pick<Config, 'pipeline'>;
+
+export interface SharedCopies {
+  /** Brings the copies that a run has read into the spool of this machine. One that is missing or damaged is left out. */
+  fetch(of: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
+  /**
+   * Keeps the copies in the spool of this machine. When the promise has resolved, they are durable.
+   * @throws LockedError `LEASE_LOST`.
+   */
+  keep(of: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
+  /** Removes the kept copies of a pipeline but those with these hashes. @throws LockedError `LEASE_LOST`. */
+  removeAllBut(of: Pipeline, hashes: ReadonlySet<string>): Promise<void>;
+}
+
+/** @param cache with the folder of `spoolFolder`. */
+export function createSharedCopies(shared: SharedFiles, cache: FileCache): SharedCopies {
+  /** Copies that were damaged where they are kept. */
+  const damaged = new Set<string>();
+  const namesOf = ({ pipeline }: Pipeline, { files }: Pick<Source, 'files'>) =>
+    files.map(({ sha256 }) => copyName(pipeline, sha256));
+  return {
+    fetch: async (of, source) => {
+      for (const name of namesOf(of, source)) {
+        // A copy that is here only is not removed.
+        if ((await shared.find(name)) === undefined) continue;
+        await cache.fetch(name);
+        // The cache leaves an empty file in place of a damaged one.
+        if (statSync(cache.pathOf(name)).size > 0) continue;
+        rmSync(cache.pathOf(name));
+        damaged.add(name);
+      }
+    },
+    keep: async (of, source) => {
+      for (const name of namesOf(of, source)) {
+        if (!damaged.has(name) && (await shared.find(name)) !== undefined) continue;
+        await cache.store(name);
+        damaged.delete(name);
+      }
+    },
+    removeAllBut: async (of, hashes) => {
+      const kept = new Set([...hashes].map((sha256) => copyName(of.pipeline, sha256)));
+      const all = await shared.list(spoolName(of.pipeline));
+      const unneeded = all.map(({ name }) => name).filter((name) => !kept.has(name));
+      if (unneeded.length > 0) await shared.remove(unneeded);
+    },
+  };
+}
