@@ -114,16 +114,20 @@ export {
   withheldExitCode,
 } from './report/exit-code.js';
 export {
-  addEntries,
-  emptyTotals,
   type LedgerEntry,
   type LedgerOptions,
+  type LedgerSum,
+  readLedger,
+  readLedgerPages,
+  readLedgerSums,
+} from './report/ledger.js';
+export {
+  addEntries,
+  emptyTotals,
   type LedgerReuse,
   type LedgerTotals,
   ledgerReuse,
-  readLedger,
-  readLedgerPages,
-} from './report/ledger.js';
+} from './report/ledger-totals.js';
 export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';
 export { type PartialFacts, type PartialOutput, partialFacts } from './report/output-there.js';

@@ -16,6 +16,7 @@ import type {
   Stretch,
   Tally,
   Upload,
+  UploadSum,
 } from './state.js';
 
 /** When a chunk passed each step, in epoch milliseconds; null for a step that it has not passed, or of an older version. */
@@ -115,6 +116,10 @@ export interface CheckpointReader {
   attempts(run: string, chunk: number): Promise<readonly Upload[]>;
   /** All attempts of at most `limit` chunks with a number above `after`, ordered by chunk and attempt. */
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
+  /** The plain uploads, one sum for those that other services accepted and one for those that a local one did. */
+  uploadSums(run: string): Promise<readonly UploadSum[]>;
+  /** All attempts of at most `limit` chunks that are in no such sum, with a number above `after`, as in `uploads`. */
+  unusualUploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
   /** The first upload, of any run on this service, to which the service replied with the folio. */
   uploadOf(service: string, folio: string): Promise<Upload | undefined>;
   /** The stored parts of a chunk: successful ones first, then by part number. */

@@ -165,6 +165,20 @@ export interface Upload {
   readonly endedAt: number | null;
 }
 
+/**
+ * The plain uploads of a run, added up: accepted at the first attempt, never sent again, and the service counted what
+ * was sent or said nothing.
+ */
+export interface UploadSum {
+  /** Whether a local service answered them. */
+  readonly local: boolean;
+  readonly uploads: number;
+  readonly records: number;
+  /** When the first and the last of them began. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
 /** The parts of an upload's file name: `<before><attempt's number><after>`. */
 export interface AttemptFileName {
   readonly before: string;

@@ -5,11 +5,17 @@
  * all replies of its run came from one (rule "A rehearsal never looks real",
  * docs/architecture.md#a-rehearsal-never-looks-real).
  */
-import type { CheckpointReader, Run, Search, SingleSearch, Upload } from '../checkpoint/checkpoint.js';
+import type {
+  CheckpointReader,
+  Run,
+  Search,
+  SingleSearch,
+  Upload,
+  UploadSum,
+} from '../checkpoint/checkpoint.js';
 import { eachSearch, eachSingleSearch } from '../checkpoint/walk-run.js';
-import type { Config } from '../config/schema.js';
 import { dayOf, monthOf } from '../config/sections/calendar.js';
-import { priceOf, publishedOrigins, type Saved, savedBy } from './origins.js';
+import { priceOf } from './origins.js';
 
 /** Which part of the ledger is read. */
 export interface LedgerOptions {
@@ -51,48 +57,20 @@ export interface LedgerEntry {
   readonly sample: boolean;
 }
 
-/** The sums of ledger entries. */
-export interface LedgerTotals {
-  /** All uploads. */
+/**
+ * Uploads of a run that have nothing of their own to tell: each was accepted at the first attempt and never sent again,
+ * and the service counted what was sent or said nothing.
+ */
+export interface LedgerSum
+  extends Pick<LedgerEntry, 'pipeline' | 'at' | 'records' | 'price' | 'rehearsal' | 'sample'> {
+  readonly run: string;
+  readonly kind: 'uploads';
   readonly uploads: number;
-  /** All records that were searched one by one. */
-  readonly searches: number;
-  /** Records sent, without rehearsals. */
-  readonly records: number;
-  /** How many of the records are in entries that are `possiblyTwice`. */
-  readonly possiblyTwice: number;
-  /** Null without `budget.pricePerRecord`. */
-  readonly amount: number | null;
-  /** How many of the uploads, and of the searches, were answered by a local service; and the records of both. */
-  readonly rehearsalUploads: number;
-  readonly rehearsalSearches: number;
-  readonly rehearsalRecords: number;
-}
-
-/** Records that published and confirmed runs did not pay for, because their answer was known. */
-export interface LedgerReuse {
-  readonly reused: number;
-  readonly duplicates: number;
-  readonly saved: Saved;
-}
-
-/** Adds up what runs did not pay for. A run belongs to the month in which it began. Rehearsals save nothing. */
-export function ledgerReuse(
-  runs: readonly Run[],
-  options: LedgerOptions & Pick<Config['budget'], 'currency'>,
-): LedgerReuse {
-  const isWanted = createMonthFilter(options);
-  const counted = runs.flatMap(({ createdAt, publication, confirmed, rehearsal }) => {
-    const ended = publication ?? confirmed;
-    return ended === null || rehearsal || !isWanted(createdAt) ? [] : [publishedOrigins(ended)];
-  });
-  const reused = counted.reduce((sum, origins) => sum + origins.reused.records, 0);
-  const duplicates = counted.reduce((sum, origins) => sum + origins.duplicates.records, 0);
-  const saved = savedBy({ reused: { records: reused }, duplicates: { records: duplicates } }, options);
-  return { reused, duplicates, saved };
+  readonly possiblyTwice: false;
 }
 
 type LedgerReads = Pick<CheckpointReader, 'runs' | 'uploads' | 'searches' | 'replyKinds' | 'singleSearches'>;
+type SumReads = LedgerReads & Pick<CheckpointReader, 'uploadSums' | 'unusualUploads'>;
 
 /** Entries of all runs of a pipeline, or of all pipelines, oldest run first; then those of searches of no run. */
 export async function* readLedger(
@@ -109,31 +87,59 @@ export async function* readLedgerPages(
   pipeline: string | undefined,
   options: LedgerOptions,
 ): AsyncGenerator<readonly LedgerEntry[]> {
+  const linesOf = (run: LedgerRun) => uploadEntries(checkpoint, run, options);
+  yield* wantedPages(allPages(checkpoint, pipeline, options, linesOf), options);
+}
+
+/**
+ * The same, but plain uploads of a run are one line, or two if a local service answered some of them, where there are
+ * more of them than `listed`. So it takes a fraction of the time, and the totals are the same.
+ */
+export async function* readLedgerSums(
+  checkpoint: SumReads,
+  pipeline: string | undefined,
+  options: LedgerOptions,
+  listed: number,
+): AsyncGenerator<readonly (LedgerEntry | LedgerSum)[]> {
+  const { month, timeZone, pricePerRecord } = options;
+  const isOneMonth = ({ firstAt, lastAt }: UploadSum) =>
+    monthOf(firstAt, timeZone) === monthOf(lastAt, timeZone);
+  async function* linesOf(run: LedgerRun): AsyncGenerator<readonly (LedgerEntry | LedgerSum)[]> {
+    const sums = await checkpoint.uploadSums(run.id);
+    const uploads = sums.reduce((sum, one) => sum + one.uploads, 0);
+    // Of a run that goes over the end of the month, only some uploads are wanted.
+    if (uploads > listed && (month === undefined || sums.every(isOneMonth))) {
+      yield sums.map((sum) => ledgerSum(run, sum, pricePerRecord));
+      yield* uploadEntries({ uploads: (...page) => checkpoint.unusualUploads(...page) }, run, options);
+    } else yield* uploadEntries(checkpoint, run, options);
+  }
+  yield* wantedPages(allPages(checkpoint, pipeline, options, linesOf), options);
+}
+
+async function* wantedPages<Line extends { readonly at: number }>(
+  pages: AsyncIterable<readonly Line[]>,
+  options: LedgerOptions,
+): AsyncGenerator<readonly Line[]> {
   const isWanted = createMonthFilter(options);
-  for await (const page of allPages(checkpoint, pipeline, options)) {
+  for await (const page of pages) {
     const wanted = options.month === undefined ? page : page.filter(({ at }) => isWanted(at));
     if (wanted.length > 0) yield wanted;
   }
 }
 
-async function* allPages(
+/** @param linesOf gives the lines of a run's uploads. */
+async function* allPages<Line>(
   checkpoint: LedgerReads,
   pipeline: string | undefined,
   options: LedgerOptions,
-): AsyncGenerator<readonly LedgerEntry[]> {
+  linesOf: (run: LedgerRun) => AsyncIterable<readonly Line[]>,
+): AsyncGenerator<readonly (LedgerEntry | Line)[]> {
   const runs = await checkpoint.runs(pipeline);
   for (const row of [...runs].reverse()) {
     const { local, other, mixed } = await checkpoint.replyKinds(row.id);
     const isSample = row.source.limit !== undefined;
     const run = { id: row.id, pipeline: row.pipeline, isLocal: local && !other && !mixed, isSample };
-    let after = 0;
-    for (;;) {
-      const page = await checkpoint.uploads(run.id, after, pageChunks);
-      yield ledgerEntries(run, page, options.pricePerRecord);
-      const last = page.at(-1);
-      if (last === undefined) break;
-      after = last.chunk;
-    }
+    yield* linesOf(run);
     yield await searchEntries(checkpoint, run, options);
   }
   for await (const search of eachSingleSearch(checkpoint, pipeline)) {
@@ -142,6 +148,21 @@ async function* allPages(
 }
 
 const pageChunks = 500;
+
+async function* uploadEntries(
+  checkpoint: Pick<CheckpointReader, 'uploads'>,
+  run: LedgerRun,
+  { pricePerRecord }: LedgerOptions,
+): AsyncGenerator<readonly LedgerEntry[]> {
+  let after = 0;
+  for (;;) {
+    const page = await checkpoint.uploads(run.id, after, pageChunks);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield ledgerEntries(run, page, pricePerRecord);
+    after = last.chunk;
+  }
+}
 
 /** The facts that all entries of a run share. */
 export interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
@@ -185,6 +206,26 @@ export function ledgerEntries(
     });
   }
   return entries;
+}
+
+function ledgerSum(
+  { id: run, pipeline, isSample: sample }: LedgerRun,
+  { local: rehearsal, uploads, records, firstAt: at }: UploadSum,
+  pricePerRecord: number | null,
+): LedgerSum {
+  const price = priceOf(rehearsal ? 0 : records, pricePerRecord);
+  return {
+    pipeline,
+    run,
+    kind: 'uploads',
+    at,
+    uploads,
+    records,
+    price,
+    possiblyTwice: false,
+    rehearsal,
+    sample,
+  };
 }
 
 /** One accepted and one ambiguous entry at most for each day with searches. */
@@ -236,46 +277,8 @@ function searchState(state: Search['state']): LedgerEntry['state'] {
   return state === 'answered' ? 'accepted' : 'ambiguous';
 }
 
-/** Totals to which nothing has been added yet. */
-export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
-  return {
-    uploads: 0,
-    searches: 0,
-    records: 0,
-    possiblyTwice: 0,
-    amount: priceOf(0, pricePerRecord),
-    rehearsalUploads: 0,
-    rehearsalSearches: 0,
-    rehearsalRecords: 0,
-  };
-}
-
-/** The totals with these entries, too. */
-export function addEntries(
-  totals: LedgerTotals,
-  entries: readonly LedgerEntry[],
-  pricePerRecord: number | null,
-): LedgerTotals {
-  const sums = { ...totals };
-  for (const { kind, records, possiblyTwice, rehearsal } of entries) {
-    const uploads = kind === 'upload' ? 1 : 0;
-    const searches = kind === 'search' ? records : 0;
-    sums.uploads += uploads;
-    sums.searches += searches;
-    if (rehearsal) {
-      sums.rehearsalUploads += uploads;
-      sums.rehearsalSearches += searches;
-      sums.rehearsalRecords += records;
-    } else {
-      sums.records += records;
-      if (possiblyTwice) sums.possiblyTwice += records;
-    }
-  }
-  // Computed from the sum of records, because a sum of rounded prices would be less exact.
-  return { ...sums, amount: priceOf(sums.records, pricePerRecord) };
-}
-
-function createMonthFilter({ month, timeZone }: LedgerOptions): (at: number) => boolean {
+/** Tells whether a time is in the month that is read. */
+export function createMonthFilter({ month, timeZone }: LedgerOptions): (at: number) => boolean {
   if (month === undefined) return () => true;
   return (at) => monthOf(at, timeZone) === month;
 }

@@ -1,5 +1,6 @@
 /** Contract: upload attempts, the ambiguous ones above all (docs/architecture.md#intent-first). */
 import { describe, expect, it } from 'vitest';
+import type { AcceptedReply } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
 import { noRows } from '../../src/results/row-counts.js';
 import type { Doubt } from '../../src/types.js';
@@ -50,6 +51,37 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
           await checkpoint.recordAccepted('r1', chunk + 1, reply, 9);
         }
         expect(await checkpoint.misreadUpload('r1')).toMatchObject({ chunk: 3, serviceRecords: 9 });
+      }));
+
+    it('adds up plain uploads, and gives all attempts of the other chunks', () =>
+      withRun(async (checkpoint) => {
+        expect(await checkpoint.uploadSums('r1')).toEqual([]);
+        const accepted = async (chunk: number, at: number, reply: Partial<AcceptedReply>) => {
+          await addChunk(checkpoint, 'r1', chunk, 'cut');
+          await beginUpload(checkpoint, 'r1', chunk, at);
+          await checkpoint.recordAccepted('r1', chunk, { ...sampleReply(chunk), ...reply }, at + 1);
+        };
+        await accepted(1, 50, {});
+        await accepted(2, 20, { serviceRecords: null });
+        await accepted(3, 30, { rehearsal: true });
+        await accepted(4, 60, { serviceRecords: 9 });
+        await addChunk(checkpoint, 'r1', 5, 'cut');
+        await beginUpload(checkpoint, 'r1', 5, 70);
+        await checkpoint.recordDropped('r1', 5, 71);
+        await beginUpload(checkpoint, 'r1', 5, 72);
+        await checkpoint.recordAccepted('r1', 5, sampleReply(5), 73);
+        await addChunk(checkpoint, 'r1', 6, 'ambiguous');
+        expect(await checkpoint.uploadSums('r1')).toEqual([
+          { local: false, uploads: 2, records: 20, firstAt: 20, lastAt: 50 },
+          { local: true, uploads: 1, records: 10, firstAt: 30, lastAt: 30 },
+        ]);
+        const unusual = async (after: number, limit: number) =>
+          (await checkpoint.unusualUploads('r1', after, limit)).map(
+            ({ chunk, attempt, state }) => `${chunk}.${attempt} ${state}`,
+          );
+        expect(await unusual(0, 2)).toEqual(['4.1 accepted', '5.1 dropped', '5.2 accepted']);
+        expect(await unusual(5, 2)).toEqual(['6.1 ambiguous']);
+        expect(await unusual(6, 2)).toEqual([]);
       }));
 
     it('keeps the folio of an accepted attempt', () =>

@@ -1,17 +1,17 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Upload } from '../../src/checkpoint/checkpoint.js';
 import {
-  addEntries,
-  emptyTotals,
   type LedgerEntry,
+  type LedgerSum,
   ledgerEntries,
-  ledgerReuse,
   readLedger,
+  readLedgerPages,
+  readLedgerSums,
 } from '../../src/report/ledger.js';
-import { originsOf } from '../../src/report/origins.js';
-import { noRows } from '../../src/results/row-counts.js';
+import { addEntries, emptyTotals } from '../../src/report/ledger-totals.js';
 import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
-import { sampleChoice, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
+import { sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 
 const nightly = { id: 'r1', pipeline: 'nightly', isLocal: false, isSample: false };
@@ -29,7 +29,7 @@ const upload = (chunk: number, attempt: number, state: Upload['state']): Upload 
   startedAt: 1,
   endedAt: 2,
 });
-const totalsOf = (entries: readonly LedgerEntry[], price: number | null) =>
+const totalsOf = (entries: readonly (LedgerEntry | LedgerSum)[], price: number | null) =>
   addEntries(emptyTotals(price), entries, price);
 
 describe('ledger entries', () => {
@@ -196,34 +196,77 @@ describe('the ledger', () => {
   });
 });
 
-describe('ledgerReuse', () => {
-  const terms = { timeZone: 'UTC', pricePerRecord: 0.5, currency: 'USD' };
-  const origins = originsOf({
-    ...noRows,
-    successful: 30,
-    reused: { successful: 16, failed: 0 },
-    duplicates: { ...noRows.duplicates, successful: 4 },
+describe('the ledger with sums', () => {
+  const read = async (pages: AsyncIterable<readonly (LedgerEntry | LedgerSum)[]>) => {
+    const lines: (LedgerEntry | LedgerSum)[] = [];
+    for await (const page of pages) lines.push(...page);
+    return lines;
+  };
+
+  it('has a line for plain uploads where there are many, and one for each upload that has more to tell', async () => {
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1', { createdAt: 1_000 }));
+    await checkpoint.recordRun(sampleRun('r2', { createdAt: 2_000 }));
+    for (let chunk = 1; chunk <= 5; chunk++) await addChunk(checkpoint, 'r1', chunk, 'submitted');
+    for (let chunk = 1; chunk <= 2; chunk++) await addChunk(checkpoint, 'r2', chunk, 'submitted');
+    await addChunk(checkpoint, 'r1', 6, 'ambiguous');
+    await addChunk(checkpoint, 'r1', 7, 'cut');
+    await beginUpload(checkpoint, 'r1', 7);
+    await checkpoint.recordAccepted('r1', 7, { ...sampleReply(7), serviceRecords: 9 }, 9);
+    const terms = { timeZone: 'UTC', pricePerRecord: 0.5 };
+    const lines = await read(readLedgerSums(checkpoint, undefined, terms, 2));
+    expect(lines).toMatchObject([
+      { run: 'r1', kind: 'uploads', uploads: 5, records: 50, price: 25, rehearsal: false, sample: false },
+      { run: 'r1', kind: 'upload', chunk: 6, state: 'ambiguous' },
+      { run: 'r1', kind: 'upload', chunk: 7, serviceRecords: 9 },
+      { run: 'r2', kind: 'upload', chunk: 1 },
+      { run: 'r2', kind: 'upload', chunk: 2 },
+    ]);
+    expect(totalsOf(lines, 0.5)).toMatchObject({ uploads: 9, records: 90, possiblyTwice: 10, amount: 45 });
   });
 
-  it('adds up what published runs did not pay for, without rehearsals, by the month in which they began', async () => {
-    const checkpoint = createMemoryCheckpoint();
-    for (const [id, createdAt] of [
-      ['r1', Date.UTC(2026, 9, 31)],
-      ['r2', Date.UTC(2026, 10, 1)],
-    ] as const) {
-      await checkpoint.recordRun(sampleRun(id, { createdAt, choice: sampleChoice }));
-      await checkpoint.recordPublishing(id, { ...samplePublication, origins });
-      await checkpoint.recordDone(id, createdAt);
-    }
-    const rehearsed = { choice: { ...sampleChoice, rehearsal: true } };
-    await checkpoint.recordRun(sampleRun('r3', rehearsed));
-    await checkpoint.recordPublishing('r3', { ...samplePublication, origins });
-    await checkpoint.recordDone('r3', 1);
-    await checkpoint.recordRun(sampleRun('r4', { choice: sampleChoice }));
-    const runs = await checkpoint.runs();
-    const saved = { records: 40, amount: 20, currency: 'USD' };
-    expect(ledgerReuse(runs, terms)).toEqual({ reused: 32, duplicates: 8, saved });
-    const november = ledgerReuse(runs, { ...terms, month: '2026-11', pricePerRecord: null });
-    expect(november).toMatchObject({ reused: 16, duplicates: 4, saved: { records: 20, amount: null } });
+  const attempt = fc.record({
+    end: fc.constantFrom('plain', 'miscounted', 'uncounted', 'ambiguous', 'dropped'),
+    local: fc.boolean(),
+    // Two days around the end of a month, in every time zone.
+    at: fc.integer({ min: Date.UTC(2026, 9, 31), max: Date.UTC(2026, 10, 2) }),
+  });
+  const runs = fc.array(fc.array(fc.array(attempt, { maxLength: 3 }), { maxLength: 6 }), { maxLength: 3 });
+
+  it('adds up to what all its entries add up to, in each month', async () => {
+    await fc.assert(
+      fc.asyncProperty(runs, fc.integer({ min: 0, max: 4 }), async (histories, listed) => {
+        const checkpoint = createMemoryCheckpoint();
+        for (const [at, chunks] of histories.entries()) {
+          const run = `r${at}`;
+          await checkpoint.recordRun(sampleRun(run));
+          for (const [index, attempts] of chunks.entries()) {
+            const chunk = index + 1;
+            await addChunk(checkpoint, run, chunk, 'cut');
+            for (const { end, local, at } of attempts) {
+              const { state } = (await checkpoint.chunk(run, chunk))!;
+              if (state === 'submitted') break;
+              const { records } = await beginUpload(checkpoint, run, chunk, at);
+              const serviceRecords = { plain: records, miscounted: records - 1 }[end as string] ?? null;
+              if (end === 'ambiguous') await checkpoint.recordAmbiguous(run, chunk, at, 'no-reply');
+              else if (end === 'dropped') await checkpoint.recordDropped(run, chunk, at);
+              else {
+                const reply = { folio: `F${run}-${chunk}`, serviceRecords, rehearsal: local };
+                await checkpoint.recordAccepted(run, chunk, reply, at);
+              }
+            }
+          }
+        }
+        for (const month of [undefined, '2026-10', '2026-11']) {
+          for (const timeZone of ['UTC', 'America/Denver', 'Asia/Tokyo']) {
+            const terms = { timeZone, pricePerRecord: 0.1, ...(month !== undefined && { month }) };
+            const entries = await read(readLedgerPages(checkpoint, undefined, terms));
+            const lines = await read(readLedgerSums(checkpoint, undefined, terms, listed));
+            expect(totalsOf(lines, 0.1)).toEqual(totalsOf(entries, 0.1));
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 });

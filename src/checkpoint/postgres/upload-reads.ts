@@ -1,7 +1,14 @@
 /** Reads of upload attempts: for the ledger, and for what the replies to a run have in common. */
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader } from '../checkpoint.js';
-import { type StoredUpload, toUpload, toUploadIfAny } from '../rows/paid-rows.js';
+import {
+  IS_UNUSUAL,
+  type StoredSum,
+  type StoredUpload,
+  toSum,
+  toUpload,
+  toUploadIfAny,
+} from '../rows/paid-rows.js';
 import type { StateSession } from './state-session.js';
 
 const COLUMNS = `run, chunk, attempt, file_name AS "fileName", records, state, doubt, folio, local,
@@ -11,11 +18,20 @@ const ofChunk: Prepared<StoredUpload> = statement(
   `SELECT ${COLUMNS} FROM uploads WHERE run = @run AND chunk = @chunk ORDER BY attempt`,
 );
 // A page has all attempts of its chunks; the next page begins with the next chunk.
-const page: Prepared<StoredUpload> = statement(`
+const pageOf = (condition: string): Prepared<StoredUpload> =>
+  statement(`
   SELECT ${COLUMNS} FROM uploads
-  WHERE run = @run AND chunk IN
-    (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit)
+  WHERE run = @run AND chunk IN (SELECT DISTINCT chunk FROM uploads
+    WHERE run = @run AND chunk > @after AND ${condition} ORDER BY chunk LIMIT @limit)
   ORDER BY chunk, attempt`);
+const page = pageOf('true');
+const unusual = pageOf(IS_UNUSUAL);
+const sums: Prepared<StoredSum> = statement(`
+  SELECT coalesce(local, 0) AS local, count(*) AS uploads, sum(records)::int8 AS records,
+    min(started_at) AS "firstAt", max(started_at) AS "lastAt"
+  FROM uploads
+  WHERE run = @run AND chunk NOT IN (SELECT chunk FROM uploads WHERE run = @run AND ${IS_UNUSUAL})
+  GROUP BY 1 ORDER BY 1`);
 const misread: Prepared<StoredUpload> = statement(`
   SELECT ${COLUMNS} FROM uploads
   WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
@@ -37,7 +53,15 @@ const accepted = (local: number) =>
 const kinds: Prepared<{ local: boolean; other: boolean; mixed: number | null }> = statement(`
   SELECT ${accepted(1)} AS local, ${accepted(0)} AS other, (SELECT mixed FROM runs WHERE id = @run) AS mixed`);
 
-type UploadRead = 'attempts' | 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
+type UploadRead =
+  | 'attempts'
+  | 'uploads'
+  | 'uploadSums'
+  | 'unusualUploads'
+  | 'misreadUpload'
+  | 'uploadOf'
+  | 'doubtsInRow'
+  | 'replyKinds';
 
 /** Makes the reads of attempts. */
 export function uploadReads(db: StateSession): Pick<CheckpointReader, UploadRead> {
@@ -51,5 +75,8 @@ export function uploadReads(db: StateSession): Pick<CheckpointReader, UploadRead
     },
     attempts: async (run, chunk) => (await db.read(ofChunk, { run, chunk })).map(toUpload),
     uploads: async (run, after, limit) => (await db.read(page, { run, after, limit })).map(toUpload),
+    unusualUploads: async (run, after, limit) =>
+      (await db.read(unusual, { run, after, limit })).map(toUpload),
+    uploadSums: async (run) => (await db.read(sums, { run })).map(toSum),
   };
 }

@@ -1,5 +1,5 @@
 /** Paid requests as both databases store them: upload attempts and searches. */
-import type { Search, SingleSearch, Upload } from '../state.js';
+import type { Search, SingleSearch, Upload, UploadSum } from '../state.js';
 
 /** A row with the names of the port. */
 export interface StoredUpload extends Omit<Upload, 'local'> {
@@ -26,6 +26,18 @@ export function toUpload(row: StoredUpload): Upload {
     startedAt: row.startedAt,
     endedAt: row.endedAt,
   };
+}
+
+/** A condition on upload rows: its chunk is in no sum of plain uploads. */
+export const IS_UNUSUAL = `(attempt > 1 OR state <> 'accepted' OR service_records <> records)`;
+
+/** A sum of plain uploads, with the names of the port. */
+export interface StoredSum extends Omit<UploadSum, 'local'> {
+  readonly local: 0 | 1;
+}
+
+export function toSum({ local, ...sum }: StoredSum): UploadSum {
+  return { local: local === 1, ...sum };
 }
 
 /** A search of a run, with the names of the port. */

@@ -8,9 +8,11 @@ import {
   emptyTotals,
   type LedgerEntry,
   type LedgerReuse,
+  type LedgerSum,
   type LedgerTotals,
   ledgerReuse,
   readLedgerPages,
+  readLedgerSums,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { safeJson } from '../../text.js';
@@ -28,6 +30,7 @@ interface Options extends CommonOptions {
   readonly month?: string;
   readonly csv?: boolean;
   readonly all?: boolean;
+  readonly uploads?: boolean;
 }
 
 export function addLedger(command: Command, finish: Finish): void {
@@ -35,7 +38,8 @@ export function addLedger(command: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .option('--month <YYYY-MM>', 'only one month, in budget.timeZone')
     .option('--csv', 'print CSV')
-    .option('--all', 'every pipeline in the state folder');
+    .option('--all', 'every pipeline in the state folder')
+    .option('--uploads', 'a line for each upload; --csv and --json have it always');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     checkUsage(options);
     await printLedger(await readConfig(options, file, 'nothing'), options);
@@ -59,52 +63,71 @@ async function printLedger(config: Config, options: Options): Promise<void> {
   const { timeZone, pricePerRecord, currency } = config.budget;
   const { month } = options;
   const pipeline = options.all ? undefined : config.pipeline;
-  const format = chooseFormat(config, options);
   const state = await openState(config);
+  const terms = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
+  const printAs = async <Line extends LedgerLine>(format: LedgerFormat<Line>, pages: Pages<Line>) => {
+    const totals = await printLines(format, pages, pricePerRecord);
+    const reuse = ledgerReuse(await state.runs(pipeline), { ...terms, currency });
+    await print(format.end(totals, reuse));
+  };
   try {
-    let text = format.head;
-    let totals = emptyTotals(pricePerRecord);
-    const ledgerOptions = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
-    for await (const page of readLedgerPages(state, pipeline, ledgerOptions)) {
-      for (const entry of page) text += format.entry(entry);
-      totals = addEntries(totals, page, pricePerRecord);
-      if (text.length < WRITE_CHARACTERS) continue;
-      stdout.write(text);
-      text = '';
-      await stdout.drained();
-      if (stdout.lost !== undefined) break;
-    }
-    const reuse = ledgerReuse(await state.runs(pipeline), { ...ledgerOptions, currency });
-    await print(text + format.end(totals, reuse));
+    const entries = readLedgerPages(state, pipeline, terms);
+    const table = tableLedger(timeZone, currency);
+    if (options.json) await printAs(jsonLedger(currency), entries);
+    else if (options.csv) await printAs(csvLedger(), entries);
+    else if (options.uploads) await printAs(table, entries);
+    else await printAs(table, readLedgerSums(state, pipeline, terms, LISTED));
   } finally {
     await state.close();
   }
 }
 
-function chooseFormat({ budget: { timeZone, currency } }: Config, { csv, json }: Options): LedgerFormat {
-  if (json) return jsonLedger(currency);
-  return csv ? csvLedger() : tableLedger(timeZone, currency);
+type LedgerLine = LedgerEntry | LedgerSum;
+type Pages<Line> = AsyncIterable<readonly Line[]>;
+
+/** The plain uploads of a run that has more of them are one line. */
+const LISTED = 20;
+
+/** @returns the totals of the lines. */
+async function printLines<Line extends LedgerLine>(
+  format: LedgerFormat<Line>,
+  pages: Pages<Line>,
+  pricePerRecord: number | null,
+): Promise<LedgerTotals> {
+  let text = format.head;
+  let totals = emptyTotals(pricePerRecord);
+  for await (const page of pages) {
+    for (const line of page) text += format.line(line);
+    totals = addEntries(totals, page, pricePerRecord);
+    if (text.length < WRITE_CHARACTERS) continue;
+    stdout.write(text);
+    text = '';
+    await stdout.drained();
+    if (stdout.lost !== undefined) break;
+  }
+  stdout.write(text);
+  return totals;
 }
 
-/** A format of the ledger: a table for people, CSV or JSON lines. Formats one entry at a time. */
-export interface LedgerFormat {
+/** A format of the ledger: a table for people, CSV or JSON lines. Formats one line at a time. */
+export interface LedgerFormat<Line extends LedgerLine> {
   readonly head: string;
-  readonly entry: (entry: LedgerEntry) => string;
+  readonly line: (line: Line) => string;
   readonly end: (totals: LedgerTotals, reuse: LedgerReuse) => string;
 }
 
 /**
- * A heading for each run, and below it a line for each entry, which fits 80 columns with usual values. Times are in the
+ * A heading for each run, and below it its lines, each of which fits 80 columns with usual values. Times are in the
  * time zone.
  */
-function tableLedger(timeZone: string, currency: string): LedgerFormat {
+function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLine> {
   // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const minuteText = createLastText((minute) => clock.format(minute * MINUTE));
   const timeOf = (at: number) => minuteText(Math.floor(at / MINUTE));
   let of: (Pick<LedgerEntry, 'pipeline' | 'run' | 'sample' | 'rehearsal'> & { year: string }) | undefined;
-  /** The heading of the entry, if it is not that of the entry before. */
-  const headingOf = ({ pipeline, run, sample, rehearsal }: LedgerEntry, year: string): string => {
+  /** The heading of the line, if it is not that of the line before. */
+  const headingOf = ({ pipeline, run, sample, rehearsal }: LedgerLine, year: string): string => {
     const isSame =
       of !== undefined &&
       of.run === run &&
@@ -121,13 +144,18 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat {
   const countText = createLastText(formatCount);
   return {
     head: row('time', 'chunk', 'try', 'records', 'price', 'folio'),
-    entry: (entry) => {
-      const { at, chunk, attempt, records, price, folio } = entry;
+    line: (line) => {
+      const { at, records, price } = line;
       const time = timeOf(at);
       const cost = price === null ? '?' : price.toFixed(2);
-      const answer = entry.kind === 'search' ? 'search' : (folio ?? '?');
-      const line = row(time.slice(5), `${chunk ?? ''}`, `${attempt ?? ''}`, countText(records), cost, answer);
-      return headingOf(entry, time.slice(0, 4)) + withRemark(line, remarkOf(entry));
+      const heading = headingOf(line, time.slice(0, 4));
+      const [day, count] = [time.slice(5), countText(records)];
+      if (line.kind === 'uploads') {
+        return heading + row(day, '', '', count, cost, countOf(line.uploads, 'upload'));
+      }
+      const answer = line.kind === 'search' ? 'search' : (line.folio ?? '?');
+      const text = row(day, `${line.chunk ?? ''}`, `${line.attempt ?? ''}`, count, cost, answer);
+      return heading + withRemark(text, remarkOf(line));
     },
     end: (totals, { saved }) => {
       const { uploads, searches, records, possiblyTwice, amount } = totals;
@@ -194,7 +222,10 @@ function row(
   price: string,
   folio: string,
 ): string {
-  const numbers = `${chunk.padStart(WIDTHS.chunk)}  ${attempt.padStart(WIDTHS.attempt)}  ${records.padStart(WIDTHS.records)}`;
+  // A sum of records takes the room of chunk and attempt, which it has not.
+  const tries = chunk === '' ? '' : `${chunk.padStart(WIDTHS.chunk)}  ${attempt.padStart(WIDTHS.attempt)}  `;
+  const room = WIDTHS.chunk + WIDTHS.attempt + WIDTHS.records + 4 - tries.length;
+  const numbers = tries + records.padStart(room);
   return `  ${time.padEnd(WIDTHS.time)}  ${numbers}  ${price.padStart(WIDTHS.price)}  ${folio.trimEnd()}\n`;
 }
 
@@ -209,14 +240,14 @@ const FOLIO_AT = Object.values(WIDTHS)
   .slice(0, -1)
   .reduce((sum, width) => sum + width + 2, 2);
 
-function csvLedger(): LedgerFormat {
+function csvLedger(): LedgerFormat<LedgerEntry> {
   const columns = [
     ...['pipeline', 'run', 'chunk', 'attempt', 'file_name', 'folio', 'time', 'state'],
     ...['records_sent', 'records_counted', 'price', 'possibly_twice', 'rehearsal', 'kind', 'sample'],
   ];
   return {
     head: stringify([columns]),
-    entry: ({ pipeline, run, kind, chunk, attempt, fileName, folio, at, state, ...rest }) => {
+    line: ({ pipeline, run, kind, chunk, attempt, fileName, folio, at, state, ...rest }) => {
       const { records, serviceRecords, price, possiblyTwice, rehearsal, sample } = rest;
       const upload = [pipeline, run, chunk, attempt, fileName, folio, new Date(at).toISOString(), state];
       return stringify([
@@ -230,11 +261,11 @@ function csvLedger(): LedgerFormat {
   };
 }
 
-function jsonLedger(currency: string): LedgerFormat {
+function jsonLedger(currency: string): LedgerFormat<LedgerEntry> {
   const line = (type: string, fields: object) => `${safeJson({ type, ...fields })}\n`;
   return {
     head: '',
-    entry: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),
+    line: ({ at, kind, ...rest }) => line(kind, { ...rest, time: new Date(at).toISOString() }),
     end: (totals, reuse) => line('summary', { ...totals, ...reuse, currency, exitCode: 0 }),
   };
 }

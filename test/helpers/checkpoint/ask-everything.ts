@@ -28,6 +28,8 @@ export async function askEverything(checkpoint: Checkpoint, runs: readonly strin
       await checkpoint.replyKinds(run),
     );
     answers.push(await checkpoint.uploads(run, 0, 100), await checkpoint.uploads(run, 1, 2));
+    answers.push(await checkpoint.unusualUploads(run, 0, 100), await checkpoint.unusualUploads(run, 1, 1));
+    answers.push(await checkpoint.uploadSums(run));
     answers.push(await checkpoint.chunksIn(run, ALL_STATES, 0, 100));
     answers.push(await checkpoint.chunksIn(run, ['cut', 'split', 'downloaded', 'unprocessed'], 1, 2));
     answers.push(await checkpoint.searches(run, 0, 100), await checkpoint.searches(run, 2, 2));

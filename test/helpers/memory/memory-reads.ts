@@ -15,6 +15,7 @@ import type {
   SingleSearch,
   Stretch,
   Upload,
+  UploadSum,
 } from '../../../src/checkpoint/checkpoint.js';
 import { createReasonCounter } from '../../../src/failure-reasons.js';
 import type { Doubt, PartReference, Segment, StoredPart } from '../../../src/types.js';
@@ -154,6 +155,22 @@ export function memoryReads(memory: Memory) {
       const page = [...new Set(behind.map(({ chunk }) => chunk))].slice(0, limit);
       return behind.filter(({ chunk }) => page.includes(chunk));
     },
+    unusualUploads: (run: string, after: number, limit: number): Upload[] => {
+      const page = [...unusualChunks(uploadsOf(run))].filter((chunk) => chunk > after).slice(0, limit);
+      return uploadsOf(run).filter(({ chunk }) => page.includes(chunk));
+    },
+    uploadSums: (run: string): UploadSum[] => {
+      const unusual = unusualChunks(uploadsOf(run));
+      const plain = uploadsOf(run).filter(({ chunk }) => !unusual.has(chunk));
+      return [false, true].flatMap((local) => {
+        const summed = plain.filter((upload) => (upload.local === true) === local);
+        if (summed.length === 0) return [];
+        const times = summed.map(({ startedAt }) => startedAt);
+        const records = summed.reduce((sum, upload) => sum + upload.records, 0);
+        const range = { firstAt: Math.min(...times), lastAt: Math.max(...times) };
+        return [{ local, uploads: summed.length, records, ...range }];
+      });
+    },
     uploadOf: (service: string, folio: string): Upload | undefined =>
       [...memory.runs.values()]
         .filter(({ row }) => row.service === service)
@@ -206,4 +223,11 @@ function nightsIn(
     .flatMap(({ night, run, number, isSample }) =>
       night === undefined || isSample ? [] : [{ ...night, run, publication: number }],
     );
+}
+
+/** Chunks of which more is to be said than that they were accepted, ascending. */
+function unusualChunks(uploads: readonly Upload[]): Set<number> {
+  const isUnusual = ({ attempt, state, records, serviceRecords }: Upload) =>
+    attempt > 1 || state !== 'accepted' || (serviceRecords ?? records) !== records;
+  return new Set(uploads.filter(isUnusual).map(({ chunk }) => chunk));
 }

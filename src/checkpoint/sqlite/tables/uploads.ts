@@ -11,7 +11,14 @@ import type {
   CheckpointReader,
   Upload,
 } from '../../checkpoint.js';
-import { type StoredUpload, toUpload, toUploadIfAny } from '../../rows/paid-rows.js';
+import {
+  IS_UNUSUAL,
+  type StoredSum,
+  type StoredUpload,
+  toSum,
+  toUpload,
+  toUploadIfAny,
+} from '../../rows/paid-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkRead } from './chunks.js';
 import { budgetChanges } from './spending.js';
@@ -152,7 +159,15 @@ function unpackUpload(run: string, row: PackedUpload): Upload {
   };
 }
 
-type UploadRead = 'attempts' | 'uploads' | 'misreadUpload' | 'uploadOf' | 'doubtsInRow' | 'replyKinds';
+type UploadRead =
+  | 'attempts'
+  | 'uploads'
+  | 'uploadSums'
+  | 'unusualUploads'
+  | 'misreadUpload'
+  | 'uploadOf'
+  | 'doubtsInRow'
+  | 'replyKinds';
 
 /** Makes the reads of attempts. */
 export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
@@ -161,14 +176,22 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   );
   // A page has all attempts of its chunks; the next page begins with the next chunk. The ledger reads a million rows:
   // as arrays they take half of the time.
-  const page = db
-    .prepare<[{ run: string; after: number; limit: number }], PackedUpload>(`
+  const pageOf = (chunks: string) =>
+    db
+      .prepare<[{ run: string; after: number; limit: number }], PackedUpload>(`
     SELECT chunk, attempt, file_name, records, state, doubt, folio, local, service_records, started_at, ended_at
+    FROM uploads WHERE run = @run AND ${chunks} ORDER BY chunk, attempt`)
+      .raw();
+  const page = pageOf(`chunk > @after AND chunk <= (SELECT max(chunk) FROM
+      (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit))`);
+  const unusual = pageOf(`chunk IN (SELECT DISTINCT chunk FROM uploads
+    WHERE run = @run AND chunk > @after AND ${IS_UNUSUAL} ORDER BY chunk LIMIT @limit)`);
+  const sums = db.prepare<[{ run: string }], StoredSum>(`
+    SELECT coalesce(local, 0) AS local, count(*) AS uploads, sum(records) AS records,
+      min(started_at) AS firstAt, max(started_at) AS lastAt
     FROM uploads
-    WHERE run = @run AND chunk > @after AND chunk <= (SELECT max(chunk) FROM
-      (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit))
-    ORDER BY chunk, attempt`)
-    .raw();
+    WHERE run = @run AND chunk NOT IN (SELECT chunk FROM uploads WHERE run = @run AND ${IS_UNUSUAL})
+    GROUP BY 1 ORDER BY 1`);
   const misread = db.prepare<[{ run: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
@@ -206,5 +229,9 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
     uploads: db.read((run: string, after: number, limit: number) =>
       page.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
     ),
+    unusualUploads: db.read((run: string, after: number, limit: number) =>
+      unusual.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
+    ),
+    uploadSums: db.read((run: string) => sums.all({ run }).map(toSum)),
   };
 }
