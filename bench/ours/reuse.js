@@ -63,7 +63,7 @@ async function fill() {
       epoch: '',
       keyColumn: null,
     });
-    await writer.add(batch, 1, numbersOf(batch), answersOf(batch));
+    await writer.add(batch, 1, batch.numbers, answersOf(batch));
     read += batch.bytes.length;
     if (read < size * (segments.length + 1) || segments.length === Number(wish) - 1) continue;
     segments.push(await writer.finish());
@@ -76,11 +76,8 @@ async function fill() {
   return { known, bytes, bytesARecord: bytes / known, segments: segments.length };
 }
 
-function numbersOf({ firstRecord, count }) {
-  return Int32Array.from({ length: count }, (_, at) => firstRecord + at);
-}
-
-function answersOf({ firstRecord, count }) {
+function answersOf({ numbers, count }) {
+  const firstRecord = numbers[0];
   const lines = Array.from({ length: count }, (_, at) => `${answerOf(firstRecord + at)}\n`);
   const table = readPartTable(
     { fileStatus: 'SUCCESSFUL', part: 1 },

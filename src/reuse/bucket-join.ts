@@ -1,128 +1,277 @@
-/** The records of one bucket in a hash table: equal ones are chained, and entries of segments are matched with them. */
+/**
+ * The records of one bucket in a hash table, in WebAssembly: equal ones are chained, entries of segments are matched with
+ * them, and the answers go to lanes (assembly/join.ts). Invariant: all of its memory is reserved at once, so that its
+ * views stay valid.
+ */
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
+import { aligned, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+import type { Room } from './append-file.js';
+import type { LaneRoom, LaneShape } from './lanes.js';
 
 /** Numbers of an asked record: its hash and its number. */
 export const ASKED_INTS = HASH_INTS + 1;
-/** The number of a hash that says how much its age is shortened. It does not choose the place in a table. */
-const SPREAD_INT = 2;
+/** Numbers of a match. */
+const MATCH_INTS = 2;
+/** What the mark of a record says whose answer is taken. */
+const REUSED = 2;
+/** Why the kernel has stopped. */
+const DONE = 0;
+const UNKNOWN_ORIGIN = 1;
+/** Of an origin that has no index yet. */
+const UNKNOWN = -1;
+
+/** What assembly/join.ts exports, and `indexEntries` of assembly/buckets.ts. */
+interface JoinExports {
+  readonly memory: WebAssembly.Memory;
+  readonly successful: WebAssembly.Global;
+  readonly failed: WebAssembly.Global;
+  readonly outdated: WebAssembly.Global;
+  readonly stopNumber: WebAssembly.Global;
+  readonly stopOrigin: WebAssembly.Global;
+  readonly stopPaid: WebAssembly.Global;
+  readonly stopMeta: WebAssembly.Global;
+  readonly stopValue: WebAssembly.Global;
+  readonly stopTaken: WebAssembly.Global;
+  indexEntries(...args: number[]): number;
+  chainEqual(...args: number[]): void;
+  matchBlock(...args: number[]): number;
+  beginBlock(entries: number, count: number): void;
+  takeAnswers(...args: number[]): number;
+}
+
+/** The most that there is at once. */
+export interface JoinSizes {
+  /** Records of a bucket. */
+  readonly records: number;
+  /** Entries of a block, and their numbers. */
+  readonly entries: number;
+  readonly ints: number;
+  /** Origins of all segments. */
+  readonly origins: number;
+  /** Lanes of each list of answers; undefined: no answer is written. */
+  readonly lanes: LaneShape | undefined;
+}
+
+/** Which answers of a segment are taken. */
+export interface JoinLimits {
+  /** How old the answers of each origin are; infinite for those of another epoch. */
+  readonly ages: Float64Array;
+  /** Index of each origin in the choice; -1: none yet. */
+  readonly indexes: Int32Array;
+  readonly maxAge: number;
+  readonly failedAge: number;
+}
+
+/** An answer at which the kernel has stopped. */
+export interface StoppedAnswer {
+  readonly isTaken: boolean;
+  readonly number: number;
+  readonly index: number;
+  readonly paid: number;
+  readonly meta: number;
+  /** Holds the value at index `from`. */
+  readonly values: Int32Array;
+  readonly from: number;
+}
 
 export class BucketJoin {
-  /** The asked records, `ASKED_INTS` numbers for each. */
-  asked = new Int32Array(0);
+  /** Where the caller reads the asked records, the hashes of a block and its entries. */
+  readonly asked: Room;
+  readonly hashes: Room;
+  readonly entries: Room;
+  /** The buffers of the lists of answers: those that are taken, and others. */
+  readonly lists: readonly [LaneRoom, LaneRoom] | undefined;
   count = 0;
   /** Distinct hashes that no entry has matched. */
   unmatched = 0;
-  /** Whether two records have the same hash. */
-  hasDoubles = false;
   /** Index of the first record with the same hash, for each record. */
-  firsts = new Int32Array(0);
-  /** Index of the next record with the same hash, for each record; -1 behind the last. */
-  nexts = new Int32Array(0);
-  /**
-   * Matches of the last call: indexes of the entries, ascending, and of the first records; and of these the numbers and a
-   * part of the hashes, because they lie in no order, and each look at them may have to wait for the memory.
-   */
-  entries = new Int32Array(0);
-  heads = new Int32Array(0);
-  numbers = new Int32Array(0);
-  spreads = new Int32Array(0);
-  #lasts = new Int32Array(0);
-  /** Index of a record plus one, negative once an entry has matched it; 0: free. */
-  #slots = new Int32Array(0);
+  readonly firsts: Int32Array;
+  readonly #memory = new KernelMemory<JoinExports>();
+  readonly #ints: Int32Array;
+  readonly #lanes: LaneShape | undefined;
+  readonly #marks: Uint8Array;
+  /** Addresses. */
+  readonly #askedAt: number;
+  readonly #slotsAt: number;
+  readonly #firstsAt: number;
+  readonly #nextsAt: number;
+  readonly #lastsAt: number;
+  readonly #marksAt: number;
+  readonly #hashesAt: number;
+  readonly #matchesAt: number;
+  readonly #entriesAt: number;
+  readonly #limitsAt: number;
+  readonly #listsAt: readonly number[];
+  /** Behind the origins so far. */
+  #originsTo: number;
   #mask = 0;
+  #hasDoubles = false;
 
-  /** Takes the records of a bucket. Equal records are chained in their order. */
-  load(asked: Int32Array<ArrayBuffer>): void {
-    const count = asked.length / ASKED_INTS;
-    this.asked = asked;
+  constructor({ records, entries, ints, origins, lanes }: JoinSizes) {
+    let end = SPARE_BYTES;
+    const place = (bytes: number) => {
+      const at = end;
+      end = aligned(at + bytes + SPARE_BYTES);
+      return at;
+    };
+    const numbers = records * INT_BYTES;
+    this.#askedAt = place(numbers * ASKED_INTS);
+    this.#slotsAt = place(slotsFor(records) * INT_BYTES);
+    this.#firstsAt = place(numbers);
+    this.#nextsAt = place(numbers);
+    this.#lastsAt = place(numbers);
+    this.#marksAt = place(records);
+    this.#hashesAt = place(entries * HASH_INTS * INT_BYTES);
+    this.#matchesAt = place(entries * MATCH_INTS * INT_BYTES);
+    this.#entriesAt = place(ints * INT_BYTES);
+    this.#limitsAt = place(2 * Float64Array.BYTES_PER_ELEMENT);
+    this.#originsTo = place(origins * (Float64Array.BYTES_PER_ELEMENT + INT_BYTES));
+    const ofLists = lanes && [place(lanes.lanes * INT_BYTES), place(lanes.lanes * INT_BYTES)];
+    const buffers = lanes && ofLists?.map(() => place(lanes.lanes * lanes.laneInts * INT_BYTES));
+    this.#listsAt = ofLists === undefined ? [0, 0, 0, 0] : [...buffers!, ...ofLists];
+    this.#lanes = lanes;
+    this.#memory.reserve(end);
+    const { buffer } = this.#memory.bytes;
+    this.#ints = new Int32Array(buffer);
+    this.#marks = new Uint8Array(buffer, this.#marksAt, records);
+    this.firsts = new Int32Array(buffer, this.#firstsAt, records);
+    const room = (at: number): Room => ({ ints: (size) => this.#view(at, size) });
+    this.asked = room(this.#askedAt);
+    this.hashes = room(this.#hashesAt);
+    this.entries = room(this.#entriesAt);
+    const list = (at: number): LaneRoom => ({
+      buffers: this.#view(buffers![at]!, lanes!.lanes * lanes!.laneInts),
+      filled: this.#view(ofLists![at]!, lanes!.lanes).fill(0),
+    });
+    this.lists = lanes && [list(0), list(1)];
+  }
+
+  /** Takes the records of a bucket, which the caller has read into `asked`. Equal records are chained in their order. */
+  load(count: number): void {
+    const slots = slotsFor(count);
     this.count = count;
-    this.#reserve(count);
-    const { firsts, nexts } = this;
-    const slots = this.#slots;
-    const lasts = this.#lasts;
-    const mask = this.#mask;
-    let distinct = 0;
-    for (let record = 0; record < count; record++) {
-      const at = record * ASKED_INTS;
-      nexts[record] = -1;
-      for (let slot = asked[at + 1]! & mask; ; slot = (slot + 1) & mask) {
-        const found = slots[slot]! - 1;
-        if (found < 0) {
-          slots[slot] = record + 1;
-          firsts[record] = record;
-          lasts[record] = record;
-          distinct += 1;
-          break;
-        }
-        if (!isSame(asked, found * ASKED_INTS, asked, at)) continue;
-        firsts[record] = found;
-        nexts[lasts[found]!] = record;
-        lasts[found] = record;
-        break;
-      }
-    }
-    this.unmatched = distinct;
-    this.hasDoubles = distinct < count;
+    this.#mask = slots - 1;
+    this.#view(this.#slotsAt, slots).fill(0);
+    this.#marks.fill(0, 0, count);
+    const { exports } = this.#memory;
+    const bytes = ASKED_INTS * INT_BYTES;
+    const doubles = exports.indexEntries(
+      this.#askedAt,
+      count,
+      bytes,
+      this.#slotsAt,
+      this.#mask,
+      this.#firstsAt,
+    );
+    this.unmatched = count - doubles;
+    this.#hasDoubles = doubles > 0;
+    if (doubles > 0) exports.chainEqual(this.#firstsAt, count, this.#nextsAt, this.#lastsAt);
+  }
+
+  /** The number of a record. */
+  numberOf(record: number): number {
+    return this.#ints[this.#askedAt / INT_BYTES + record * ASKED_INTS + HASH_INTS]!;
+  }
+
+  /** Whether an answer was taken for a record that is the first one with its hash. */
+  isReused(record: number): boolean {
+    return this.#marks[record] === REUSED;
   }
 
   /**
-   * Finds the records for the hashes of entries. A hash that was matched before is not matched again.
-   * @returns how many matches `entries` and `heads` hold.
+   * Finds the records for the hashes of a block, which the caller has read into `hashes`. A hash that was matched before
+   * is not matched again.
+   * @returns how many matches there are.
    */
-  match(hashes: Int32Array, count: number): number {
-    this.#reserveMatches(count);
-    const { asked, entries, heads, numbers, spreads } = this;
-    const slots = this.#slots;
-    const mask = this.#mask;
-    let found = 0;
-    for (let entry = 0; entry < count; entry++) {
-      const at = entry * HASH_INTS;
-      for (let slot = hashes[at + 1]! & mask; ; slot = (slot + 1) & mask) {
-        const known = slots[slot]!;
-        if (known === 0) break;
-        const record = Math.abs(known) - 1;
-        const place = record * ASKED_INTS;
-        if (!isSame(asked, place, hashes, at)) continue;
-        if (known > 0) {
-          slots[slot] = -known;
-          entries[found] = entry;
-          heads[found] = record;
-          numbers[found] = asked[place + HASH_INTS]!;
-          spreads[found] = asked[place + SPREAD_INT]!;
-          found += 1;
-        }
-        break;
-      }
-    }
+  match(count: number): number {
+    const asked = [this.#askedAt, this.#slotsAt, this.#mask, this.#marksAt] as const;
+    const found = this.#memory.exports.matchBlock(...asked, this.#hashesAt, count, this.#matchesAt);
     this.unmatched -= found;
     return found;
   }
 
-  #reserveMatches(count: number): void {
-    if (this.entries.length >= count) return;
-    const size = Math.ceil(count * 1.25);
-    this.entries = new Int32Array(size);
-    this.heads = new Int32Array(size);
-    this.numbers = new Int32Array(size);
-    this.spreads = new Int32Array(size);
+  /** Room for the origins of a segment. Called once for each. */
+  origins(count: number): Pick<JoinLimits, 'ages' | 'indexes'> {
+    const { buffer } = this.#memory.bytes;
+    const ages = new Float64Array(buffer, this.#originsTo, count);
+    const indexes = new Int32Array(buffer, this.#originsTo + ages.byteLength, count).fill(UNKNOWN);
+    const end = this.#originsTo + ages.byteLength + indexes.byteLength;
+    this.#originsTo = Math.ceil(end / Float64Array.BYTES_PER_ELEMENT) * Float64Array.BYTES_PER_ELEMENT;
+    return { ages, indexes };
   }
 
-  #reserve(count: number): void {
-    const slots = 2 ** Math.ceil(Math.log2(Math.max(16, count * 2)));
-    if (this.#slots.length < slots) this.#slots = new Int32Array(slots);
-    else this.#slots.fill(0, 0, slots);
-    this.#mask = slots - 1;
-    if (this.firsts.length < count) {
-      const size = Math.ceil(count * 1.25);
-      this.firsts = new Int32Array(size);
-      this.nexts = new Int32Array(size);
-      this.#lasts = new Int32Array(size);
+  /**
+   * Takes answers for the last matches, of the block that the caller has read into `entries`.
+   * @param sendsDoubles whether equal records are all sent if there is no answer to take.
+   * @param indexOf gives the index of an origin in the choice.
+   * @param write writes an answer whose lane has no room for it.
+   * @returns for how many records there is one to take, successful or failed, and for how many one that is not taken.
+   */
+  take(
+    matches: number,
+    count: number,
+    { ages, indexes, maxAge, failedAge }: JoinLimits,
+    sendsDoubles: boolean,
+    indexOf: (origin: number) => number,
+    write: (answer: StoppedAnswer) => void,
+  ): { readonly successful: number; readonly failed: number; readonly outdated: number } {
+    const { exports } = this.#memory;
+    new Float64Array(ages.buffer, this.#limitsAt, 2).set([maxAge, failedAge]);
+    const { laneBits = 0, laneInts = 0 } = this.#lanes ?? {};
+    const [reused = 0, others = 0, reusedFilled = 0, othersFilled = 0] = this.#listsAt;
+    exports.beginBlock(this.#entriesAt, count);
+    for (;;) {
+      // Not spread from an array, because creating the array costs more.
+      const stop = exports.takeAnswers(
+        this.#matchesAt,
+        matches,
+        this.#entriesAt,
+        count,
+        this.#askedAt,
+        this.#marksAt,
+        this.#hasDoubles ? this.#nextsAt : 0,
+        sendsDoubles ? 1 : 0,
+        ages.byteOffset,
+        indexes.byteOffset,
+        this.#limitsAt,
+        laneBits,
+        laneInts,
+        reused,
+        reusedFilled,
+        others,
+        othersFilled,
+      );
+      if (stop === DONE) break;
+      const origin: number = exports.stopOrigin.value;
+      if (stop === UNKNOWN_ORIGIN) {
+        indexes[origin] = indexOf(origin);
+        continue;
+      }
+      write({
+        isTaken: exports.stopTaken.value !== 0,
+        number: exports.stopNumber.value,
+        index: indexes[origin]!,
+        paid: exports.stopPaid.value,
+        meta: exports.stopMeta.value,
+        values: this.#ints,
+        from: exports.stopValue.value / INT_BYTES,
+      });
     }
+    const { successful, failed, outdated } = exports;
+    return { successful: successful.value, failed: failed.value, outdated: outdated.value };
+  }
+
+  /** Frees the memory. After this call neither it nor a view of it may be used. */
+  release(): void {
+    this.#memory.release();
+  }
+
+  #view(address: number, size: number): Int32Array<ArrayBuffer> {
+    return new Int32Array(this.#memory.bytes.buffer as ArrayBuffer, address, size);
   }
 }
 
-function isSame(a: Int32Array, aAt: number, b: Int32Array, bAt: number): boolean {
-  return (
-    a[aAt + 1] === b[bAt + 1] && a[aAt] === b[bAt] && a[aAt + 2] === b[bAt + 2] && a[aAt + 3] === b[bAt + 3]
-  );
+/** Slots of the table for so many records. */
+function slotsFor(records: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(16, records * 2)));
 }

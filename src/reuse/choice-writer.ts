@@ -10,11 +10,22 @@ import {
   type NumberSet,
   PAIR_INTS,
 } from './choice-format.js';
-import { LaneWriter } from './lanes.js';
+import { type LaneRoom, type LaneShape, LaneWriter, laneIntsFor } from './lanes.js';
 import { type Origin, valueInts } from './segment-format.js';
 
 /** Most lanes: each has a buffer. */
 const MAX_LANES = 8 * 1024;
+
+/**
+ * The lanes of a choice.
+ * @param numbers more than the largest record number.
+ * @param fewestBits the bits of a lane; more if there would be too many lanes.
+ */
+export function choiceLanes(numbers: number, fewestBits: number): LaneShape {
+  const laneBits = Math.max(fewestBits, Math.ceil(Math.log2(numbers / MAX_LANES)));
+  const lanes = Math.ceil(numbers / 2 ** laneBits);
+  return { lanes, laneBits, laneInts: laneIntsFor(lanes) };
+}
 
 export class ChoiceWriter {
   /** The lists of answers, for `answer`. */
@@ -28,17 +39,12 @@ export class ChoiceWriter {
   readonly #origins: ChoiceOrigin[] = [];
   readonly #layouts: string[][] = [];
 
-  /**
-   * @param numbers more than the largest record number.
-   * @param fewestBits the bits of a lane; more if there would be too many lanes.
-   */
-  constructor(file: AppendFile, numbers: number, fewestBits: number) {
-    const laneBits = Math.max(fewestBits, Math.ceil(Math.log2(numbers / MAX_LANES)));
-    const lanes = Math.ceil(numbers / 2 ** laneBits);
+  /** @param rooms of `reused` and `outdated`, which others may fill too. */
+  constructor(file: AppendFile, { lanes, laneBits }: LaneShape, rooms: readonly [LaneRoom, LaneRoom]) {
     this.#file = file;
     this.#laneBits = laneBits;
-    this.reused = new LaneWriter(file, lanes);
-    this.outdated = new LaneWriter(file, lanes);
+    this.reused = new LaneWriter(file, lanes, rooms[0]);
+    this.outdated = new LaneWriter(file, lanes, rooms[1]);
     this.#byDouble = new LaneWriter(file, lanes);
     this.#byFirst = new LaneWriter(file, lanes);
     this.#sent = new LaneWriter(file, lanes);

@@ -15,11 +15,33 @@ export interface Lane {
   readonly sums: number[];
 }
 
+/** How records are spread over lanes. */
+export interface LaneShape {
+  readonly lanes: number;
+  /** A lane has 2 ** laneBits record numbers. */
+  readonly laneBits: number;
+  /** Numbers of the buffer of a lane. */
+  readonly laneInts: number;
+}
+
+/** The buffers of lanes, which others may fill too. */
+export interface LaneRoom {
+  /** One behind the other. */
+  readonly buffers: Int32Array<ArrayBuffer>;
+  /** How many numbers each holds. */
+  readonly filled: Int32Array;
+}
+
 /** Most numbers of all lanes' buffers together: 8 MiB. */
 const MAX_INTS = 2 * 1024 * 1024;
 /** Most and fewest numbers of the buffer of a lane. */
 const MAX_LANE_INTS = 4 * 1024;
 const MIN_LANE_INTS = 512;
+
+/** Numbers of the buffer of each of so many lanes. */
+export function laneIntsFor(lanes: number): number {
+  return Math.max(MIN_LANE_INTS, Math.min(MAX_LANE_INTS, Math.floor(MAX_INTS / lanes)));
+}
 
 export class LaneWriter {
   /** The lanes so far; complete after `end`, and a lane after `flush`. */
@@ -28,17 +50,20 @@ export class LaneWriter {
   ints: Int32Array<ArrayBuffer>;
   readonly #file: AppendFile;
   readonly #laneInts: number;
+  readonly #isOwn: boolean;
   readonly #buffers: Int32Array<ArrayBuffer>;
   readonly #filled: Int32Array;
   #largeLane = -1;
 
-  constructor(file: AppendFile, lanes: number) {
+  /** @param room of somebody else, who frees it. */
+  constructor(file: AppendFile, lanes: number, room?: LaneRoom) {
     this.#file = file;
-    this.#laneInts = Math.max(MIN_LANE_INTS, Math.min(MAX_LANE_INTS, Math.floor(MAX_INTS / lanes)));
-    this.#buffers = new Int32Array(lanes * this.#laneInts);
-    this.#filled = new Int32Array(lanes);
+    this.#laneInts = laneIntsFor(lanes);
+    this.#isOwn = room === undefined;
+    this.#buffers = room?.buffers ?? new Int32Array(lanes * this.#laneInts);
+    this.#filled = room?.filled ?? new Int32Array(lanes);
     this.ints = this.#buffers;
-    this.lanes = Array.from({ length: lanes }, () => ({ offsets: [], sizes: [], sums: [] }));
+    this.lanes = noExtents(lanes);
   }
 
   /** Begins an entry. The caller writes `size` numbers to `ints` from the returned index on, before the next call. */
@@ -74,7 +99,7 @@ export class LaneWriter {
 
   /** Frees the buffers. After this call it must not be used. */
   release(): void {
-    freeNumbers(this.#buffers);
+    if (this.#isOwn) freeNumbers(this.#buffers);
   }
 
   /** Writes what is in the buffer of a lane, so that the lane can be read. */
@@ -94,12 +119,21 @@ export class LaneWriter {
   }
 
   #write(lane: number, ints: Int32Array): void {
-    const { offsets, sizes, sums } = this.lanes[lane]!;
-    const bytes = bytesOfInts(ints, ints.length);
-    offsets.push(this.#file.append(bytes));
-    sizes.push(ints.length);
-    sums.push(crc32(bytes));
+    appendExtent(this.#file, this.lanes[lane]!, ints);
   }
+}
+
+/** Lanes without an extent. */
+export function noExtents(lanes: number): readonly Lane[] {
+  return Array.from({ length: lanes }, () => ({ offsets: [], sizes: [], sums: [] }));
+}
+
+/** Writes whole entries as an extent of a lane. */
+export function appendExtent(file: AppendFile, { offsets, sizes, sums }: Lane, ints: Int32Array): void {
+  const bytes = bytesOfInts(ints, ints.length);
+  offsets.push(file.append(bytes));
+  sizes.push(ints.length);
+  sums.push(crc32(bytes));
 }
 
 /** How many numbers a lane holds. */

@@ -6,16 +6,24 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import type { Batch } from '../csv/table.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
 import type { Choice } from '../types.js';
 import type { AnswerLookup, LookupOptions, ReuseTerms } from './answer-store.js';
-import { AppendFile, openNameless, Scratch } from './append-file.js';
-import { ASKED_INTS, BucketJoin } from './bucket-join.js';
+import { AppendFile, openNameless } from './append-file.js';
+import { ASKED_INTS, BucketJoin, type JoinSizes } from './bucket-join.js';
 import { LIST_NUMBERS, NumberSet, numbersIn } from './choice-format.js';
-import { ChoiceWriter } from './choice-writer.js';
+import { ChoiceWriter, choiceLanes } from './choice-writer.js';
 import { createDecision } from './decision.js';
-import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
+import {
+  appendExtent,
+  type Lane,
+  type LaneShape,
+  laneSize,
+  noExtents,
+  readLane,
+  temporaryDamaged,
+} from './lanes.js';
 import type { HashKey } from './secret.js';
-import { BUCKETS, bucketOf } from './segment-format.js';
 import type { BlockBuffers, SegmentReader } from './segment-reader.js';
 
 export interface LookupPlace {
@@ -38,27 +46,36 @@ export function createLookup(
   buffers: BlockBuffers,
 ): AnswerLookup {
   const file = openNameless(folder);
-  const lanes = new LaneWriter(file, BUCKETS);
+  const lanes = noExtents(BUCKETS);
+  const asked = new HashBuckets(ASKED_INTS, (bucket, entries) => appendExtent(file, lanes[bucket]!, entries));
   const kernel = new HashKernel(key.bytes, fields, delimiter);
   /** Records that are blank in all sent fields and are sent. */
   const blank = new NumberSet();
   let blanks = 0;
   let largest = 0;
+  let isEnded = false;
 
-  const decideAll = async (terms: ReuseTerms, writer: ChoiceWriter | undefined) => {
-    const join = new BucketJoin();
+  /** Writes what is left of the records that were added. */
+  const endRecords = () => {
+    if (!isEnded) asked.end();
+    isEnded = true;
+  };
+
+  const decideAll = async (terms: ReuseTerms, join: BucketJoin, writer: ChoiceWriter | undefined) => {
     const sent = blank.copy();
     const sendsDoubles = duplicates === 'send';
     const decision = createDecision({ terms, withheld, sendsDoubles, join, sent, writer });
-    const scratch = new Scratch();
-    for (const [bucket, lane] of lanes.lanes.entries()) {
-      join.load(readLane(file.fd, lane, scratch, temporaryDamaged));
+    for (const [bucket, lane] of lanes.entries()) {
+      join.load(readLane(file.fd, lane, join.asked, temporaryDamaged).length / ASKED_INTS);
       for (const reader of readers) {
         const behind = reader.firstBlock(bucket + 1);
         for (let block = reader.firstBlock(bucket); block < behind && join.unmatched > 0; block++) {
           const count = reader.count(block);
-          const matches = join.match(reader.hashes(block), count);
-          if (matches > 0) decision.take(reader, reader.entries(block), count, matches);
+          reader.hashes(block, join.hashes);
+          const matches = join.match(count);
+          if (matches === 0) continue;
+          reader.entries(block, join.entries);
+          decision.take(reader, count, matches);
         }
       }
       decision.endBucket();
@@ -73,31 +90,21 @@ export function createLookup(
   return {
     add: async (batch: Batch) => {
       const hashes = kernel.hash(batch);
-      const { numbers, count } = batch;
-      for (let record = 0, at = 0; record < count; record++, at += HASH_INTS) {
-        const first = hashes[at]!;
-        const second = hashes[at + 1]!;
-        const third = hashes[at + 2]!;
-        const fourth = hashes[at + 3]!;
-        if ((first | second | third | fourth) === 0) {
-          if (skipsBlank) continue;
+      const numbers = batch.numbers.subarray(0, batch.count);
+      asked.addHashes(hashes, numbers);
+      if (!skipsBlank) {
+        for (const record of blankOf(hashes)) {
           blank.add(numbers[record]!);
           blanks += 1;
-          continue;
         }
-        const to = lanes.begin(bucketOf(first), ASKED_INTS);
-        const { ints } = lanes;
-        ints[to] = first;
-        ints[to + 1] = second;
-        ints[to + 2] = third;
-        ints[to + 3] = fourth;
-        ints[to + 4] = numbers[record]!;
       }
-      largest = Math.max(largest, numbers[count - 1]!);
+      largest = Math.max(largest, numbers.at(-1)!);
     },
     plan: async (terms) => {
-      lanes.end();
-      const { sent, equal, facts } = await decideAll(terms, undefined);
+      endRecords();
+      const join = new BucketJoin(sizesOf(lanes, readers, undefined));
+      const { sent, equal, facts } = await decideAll(terms, join, undefined);
+      join.release();
       const toSend = async function* (after: number) {
         for (let first = 0; first <= largest; first += LIST_NUMBERS) {
           yield* numbersIn(sent.bits(first, LIST_NUMBERS), first, after);
@@ -106,14 +113,17 @@ export function createLookup(
       return { choice: { ...facts, bytes: 0, sha256: '' }, toSend, equal };
     },
     decide: async (terms, run): Promise<Choice> => {
-      lanes.end();
+      endRecords();
       return writeFileAtomically(await newChoicePath(run), 0o600, async (fd) => {
-        const writer = new ChoiceWriter(new AppendFile(fd), largest + 1, laneBits);
+        const shape = choiceLanes(largest + 1, laneBits);
+        const join = new BucketJoin(sizesOf(lanes, readers, shape));
+        const writer = new ChoiceWriter(new AppendFile(fd), shape, join.lists!);
         try {
-          const { sent, facts } = await decideAll(terms, writer);
+          const { sent, facts } = await decideAll(terms, join, writer);
           return { ...facts, ...writer.end(run, sent) };
         } finally {
           writer.release();
+          join.release();
         }
       });
     },
@@ -121,9 +131,32 @@ export function createLookup(
       if (file.fd < 0) return;
       file.close();
       kernel.release();
-      lanes.release();
       buffers.codec.release();
       for (const reader of readers) reader.close();
     },
+  };
+}
+
+/** Indexes of the hashes that are zero: of records that are blank in all sent fields. */
+function* blankOf(hashes: Int32Array): Generator<number> {
+  for (let at = 0; at < hashes.length; at += HASH_INTS) {
+    if ((hashes[at]! | hashes[at + 1]! | hashes[at + 2]! | hashes[at + 3]!) === 0) yield at / HASH_INTS;
+  }
+}
+
+/** The room that the join of these records with these segments takes. */
+function sizesOf(
+  lanes: readonly Lane[],
+  readers: readonly SegmentReader[],
+  shape: LaneShape | undefined,
+): JoinSizes {
+  const most = (numbers: readonly number[]) => numbers.reduce((one, other) => Math.max(one, other), 0);
+  return {
+    records: most(lanes.map(laneSize)) / ASKED_INTS,
+    entries: most(readers.map(({ blocks }) => most(blocks.count))),
+    ints: most(readers.map(({ blocks }) => most(blocks.size))),
+    // Each segment begins at a multiple of eight bytes.
+    origins: readers.reduce((sum, { origins }) => sum + origins.length + 1, 0),
+    lanes: shape,
   };
 }

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import type { Segment } from '../types.js';
-import { bytesOfInts, readFully, Scratch } from './append-file.js';
+import { bytesOfInts, type Room, readFully, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
@@ -73,21 +73,29 @@ export class SegmentReader {
     return this.#file.directory.blocks.count[block]!;
   }
 
-  /** The hashes of a block, valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
-  hashes(block: number): Int32Array {
+  /**
+   * The hashes of a block, valid until the next call.
+   * @param room where they are read.
+   * @throws ConfigError `REUSE_SEGMENT_DAMAGED`.
+   */
+  hashes(block: number, room: Room = this.#buffers.hashes): Int32Array {
     const { count, hashSum } = this.#file.directory.blocks;
-    const ints = this.#buffers.hashes.ints(count[block]! * HASH_INTS);
+    const ints = room.ints(count[block]! * HASH_INTS);
     const bytes = bytesOfInts(ints, count[block]! * HASH_INTS);
     const isRead = readFully(this.#file.fd, bytes, this.#offsets[block]!);
     if (!isRead || crc32(bytes) !== hashSum[block]) throw this.#damaged();
     return ints;
   }
 
-  /** The entries of a block, as segment-format.ts says; valid until the next call. @throws ConfigError `REUSE_SEGMENT_DAMAGED`. */
-  entries(block: number): Int32Array {
+  /**
+   * The entries of a block, as segment-format.ts says; valid until the next call.
+   * @param room where they are read.
+   * @throws ConfigError `REUSE_SEGMENT_DAMAGED`.
+   */
+  entries(block: number, room: Room = this.#buffers.entries): Int32Array {
     const { count, size } = this.#file.directory.blocks;
     const packed = this.stored(block);
-    const ints = this.#buffers.entries.ints(size[block]!);
+    const ints = room.ints(size[block]!);
     const small = count[block]! * ENTRY_INTS;
     if (!this.#buffers.codec.unpack(packed, ints, size[block]!, small, this.#dictionary))
       throw this.#damaged();

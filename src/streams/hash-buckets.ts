@@ -10,12 +10,15 @@ interface BucketsExports {
   readonly spreadTo: WebAssembly.Global;
   readonly fullBucket: WebAssembly.Global;
   spread(...args: number[]): void;
+  spreadHashes(...args: number[]): void;
   indexEntries(...args: number[]): number;
   matchInOrder(...args: number[]): number;
   matchIndexed(...args: number[]): void;
 }
 
 export const BUCKETS = 256;
+/** Bytes of a hash. */
+const HASH_BYTES = 16;
 /** Entries of a bucket that are kept before they are given on. */
 const KEPT_ENTRIES = 512;
 
@@ -50,6 +53,24 @@ export class HashBuckets {
     const { exports } = this.#memory;
     for (let first = 0; first < count; first = exports.spreadTo.value) {
       exports.spread(this.#entriesAt, first, count, this.#size, this.#bucketsAt, 0, KEPT_ENTRIES);
+      const full = exports.fullBucket.value;
+      if (full >= 0) this.#flush(full);
+    }
+  }
+
+  /**
+   * Adds entries of five numbers: a hash, and a number. A hash of zero is left out.
+   * @param hashes four numbers for each.
+   */
+  addHashes(hashes: Int32Array, numbers: Int32Array): void {
+    const count = numbers.length;
+    const numbersAt = this.#entriesAt + count * HASH_BYTES;
+    this.#memory.reserve(numbersAt + numbers.byteLength + SPARE_BYTES);
+    this.#memory.bytes.set(bytesOf(hashes), this.#entriesAt);
+    this.#memory.bytes.set(bytesOf(numbers), numbersAt);
+    const { exports } = this.#memory;
+    for (let first = 0; first < count; first = exports.spreadTo.value) {
+      exports.spreadHashes(this.#entriesAt, numbersAt, first, count, this.#bucketsAt, 0, KEPT_ENTRIES);
       const full = exports.fullBucket.value;
       if (full >= 0) this.#flush(full);
     }

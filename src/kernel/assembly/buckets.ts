@@ -37,6 +37,42 @@ export function spread(
   spreadTo = at;
 }
 
+/**
+ * Appends hashes, each with its number behind it, to the buckets that their first byte says; a hash of zero is left out.
+ * Stops behind a hash that fills its bucket.
+ *
+ * @param hashes, numbers addresses of what stands behind one another in the entries of the buckets.
+ */
+export function spreadHashes(
+  hashes: i32,
+  numbers: i32,
+  first: i32,
+  count: i32,
+  buckets: i32,
+  filled: i32,
+  capacity: i32,
+): void {
+  fullBucket = -1;
+  let at = first;
+  while (at < count) {
+    const hash = v128.load(hashes + (at << 4));
+    const number = load<i32>(numbers + (at << 2));
+    at++;
+    if (!v128.any_true(hash)) continue;
+    const bucket = i8x16.extract_lane_u(hash, 0);
+    const place = filled + ((<i32>bucket) << 2);
+    const known = load<i32>(place);
+    const entry = buckets + (<i32>bucket * capacity + known) * 20;
+    v128.store(entry, hash);
+    store<i32>(entry, number, 16);
+    store<i32>(place, known + 1);
+    if (known + 1 < capacity) continue;
+    fullBucket = bucket;
+    break;
+  }
+  spreadTo = at;
+}
+
 /** Copies whole numbers, at least 16 bytes. */
 function copyEntry(from: i32, to: i32, size: i32): void {
   let at = 0;
@@ -133,7 +169,7 @@ export function matchIndexed(
 }
 
 /** The slot of the entry with this hash, or the free one for it. The first number of a hash has chosen the bucket. */
-function slotOf(hash: i32, entries: i32, size: i32, slots: i32, mask: i32): i32 {
+export function slotOf(hash: i32, entries: i32, size: i32, slots: i32, mask: i32): i32 {
   let at = load<i32>(hash, 4) & mask;
   let slot = slots + (at << 2);
   for (let known = load<i32>(slot); known !== 0; known = load<i32>(slot)) {

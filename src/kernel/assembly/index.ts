@@ -2,12 +2,35 @@
 
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { findBlank } from './blank';
-export { fullBucket, indexEntries, matchIndexed, matchInOrder, spread, spreadTo } from './buckets';
+export {
+  fullBucket,
+  indexEntries,
+  matchIndexed,
+  matchInOrder,
+  spread,
+  spreadHashes,
+  spreadTo,
+} from './buckets';
 export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { blankField, blankRow, digestKeys, digestRows } from './digest';
 export { differingPair, findDiffering } from './echo';
 export { hashedTo, hashNeed, hashRecords } from './hash';
+export {
+  beginBlock,
+  chainEqual,
+  failed,
+  matchBlock,
+  outdated,
+  stopMeta,
+  stopNumber,
+  stopOrigin,
+  stopPaid,
+  stopTaken,
+  stopValue,
+  successful,
+  takeAnswers,
+} from './join';
 export { findUnequal, indexTuples, matchTuples } from './match';
 export { joinBytes, pack, splitBytes, unpack } from './pack';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ASKED_INTS, BucketJoin } from '../../src/reuse/bucket-join.js';
+import { metaOf, valueInts } from '../../src/reuse/segment-format.js';
+
+/** Few hashes, some of which choose the same slot. */
+const hash = fc.tuple(...[0, 1, 2, 3].map(() => fc.constantFrom(0, 1, -1)));
+const textOf = (one: readonly number[]) => one.join(' ');
+const entry = fc.record({
+  hash,
+  paid: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  origin: fc.nat(2),
+  bytes: fc.nat(40),
+  isFailed: fc.boolean(),
+});
+type Entry = { readonly [Name in 'paid' | 'origin' | 'bytes']: number } & {
+  readonly hash: readonly number[];
+  readonly isFailed: boolean;
+};
+
+/** Ages of the origins: young, old, and of another epoch. */
+const AGES = [10, 95, Number.POSITIVE_INFINITY];
+const MAX_AGE = 100;
+const FAILED_AGE = 50;
+const SHAPE = { lanes: 8, laneBits: 4, laneInts: 16 };
+
+/** A block as a segment holds it. */
+function blockOf(entries: readonly Entry[]) {
+  const metas = entries.map(({ bytes, isFailed }) => metaOf(bytes, isFailed));
+  const values = entries.flatMap(({ paid }, at) => Array(valueInts(metas[at]!)).fill(paid));
+  const differences = entries.map(({ paid }, at) => (paid - (entries[at - 1]?.paid ?? 0)) | 0);
+  return {
+    hashes: entries.flatMap((one) => [...one.hash]),
+    ints: [...differences, ...entries.map(({ origin }) => origin), ...metas, ...values],
+  };
+}
+
+describe('the join of a bucket', () => {
+  it.each([true, false])('gives what a map gives; equal records all sent: %s', (sendsDoubles) => {
+    const records = fc.array(hash, { minLength: 1, maxLength: 100 });
+    const blocks = fc.array(fc.array(entry, { minLength: 1, maxLength: 20 }), { maxLength: 3 });
+    fc.assert(
+      fc.property(records, blocks, (asked, segment) => {
+        const join = new BucketJoin({ records: 100, entries: 20, ints: 20 * 16, origins: 4, lanes: SHAPE });
+        const sinks = { taken: [] as number[][], others: [] as number[][] };
+        const counts = { successful: 0, failed: 0, outdated: 0 };
+        const drain = () => {
+          for (const [list, sink] of [sinks.taken, sinks.others].entries()) {
+            const { buffers, filled } = join.lists![list]!;
+            for (const [lane, size] of filled.entries()) {
+              const from = lane * SHAPE.laneInts;
+              sink.push(...answersIn(buffers.subarray(from, from + size), lane));
+              filled[lane] = 0;
+            }
+          }
+        };
+        join.asked.ints(asked.length * ASKED_INTS).set(asked.flatMap((one, at) => [...one, at]));
+        join.load(asked.length);
+        const { ages, indexes } = join.origins(AGES.length);
+        ages.set(AGES);
+        const limits = { ages, indexes, maxAge: MAX_AGE, failedAge: FAILED_AGE };
+        for (const entries of segment) {
+          const { hashes, ints } = blockOf(entries);
+          join.hashes.ints(hashes.length).set(hashes);
+          const matches = join.match(entries.length);
+          join.entries.ints(ints.length).set(ints);
+          const found = join.take(
+            matches,
+            entries.length,
+            limits,
+            sendsDoubles,
+            (origin) => origin + 7,
+            ({ isTaken, number, index, paid, meta, values, from }) => {
+              drain();
+              const value = [...values.subarray(from, from + valueInts(meta))];
+              sinks[isTaken ? 'taken' : 'others'].push([number, index, paid, meta, ...value]);
+            },
+          );
+          for (const key of ['successful', 'failed', 'outdated'] as const) counts[key] += found[key];
+        }
+        drain();
+        const expected = expectedOf(asked, segment.flat(), sendsDoubles);
+        expect(sorted(sinks.taken)).toEqual(sorted(expected.taken));
+        expect(sorted(sinks.others)).toEqual(sorted(expected.others));
+        expect(counts).toEqual(expected.counts);
+        const texts = asked.map(textOf);
+        expect([...join.firsts.subarray(0, asked.length)]).toEqual(texts.map((text) => texts.indexOf(text)));
+        const reused = asked.flatMap((_, at) => (join.isReused(at) ? [at] : []));
+        expect(reused).toEqual([...expected.reused].sort((one, other) => one - other));
+        join.release();
+      }),
+    );
+  });
+});
+
+/** The answers of a lane, of which each record must be one. */
+function answersIn(ints: Int32Array, lane: number): number[][] {
+  const answers: number[][] = [];
+  for (let at = 0; at < ints.length; ) {
+    const end = at + 4 + valueInts(ints[at + 3]!);
+    answers.push([...ints.subarray(at, end)]);
+    expect(ints[at]! >> SHAPE.laneBits).toBe(lane);
+    at = end;
+  }
+  return answers;
+}
+
+function sorted(answers: readonly (readonly number[])[]): string[] {
+  return answers.map((answer) => answer.join(' ')).sort();
+}
+
+/** The same with a map. */
+function expectedOf(asked: readonly (readonly number[])[], entries: readonly Entry[], sendsDoubles: boolean) {
+  const groups = new Map<string, number[]>();
+  for (const [at, one] of asked.entries()) groups.set(textOf(one), [...(groups.get(textOf(one)) ?? []), at]);
+  const found = { taken: [] as number[][], others: [] as number[][], reused: new Set<number>() };
+  const counts = { successful: 0, failed: 0, outdated: 0 };
+  for (const { hash: wanted, paid, origin, bytes, isFailed } of entries) {
+    const group = groups.get(textOf(wanted));
+    if (group === undefined) continue;
+    groups.delete(textOf(wanted));
+    const spread = (wanted[2]! >>> 0) / 2 ** 32;
+    const isTaken = AGES[origin]! < (isFailed ? FAILED_AGE : MAX_AGE * (1 - spread / 5));
+    const meta = metaOf(bytes, isFailed);
+    const value = Array(valueInts(meta)).fill(paid);
+    for (const record of isTaken || sendsDoubles ? group : group.slice(0, 1)) {
+      found[isTaken ? 'taken' : 'others'].push([record, origin + 7, paid, meta, ...value]);
+      counts[isTaken ? (isFailed ? 'failed' : 'successful') : 'outdated'] += 1;
+    }
+    if (isTaken) found.reused.add(group[0]!);
+  }
+  return { ...found, counts };
+}
