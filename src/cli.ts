@@ -13,7 +13,7 @@ const TOO_FEW_FILES =
 // A run's objects are short-lived. A small young generation saves 30 MB of memory and costs no time.
 setFlagsFromString('--semi-space-growth-factor=1');
 // The few that survive would let the old generation grow to four times what is in use, with thousands of small chunks.
-setFlagsFromString('--heap-growing-percent=50');
+setFlagsFromString('--heap-growing-percent=100');
 
 process.exitCode = await start().catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error;
