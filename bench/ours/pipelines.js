@@ -23,7 +23,7 @@ pg.Client.prototype.query = async function watch(asked, ...more) {
     const at = performance.timeOrigin + performance.now();
     asks.push({ pipeline, at, granted: granted.length, waits: wanted > granted.length });
   }
-  if (row?.spacing !== undefined) slots.push(row.opensIn / row.spacing);
+  if (row?.ends !== undefined) slots.push(((row.ends[0] - row.receivedAt) * row.perSecond) / 1000);
   return reply;
 };
 const sent = [];

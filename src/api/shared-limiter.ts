@@ -1,21 +1,23 @@
 /**
- * The request limiter of a process that shares its account with others. Each request needs a slot: a time at which it
- * alone may be sent (`RequestSlots`). Slots are as far apart as the limit asks for, and a little more: then a slot may be
- * used a little late, and still no second has more requests than allowed, wherever it begins. Later than that a slot
- * is void, such as after this process was stopped.
+ * The request limiter of a process that shares its account with others. Each request needs a slot: a time in which it
+ * alone may be sent (`RequestSlots`). A slot that was not used in its time is void, such as after this process was
+ * stopped: then the request takes another one, and the slot is given back.
  */
 import { longestTimerMs } from '../quantities.js';
 import { type Clock, createRest, type Rest } from '../streams/clock.js';
+import { OtherClock } from '../streams/other-clock.js';
 import type { RequestSlots } from '../streams/request-slots.js';
 import type { Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';
 import type { RequestLimiter, Written } from './rate-limiter.js';
 
 const SECOND: Milliseconds = 1_000;
-/** What is spent on slots that are used late: so much of each second. */
-const SLACK: Milliseconds = 40;
-/** How late a request may be written. The rest of `SLACK` is for differences on its way to the service. */
-const LATEST: Milliseconds = 30;
+/** For differences of two requests on their way to the service. */
+const MARGIN: Milliseconds = 10;
+/** How long a slot lasts where others wait: all of them wait so much longer. */
+const LASTS: Milliseconds = 25;
+/** How long it lasts where nobody does. */
+const LASTS_ALONE: Milliseconds = 150;
 const FIRST_EXTRA: Milliseconds = 20;
 /** The time for which slots are taken at once where requests wait for them. */
 const BLOCK: Milliseconds = 50;
@@ -26,11 +28,14 @@ interface Slot {
   /** It may be used from then until then. */
   readonly from: Milliseconds;
   readonly until: Milliseconds;
+  /** Its end by the clock that all slots are counted by. */
+  readonly end: number;
   /** How many pauses had begun when it was taken: none may begin after that. */
   readonly pauses: number;
 }
 
 interface Waiter {
+  readonly isUpload: boolean;
   /** How long before its slot it starts, because it opens a connection first. */
   readonly lead: Milliseconds;
   readonly start: (slot: Slot) => void;
@@ -40,17 +45,19 @@ interface Waiter {
 export class SharedLimiter implements RequestLimiter {
   readonly #slots: RequestSlots;
   readonly #clock: Clock;
+  /** The clock that all slots are counted by. */
+  readonly #counting = new OtherClock();
   readonly #waiters = new Set<Waiter>();
-  /** From one slot to the next, as far as is known. */
-  #spacing: Milliseconds;
+  /** The limit, as far as is known. */
+  #perSecond: number;
   #taken: Slot[] = [];
+  /** Ends of slots in which nothing was sent. */
+  #unused: number[] = [];
   #pausedUntil: Milliseconds = Number.NEGATIVE_INFINITY;
   #pauses = 0;
   /** How long it takes to open a connection, lately. */
   #connectTime: Milliseconds = 0;
-  /** The shortest time that a question and its answer have taken on their way; unknown at first. */
-  #travel: Milliseconds | undefined;
-  /** How much later than `LATEST` a slot may be used, because some were used too late. */
+  /** How much longer slots last, because some were used too late. */
   #extra: Milliseconds = 0;
   /** Whether nobody else had to wait when slots were taken last. */
   #isQuiet = true;
@@ -64,7 +71,7 @@ export class SharedLimiter implements RequestLimiter {
    */
   constructor(slots: RequestSlots, perSecond: number, clock: Clock) {
     this.#slots = slots;
-    this.#spacing = SECOND / perSecond;
+    this.#perSecond = perSecond;
     this.#clock = clock;
     this.#rest = createRest(clock);
   }
@@ -77,15 +84,16 @@ export class SharedLimiter implements RequestLimiter {
     signal.throwIfAborted();
     // A paid request has a connection of its own.
     const connects = operation === 'upload' || operation === 'search';
-    const slot = await this.#next(signal, connects ? this.#connectTime : 0);
+    const slot = await this.#next(signal, operation === 'upload', connects ? this.#connectTime : 0);
     const started = this.#clock.now();
     let isWritten = false;
     return (isEnd = false) => {
-      if (isWritten || isEnd) return undefined;
+      if (isWritten) return undefined;
       isWritten = true;
+      if (isEnd) return void this.#unused.push(slot.end);
       const now = this.#clock.now();
       if (connects) this.#connectTime = Math.max(now - started, 0.9 * this.#connectTime);
-      return this.#isOpen(slot) ? undefined : this.#untilOpen(slot, signal);
+      return this.#isOpen(slot) ? undefined : this.#untilOpen(slot, operation === 'upload', signal);
     };
   }
 
@@ -100,13 +108,14 @@ export class SharedLimiter implements RequestLimiter {
   }
 
   /** Waits for the slot, or for a later one if it is too late for this one. */
-  async #untilOpen(first: Slot, signal: AbortSignal): Promise<void> {
+  async #untilOpen(first: Slot, isUpload: boolean, signal: AbortSignal): Promise<void> {
     for (let slot = first; !this.#isOpen(slot); ) {
       const left = slot.from - this.#clock.now();
       if (left > 0 && slot.pauses === this.#pauses) await this.#clock.sleep(Math.ceil(left), signal);
       else {
+        this.#unused.push(slot.end);
         this.#adapt(true);
-        slot = await this.#next(signal, 0);
+        slot = await this.#next(signal, isUpload, 0);
       }
     }
   }
@@ -132,8 +141,14 @@ export class SharedLimiter implements RequestLimiter {
   #hold(time: Milliseconds): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + time);
     this.#pauses += 1;
-    this.#taken = [];
+    this.#giveBack(() => false);
     this.#rest.wake();
+  }
+
+  /** Gives back what is taken and is not of use. */
+  #giveBack(isOfUse: (slot: Slot) => boolean): void {
+    for (const slot of this.#taken) if (!isOfUse(slot)) this.#unused.push(slot.end);
+    this.#taken = this.#taken.filter(isOfUse);
   }
 
   #listen(): Promise<void> {
@@ -141,7 +156,7 @@ export class SharedLimiter implements RequestLimiter {
     return this.#isListening;
   }
 
-  #next(signal: AbortSignal, lead: Milliseconds): Promise<Slot> {
+  #next(signal: AbortSignal, isUpload: boolean, lead: Milliseconds): Promise<Slot> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const leave = (): void => {
@@ -154,6 +169,7 @@ export class SharedLimiter implements RequestLimiter {
         if (this.#waiters.size === 0) this.#rest.wake();
       };
       const waiter: Waiter = {
+        isUpload,
         lead,
         start: (slot) => {
           leave();
@@ -188,51 +204,59 @@ export class SharedLimiter implements RequestLimiter {
     await this.#listen();
     while (this.#waiters.size > 0) {
       const now = this.#clock.now();
-      this.#taken = this.#taken.filter(({ until }) => until >= now);
+      this.#giveBack(({ until }) => until >= now);
       const [slot] = this.#taken;
-      const [waiter] = this.#waiters;
+      const waiter = this.#first();
       if (slot === undefined) await this.#take();
-      else if (slot.from - waiter!.lead > now) {
+      else if (slot.from - waiter.lead > now) {
         // Ends early when a pause begins, or when nobody waits any more. A timer may fire early: then another one waits.
-        const time = Math.ceil(slot.from - waiter!.lead - now);
+        const time = Math.ceil(slot.from - waiter.lead - now);
         await this.#rest.rest(Math.min(time, longestTimerMs));
       } else {
         this.#taken.shift();
-        waiter!.start(slot);
+        waiter.start(slot);
       }
     }
   }
 
+  /** An upload sets the service to work, so it comes before all others of this process. */
+  #first(): Waiter {
+    const [first] = this.#waiters;
+    for (const waiter of this.#waiters) if (waiter.isUpload) return waiter;
+    return first!;
+  }
+
   async #take(): Promise<void> {
-    const block = Math.max(Math.ceil(BLOCK / this.#spacing), 1);
-    const isGenerous = this.#spacing * MANY_PER_SECOND < SECOND && this.#isQuiet;
+    const block = Math.max(Math.ceil((BLOCK * this.#perSecond) / SECOND), 1);
+    const isGenerous = this.#perSecond > MANY_PER_SECOND && this.#isQuiet;
     const count = isGenerous ? block : Math.min(this.#waiters.size, block);
     const pauses = this.#pauses;
+    const unused = this.#unused.splice(0);
     const extra = this.#extra;
     let asked = 0;
-    const { opensIn, opensAfter, spacing } = await this.#slots.take({
+    const { ends, lasts, isFull, perSecond, ...times } = await this.#slots.take({
       count,
-      // Whoever may be later pays for it alone, with the distance to the next slot.
-      span: SECOND + SLACK + (extra * (SECOND + SLACK)) / this.#spacing,
-      lead: Math.min(this.#travel ?? 0, SECOND),
+      span: SECOND + MARGIN,
+      // Whoever may be later pays for it alone.
+      lasts: LASTS + extra,
+      lastsAlone: LASTS_ALONE + extra,
+      unused,
       onSend: () => {
         asked = this.#clock.now();
       },
     });
     const answered = this.#clock.now();
-    // What was taken before a pause was heard of lies within the pause.
-    if (this.#pauses !== pauses) return;
-    const took = answered - asked - (opensAfter - opensIn);
-    this.#travel = Math.min(this.#travel ?? took, took);
-    // The slot lies between both of these: nobody knows how much of that time the question has taken.
-    const first = asked + opensAfter;
-    const last = answered + opensIn;
-    this.#isQuiet = opensIn <= this.#travel;
-    this.#spacing = spacing - extra;
-    for (let nth = 0; nth < count; nth++) {
-      const [from, until] = [last + nth * spacing, first + nth * spacing + LATEST + extra];
-      this.#taken.push({ from, until, pauses });
+    this.#counting.hear({ ...times, asked, answered });
+    this.#isQuiet = !isFull;
+    this.#perSecond = perSecond;
+    const isWithinPause = this.#pauses !== pauses;
+    for (const end of ends) {
+      const from = this.#counting.local(end - lasts).latest;
+      const until = this.#counting.local(end).earliest;
+      // What was taken before a pause was heard of lies within the pause.
+      if (isWithinPause) this.#unused.push(end);
+      else this.#taken.push({ from, until, end, pauses });
     }
-    this.#adapt(this.#taken[0]!.until < answered);
+    this.#adapt(!isWithinPause && this.#taken[0]!.until < answered);
   }
 }

@@ -1,30 +1,36 @@
 /** The port to the times at which the requests of an account may be sent, which several processes share. */
 import type { Milliseconds } from '../types.js';
 
-/** Slots that are taken: nobody else sends at these times. */
+/** Slots that are taken. All times are of the clock that the slots are counted by, in ms. */
 export interface TakenSlots {
-  /** From the moment at which the answer was sent until the first slot. */
-  readonly opensIn: Milliseconds;
-  /** From the moment at which the question was received until the first slot. */
-  readonly opensAfter: Milliseconds;
-  /** From one slot to the next. */
-  readonly spacing: Milliseconds;
+  /** When each of them ends: until then a request counts as sent. */
+  readonly ends: readonly number[];
+  /** How long each of them lasts. */
+  readonly lasts: Milliseconds;
+  /** Whether they could not open at once because of others. */
+  readonly isFull: boolean;
+  /** The limit that holds for all. */
+  readonly perSecond: number;
+  /** When the question was received, at the earliest, and when the answer was sent, at the latest. */
+  readonly receivedAt: number;
+  readonly answeredAt: number;
 }
 
 export interface SlotsAsked {
   readonly count: number;
+  /** How far apart two requests must be that are a whole second's number apart. */
   readonly span: Milliseconds;
-  readonly lead: Milliseconds;
+  /** How long a slot lasts at least, where others wait for theirs, and at most, where nobody has taken any. */
+  readonly lasts: Milliseconds;
+  readonly lastsAlone: Milliseconds;
+  /** Ends of slots that were taken and in which nothing was sent, nor will be. */
+  readonly unused: readonly number[];
+  /** Called just before the question is sent. */
   readonly onSend: () => void;
 }
 
 export interface RequestSlots {
-  /**
-   * Takes the next slots, one after the other.
-   * @param asked.span how long the requests of a second are spread over: as much longer than a second as a slot may be late.
-   * @param asked.lead the first slot is not sooner, because the answer takes so long.
-   * @param asked.onSend called just before the question is sent.
-   */
+  /** Takes the next slots, in order. */
   take(asked: SlotsAsked): Promise<TakenSlots>;
   /** Gives no slot before this time has passed, to anybody; keeps a longer pause. */
   pause(time: Milliseconds): Promise<void>;

@@ -7,31 +7,41 @@ import type { RequestSlots } from '../../src/streams/request-slots.js';
 import { noSignal } from '../helpers/api/test-client.js';
 import { createVirtualClock } from '../helpers/streams/virtual-clock.js';
 
-/** An account as the database keeps it, whose answers take a while on their way. */
+/** An account as the database keeps it, by a clock of its own; its answers take a while on their way. */
 function createSlotAccount(clock: Clock, perSecond: number, travel = () => 0) {
-  let next = Number.NEGATIVE_INFINITY;
+  const now = () => 1_000_000 + 1.0004 * clock.now();
+  const most = Math.ceil(perSecond);
+  let slots: number[] = [];
   let pausedUntil = Number.NEGATIVE_INFINITY;
   const hearers = new Set<(time: number) => void>();
   let taken = 0;
-  const slots: RequestSlots = {
-    take: async ({ count, span, lead, onSend }) => {
+  const account: RequestSlots = {
+    take: async ({ count, span, lasts, lastsAlone, unused, onSend }) => {
       onSend();
       await clock.sleep(travel(), noSignal);
-      const spacing = span / perSecond;
-      const first = Math.max(next, pausedUntil, clock.now() + lead);
-      const opensIn = first - clock.now();
-      next = first + count * spacing;
+      const receivedAt = now();
+      for (const end of unused) if (slots.includes(end)) slots.splice(slots.indexOf(end), 1);
+      const whole = (span * most) / perSecond;
+      slots = slots.filter((end) => end + whole > receivedAt).sort((a, b) => a - b);
+      const isFull = slots.length + count > most;
+      const length = lasts + (lastsAlone - lasts) * Math.max(1 - (slots.length + count) / most, 0);
+      const ends = Array.from({ length: count }, (_, nth) => {
+        const before = slots[slots.length + nth - most];
+        const opens = before === undefined ? receivedAt : Math.max(receivedAt, before + whole);
+        return Math.max(opens, pausedUntil) + length;
+      });
+      slots.push(...ends);
       taken += count;
       await clock.sleep(travel(), noSignal);
-      return { opensIn, opensAfter: opensIn, spacing };
+      return { ends, lasts: length, isFull, perSecond, receivedAt, answeredAt: receivedAt };
     },
     pause: async (time) => {
-      pausedUntil = Math.max(pausedUntil, clock.now() + time);
+      pausedUntil = Math.max(pausedUntil, now() + time);
       for (const hear of hearers) hear(time);
     },
     listen: async (hear) => void hearers.add(hear),
   };
-  return { slots, taken: () => taken };
+  return { slots: account, taken: () => taken };
 }
 
 function mostInASecond(times: readonly number[]): number {

@@ -2,7 +2,7 @@
  * The migrations of the tables, oldest first; the version of a database is their number. Rows are small; nothing grows
  * with the records. JSON is kept as text. No table refers to another: each insertion takes its run from the tables.
  */
-import { accountTables } from './account/tables.js';
+import { accountSlots, accountTables } from './account/tables.js';
 
 const initialTables = `
 CREATE TABLE leases (
@@ -259,4 +259,4 @@ CREATE TABLE workers (
 );
 `;
 
-export const migrations: readonly string[] = [initialTables, sharedFiles, workers, accountTables];
+export const migrations: readonly string[] = [initialTables, sharedFiles, workers, accountTables, accountSlots];

@@ -1,25 +1,48 @@
 /**
- * The times at which an account's requests may be sent, by the clock of the database: each a little after the one before
- * it. A pause moves all that are given later, and is told to every process that waits for one.
+ * The times at which an account's requests may be sent, by the clock of the database. Each slot counts until a second
+ * after its end, and a new one opens when few enough count. A pause moves all that are given later, and is told to every
+ * process that waits for one.
  */
 import { type Prepared, statement } from '../../../postgres/statement.js';
 import type { RequestSlots, TakenSlots } from '../../../streams/request-slots.js';
 import type { AccountDatabase, AccountPipeline } from './member.js';
 import { LIVE } from './permits.js';
 
-// The slot before which nothing was given counts from now: what was not used is gone.
+/** In ms since the epoch, as slots are kept. */
+const epoch = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
+
+/** How long a slot lasts when so many count: the fewer are left, the shorter it is. */
+const lasts = (slots: string) =>
+  `(@lasts::float8 + (@lastsAlone::float8 - @lasts::float8) * greatest(1 - (${slots})::float8 / most, 0))`;
+
+// What depends on the slots that others have taken stands in SET: it is computed again if they take some meanwhile.
 const take: Prepared<TakenSlots> = statement(`
-  UPDATE accounts SET next_slot =
-    greatest(next_slot, paused_until, clock_timestamp() + @lead::float8 * interval '1 millisecond')
-    + @count::int8 * spacing * interval '1 millisecond'
+  UPDATE accounts SET slots = (
+    SELECT kept.ends || array(
+      SELECT
+        greatest(${epoch('clock_timestamp()')}, paused, kept.ends[cardinality(kept.ends) + nth - most] + span)
+        + ${lasts('cardinality(kept.ends) + @count::int8')}
+      FROM generate_series(1, @count::int8) AS nth ORDER BY nth)
+    FROM (
+      SELECT
+        coalesce(array_agg(ends ORDER BY ends), '{}') AS ends,
+        CASE WHEN paused_until > clock_timestamp() THEN ${epoch('paused_until')} END AS paused
+      FROM (SELECT ends, row_number() OVER (PARTITION BY ends) AS nth FROM unnest(slots) AS ends) AS each
+      WHERE ends + span > ${epoch('clock_timestamp()')}
+        AND nth > (SELECT count(*) FROM unnest(@unused::float8[]) AS unused WHERE unused = ends)) AS kept)
   FROM (
-    SELECT @span::float8 / least(@perSecond::float8, (SELECT min(per_second) FROM (${LIVE}) AS live)) AS spacing
+    SELECT per_second, ceil(per_second)::int8 AS most, @span::float8 * ceil(per_second) / per_second AS span
+    FROM (
+      SELECT least(@perSecond::float8, (SELECT min(per_second) FROM (${LIVE}) AS live)) AS per_second) AS wishes
   ) AS pace
   WHERE service = @service
   RETURNING
-    (extract(epoch FROM next_slot - clock_timestamp()) * 1000)::float8 - @count::int8 * spacing AS "opensIn",
-    (extract(epoch FROM next_slot - statement_timestamp()) * 1000)::float8 - @count::int8 * spacing AS "opensAfter",
-    spacing`);
+    slots[cardinality(slots) - @count::int8 + 1:] AS ends,
+    ${lasts('cardinality(slots)')} AS lasts,
+    cardinality(slots) > most AS "isFull",
+    per_second AS "perSecond",
+    ${epoch('statement_timestamp()')} AS "receivedAt",
+    ${epoch('clock_timestamp()')} AS "answeredAt"`);
 
 const pause = statement(`
   WITH paused AS (
@@ -34,7 +57,8 @@ export function accountSlots(db: AccountDatabase, member: AccountPipeline): Requ
   return {
     take: async ({ onSend, ...asked }) => {
       await member.join();
-      const [taken] = await db.query(take, { service, perSecond, ...asked }, true, onSend);
+      const values = { service, perSecond, ...asked, unused: `{${asked.unused.join(',')}}` };
+      const [taken] = await db.query(take, values, true, onSend);
       return taken!;
     },
     pause: async (time) => {

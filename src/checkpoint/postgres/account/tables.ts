@@ -42,3 +42,9 @@ CREATE INDEX spending_by_day ON spending (day);
 CREATE INDEX open_runs ON runs (service) WHERE state IN ('open', 'publishing');
 CREATE INDEX open_chunks ON chunks (run) WHERE state IN ('uploading', 'ambiguous', 'submitted');
 `;
+
+export const accountSlots = `
+ALTER TABLE accounts
+  DROP COLUMN next_slot,
+  ADD COLUMN slots float8[] NOT NULL DEFAULT '{}';  -- when requests count as sent, in ms since the epoch
+`;
