@@ -28,7 +28,7 @@ pg.Client.prototype.query = async function watch(asked, ...more) {
 };
 const sent = [];
 const known = new WeakSet();
-for (const name of ['write', 'end']) {
+for (const name of ['flushHeaders', 'write', 'end']) {
   const original = ClientRequest.prototype[name];
   ClientRequest.prototype[name] = function send(...args) {
     if (!known.has(this)) sent.push(performance.timeOrigin + performance.now());

@@ -37,7 +37,20 @@ export function createModelledAccount(clock, { folios, perSecond }) {
         call(folios - open);
         const learns = { opened: false, ended: false };
         const granted = holders.slice(0, permits);
-        return { granted, limit: folios, open, admitted: null, others, ahead, own: 1, doubtful: 0, learns };
+        // As src/checkpoint/postgres/account/permits.ts has it.
+        const patience = ahead < 2 ? 2000 : Math.min(15_000 + ahead * 125, 120_000);
+        return {
+          granted,
+          limit: folios,
+          open,
+          admitted: null,
+          others,
+          ahead,
+          patience,
+          own: 1,
+          doubtful: 0,
+          learns,
+        };
       },
       free: async () => {
         asked.frees += 1;
@@ -48,13 +61,16 @@ export function createModelledAccount(clock, { folios, perSecond }) {
   const slots = {
     listen: async () => undefined,
     pause: async () => undefined,
-    take: async ({ count, span, lead, onSend }) => {
+    take: async ({ count, span, lasts, onSend }) => {
       onSend();
       asked.slots += 1;
-      const spacing = span / perSecond;
-      const first = Math.max(next, clock.now() + lead);
-      next = first + count * spacing;
-      return { opensIn: first - clock.now(), opensAfter: first - clock.now(), spacing };
+      const now = clock.now();
+      next = Math.max(next, now) + (count * span) / perSecond;
+      const ends = Array.from(
+        { length: count },
+        (_, nth) => next + lasts + ((nth - count) * span) / perSecond,
+      );
+      return { ends, lasts, isFull: next > now, perSecond, receivedAt: now, answeredAt: now };
     },
   };
 

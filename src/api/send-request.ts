@@ -110,9 +110,11 @@ async function receiveReply(
       if (headersTimeout !== undefined) {
         timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       }
+      if (content === undefined) return void request.end(body);
+      // The limiter has let it be sent now, and the content takes a moment to begin.
+      request.flushHeaders();
       // Rejects before the pipeline destroys the request, because the request's error would only be "socket hang up".
-      if (content !== undefined) pipeline(content.once('error', reject), request, () => undefined);
-      else request.end(body);
+      pipeline(content.once('error', reject), request, () => undefined);
     };
     request.once('socket', (socket) => {
       const begin = (): void => {

@@ -1,7 +1,7 @@
 /**
  * The request limiter of a process that shares its account with others. Each request needs a slot: a time in which it
  * alone may be sent (`RequestSlots`). A slot that was not used in its time is void, such as after this process was
- * stopped: then the request takes another one, and the slot is given back.
+ * stopped: then the request gives it back for another one.
  */
 import { longestTimerMs } from '../quantities.js';
 import { type Clock, createRest, type Rest } from '../streams/clock.js';
@@ -13,9 +13,9 @@ import type { RequestLimiter, Written } from './rate-limiter.js';
 
 const SECOND: Milliseconds = 1_000;
 /** For differences of two requests on their way to the service. */
-const MARGIN: Milliseconds = 10;
+const MARGIN: Milliseconds = 20;
 /** How long a slot lasts where others wait: all of them wait so much longer. */
-const LASTS: Milliseconds = 25;
+const LASTS: Milliseconds = 15;
 /** How long it lasts where nobody does. */
 const LASTS_ALONE: Milliseconds = 150;
 const FIRST_EXTRA: Milliseconds = 20;
@@ -34,8 +34,11 @@ interface Slot {
   readonly pauses: number;
 }
 
+/** Whose slot was void comes first. An upload comes before all others, because it sets the service to work. */
+type Rank = 'again' | 'upload' | 'other';
+
 interface Waiter {
-  readonly isUpload: boolean;
+  readonly rank: Rank;
   /** How long before its slot it starts, because it opens a connection first. */
   readonly lead: Milliseconds;
   readonly start: (slot: Slot) => void;
@@ -84,7 +87,8 @@ export class SharedLimiter implements RequestLimiter {
     signal.throwIfAborted();
     // A paid request has a connection of its own.
     const connects = operation === 'upload' || operation === 'search';
-    const slot = await this.#next(signal, operation === 'upload', connects ? this.#connectTime : 0);
+    const rank = operation === 'upload' ? 'upload' : 'other';
+    const slot = await this.#next(signal, rank, connects ? this.#connectTime : 0);
     const started = this.#clock.now();
     let isWritten = false;
     return (isEnd = false) => {
@@ -93,7 +97,7 @@ export class SharedLimiter implements RequestLimiter {
       if (isEnd) return void this.#unused.push(slot.end);
       const now = this.#clock.now();
       if (connects) this.#connectTime = Math.max(now - started, 0.9 * this.#connectTime);
-      return this.#isOpen(slot) ? undefined : this.#untilOpen(slot, operation === 'upload', signal);
+      return this.#isOpen(slot) ? undefined : this.#untilOpen(slot, signal);
     };
   }
 
@@ -108,14 +112,14 @@ export class SharedLimiter implements RequestLimiter {
   }
 
   /** Waits for the slot, or for a later one if it is too late for this one. */
-  async #untilOpen(first: Slot, isUpload: boolean, signal: AbortSignal): Promise<void> {
+  async #untilOpen(first: Slot, signal: AbortSignal): Promise<void> {
     for (let slot = first; !this.#isOpen(slot); ) {
       const left = slot.from - this.#clock.now();
       if (left > 0 && slot.pauses === this.#pauses) await this.#clock.sleep(Math.ceil(left), signal);
       else {
         this.#unused.push(slot.end);
         this.#adapt(true);
-        slot = await this.#next(signal, isUpload, 0);
+        slot = await this.#next(signal, 'again', 0);
       }
     }
   }
@@ -156,7 +160,7 @@ export class SharedLimiter implements RequestLimiter {
     return this.#isListening;
   }
 
-  #next(signal: AbortSignal, isUpload: boolean, lead: Milliseconds): Promise<Slot> {
+  #next(signal: AbortSignal, rank: Rank, lead: Milliseconds): Promise<Slot> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const leave = (): void => {
@@ -169,7 +173,7 @@ export class SharedLimiter implements RequestLimiter {
         if (this.#waiters.size === 0) this.#rest.wake();
       };
       const waiter: Waiter = {
-        isUpload,
+        rank,
         lead,
         start: (slot) => {
           leave();
@@ -219,11 +223,10 @@ export class SharedLimiter implements RequestLimiter {
     }
   }
 
-  /** An upload sets the service to work, so it comes before all others of this process. */
   #first(): Waiter {
-    const [first] = this.#waiters;
-    for (const waiter of this.#waiters) if (waiter.isUpload) return waiter;
-    return first!;
+    const waiters = [...this.#waiters];
+    const of = (rank: Rank) => waiters.find((waiter) => waiter.rank === rank);
+    return (of('again') ?? of('upload') ?? of('other'))!;
   }
 
   async #take(): Promise<void> {

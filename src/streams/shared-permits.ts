@@ -9,11 +9,8 @@ import type { Acquired, Permits } from './permits.js';
 
 /** Where the permits are counted. A holder is a name of `permitName`. */
 export interface PermitTable {
-  /**
-   * Asks for permits for these holders, and stands in the line if there are not enough.
-   * @param patience when it asks again at the latest. Without a question the pipeline loses its turn soon after that.
-   */
-  ask(holders: readonly string[], patience: Milliseconds): Promise<PermitAnswer>;
+  /** Asks for permits for these holders, and stands in the line if there are not enough. */
+  ask(holders: readonly string[]): Promise<PermitAnswer>;
   /** The holder's folio has ended, or it was not sent: the next in the line is told. */
   free(holder: string): Promise<void>;
   /** The service has opened the holder's folio, after it had refused one. */
@@ -37,6 +34,8 @@ export interface PermitAnswer {
   /** Other pipelines that wait, and how many of them come first. */
   readonly others: number;
   readonly ahead: number;
+  /** When it must ask again at the latest, also if its turn is not told. Later, it is passed over. */
+  readonly patience: Milliseconds;
   /** Permits of this pipeline that will become free, and those of uploads in doubt. */
   readonly own: number;
   readonly doubtful: number;
@@ -54,14 +53,6 @@ export interface SharedPermitsOptions {
 
 const SECOND: Milliseconds = 1_000;
 const DOUBTFUL_FOR: Milliseconds = 60 * SECOND;
-
-/**
- * Its turn is told to a pipeline, so that it need not ask for it. It asks all the same, because it may not have heard of
- * it, or one of those that come first may be gone.
- */
-function patienceOf(ahead: number): Milliseconds {
-  return ahead < 4 ? 2 * SECOND : Math.min(15 * SECOND + ahead * 125, 120 * SECOND);
-}
 
 interface Waiting {
   readonly grant: (acquired: Acquired) => void;
@@ -99,11 +90,10 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
       wake();
     });
     await isListening;
-    let patience = 15 * SECOND;
     let blockedSince: number | undefined;
     while (waiting.size > 0) {
       isCalled = false;
-      const answer = await table.ask([...waiting.keys()], patience);
+      const answer = await table.ask([...waiting.keys()]);
       last = answer;
       settle(true, answer.granted);
       // Their callers have gone away meanwhile.
@@ -114,8 +104,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
       blockedSince = isBlocked ? (blockedSince ?? clock.now()) : undefined;
       if (isBlocked && clock.now() - blockedSince! >= doubtfulFor) settle('doubtful', [...waiting.keys()]);
       if (waiting.size === 0) return;
-      patience = patienceOf(answer.ahead);
-      if (!isCalled) await rest(patience * (0.7 + 0.3 * Math.random()));
+      if (!isCalled) await rest(answer.patience * (0.7 + 0.3 * Math.random()));
     }
   };
   const serve = () => {

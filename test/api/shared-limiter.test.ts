@@ -20,16 +20,25 @@ function createSlotAccount(clock: Clock, perSecond: number, travel = () => 0) {
       onSend();
       await clock.sleep(travel(), noSignal);
       const receivedAt = now();
-      for (const end of unused) if (slots.includes(end)) slots.splice(slots.indexOf(end), 1);
       const whole = (span * most) / perSecond;
-      slots = slots.filter((end) => end + whole > receivedAt).sort((a, b) => a - b);
-      const isFull = slots.length + count > most;
-      const length = lasts + (lastsAlone - lasts) * Math.max(1 - (slots.length + count) / most, 0);
-      const ends = Array.from({ length: count }, (_, nth) => {
-        const before = slots[slots.length + nth - most];
-        const opens = before === undefined ? receivedAt : Math.max(receivedAt, before + whole);
-        return Math.max(opens, pausedUntil) + length;
-      });
+      const apart = span / perSecond / 2;
+      const counting = slots.filter((end) => end + whole > receivedAt);
+      const spare = Math.max(...counting.filter((end) => unused.includes(end) && end <= receivedAt));
+      const kept = counting.filter((end) => !unused.includes(end)).sort((a, b) => a - b);
+      const isFull = kept.length + count > most;
+      const length = lasts + (lastsAlone - lasts) * Math.max(1 - (kept.length + count) / most, 0);
+      const at = Math.max(receivedAt, pausedUntil) + length;
+      const isExchange = count === 1 && spare > 0 && kept.filter((end) => end > spare).length < most;
+      const ends = Array.from({ length: count }, (_, nth) =>
+        isExchange
+          ? at
+          : Math.max(
+              at + nth * apart,
+              (kept[kept.length + nth - most] ?? Number.NEGATIVE_INFINITY) + whole + length,
+              (kept.at(-1) ?? Number.NEGATIVE_INFINITY) + (nth + 1) * apart,
+            ),
+      );
+      slots = kept;
       slots.push(...ends);
       taken += count;
       await clock.sleep(travel(), noSignal);

@@ -13,17 +13,37 @@ import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
  * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never looks real",
  * docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one address, and it is
  * unknown which answers are real and paid for.
+ * @param isLocal of the only reply that was recorded since the last call. Left out: all of them are looked at.
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkOneService(
   checkpoint: Pick<Checkpoint, 'run' | 'replyKinds' | 'tally'>,
   run: string,
+  isLocal?: boolean,
 ): Promise<void> {
-  const { other, mixed } = await checkpoint.replyKinds(run);
+  if (isLocal !== undefined && oneService.get(checkpoint)?.get(run) === isLocal) return;
+  const { local, other, mixed } = await checkpoint.replyKinds(run);
   const isReusedMixed = other && (await checkpoint.run(run))?.choice?.rehearsal === true;
-  if (!mixed && !isReusedMixed) return;
+  if (!mixed && !isReusedMixed) {
+    if (local || other) oneService.set(checkpoint, new Map([[run, local]]));
+    return;
+  }
   const which = mixed ? '' : ', among them those to earlier runs whose answers it reuses';
   throw mixedError(run, which, hasOpenRequests((await checkpoint.tally(run)).chunks));
+}
+
+/** For each run, what all its replies say so far: another one that says the same makes no difference. */
+const oneService = new WeakMap<object, ReadonlyMap<string, boolean>>();
+
+/** Notes what the reply to a chunk's upload says. */
+export function noteService(row: ChunkRow, isLocal: boolean): void {
+  saidByUpload.set(row, isLocal);
+}
+
+/** The same chunk, later. */
+export function noteLater(row: ChunkRow, later: ChunkRow): void {
+  const isLocal = saidByUpload.get(row);
+  if (isLocal !== undefined && later.folio === row.folio) saidByUpload.set(later, isLocal);
 }
 
 /**
@@ -37,13 +57,13 @@ export async function checkSameService(
   row: ChunkRow,
   isLocal: boolean,
 ): Promise<void> {
-  if (agreed.get(row) === isLocal) return;
+  if (saidByUpload.get(row) === isLocal) return;
   const { number: chunk, folio, state } = row;
   const attempts = await checkpoint.attempts(run, chunk);
   const upload = attempts.find((attempt) => attempt.folio === folio);
   if (upload === undefined || upload.local === null) return;
   if (upload.local === isLocal) {
-    agreed.set(row, isLocal);
+    noteService(row, isLocal);
     return;
   }
   await checkpoint.recordMixed(run);
@@ -51,8 +71,8 @@ export async function checkSameService(
   throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, isOpen, { chunk, folio });
 }
 
-/** What the reply to a chunk's upload says, for chunks of which a later reply has agreed. A folio may have many parts. */
-const agreed = new WeakMap<ChunkRow, boolean>();
+/** What the reply to a chunk's upload says, as far as it is known: a folio is polled often, and may have many parts. */
+const saidByUpload = new WeakMap<ChunkRow, boolean>();
 
 function mixedError(
   run: string,

@@ -13,7 +13,7 @@ import type { RunContext } from '../../run-context.js';
 import { permitName } from '../../streams/permits.js';
 import type { Doubt, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
-import { checkNotMisread, checkOneService } from './check-replies.js';
+import { checkNotMisread, checkOneService, noteService } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
 import { uploadNames } from './upload-names.js';
 
@@ -57,7 +57,8 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   if (receipt.totalRecords !== null && receipt.totalRecords !== chunk.records) {
     await checkNotMisread(run.checkpoint, run.id);
   }
-  await checkOneService(run.checkpoint, run.id);
+  await checkOneService(run.checkpoint, run.id, receipt.rehearsal);
+  if (accepted.folio === receipt.folio) noteService(accepted, receipt.rehearsal);
   return accepted;
 }
 

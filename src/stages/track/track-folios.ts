@@ -12,7 +12,7 @@ import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
-import { checkSameService } from '../submit/check-replies.js';
+import { checkSameService, noteLater } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
 import {
   expectedTime,
@@ -119,6 +119,7 @@ async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioRepor
   const counts = report.counts!;
   const parts = listParts(chunk, report);
   const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, parts, run.clock.now());
+  noteLater(chunk, finished);
   run.logger.debug(
     { chunk: chunk.number, folio: chunk.folio, ...counts },
     `chunk ${chunk.number} finished: ${counts.successful} successful, ${counts.failed} failed`,

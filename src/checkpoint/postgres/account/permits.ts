@@ -42,18 +42,31 @@ const IS_ASKED_ALONE = `EXISTS (
   WHERE accounts.service = @service)`;
 
 /**
- * Tells pipelines that it is their turn. One that does not ask soon is passed over.
- * @param count how many of them, and `from` the rows of those that wait.
+ * Tells the first pipelines of the line that it is their turn. One that does not ask soon is passed over. One that was
+ * told and has not asked yet needs no telling: it tells the next ones when it asks.
+ * @param from the rows of those that wait, `count` how many of them.
+ * @param lock how their rows are locked: one that is locked asks just now.
  */
-const called = (from: string, count: string) => `
+const called = (from: string, count: string, lock: string) => `
+  first AS MATERIALIZED (
+    SELECT pipeline, asks_by FROM account_pipelines
+    WHERE service = @service AND (pipeline, waits_since) IN (SELECT pipeline, waits_since FROM (${from}) AS line)
+    ORDER BY waits_since LIMIT ${count} FOR UPDATE ${lock}),
   called AS (
-    UPDATE account_pipelines SET asks_by = least(asks_by, clock_timestamp() + interval '1 second')
-    WHERE service = @service AND pipeline IN (
-      SELECT pipeline FROM account_pipelines
-      WHERE service = @service AND pipeline IN (SELECT pipeline FROM (${from}) AS line)
-      ORDER BY waits_since LIMIT ${count} FOR UPDATE SKIP LOCKED)
+    UPDATE account_pipelines AS told SET asks_by = clock_timestamp() + interval '1 second'
+    FROM first
+    WHERE told.service = @service AND told.pipeline = first.pipeline
+      AND first.asks_by > clock_timestamp() + interval '1 second'
     RETURNING channel),
   told AS (SELECT count(pg_notify(channel, '')) AS pipelines FROM called)`;
+
+/**
+ * Its turn is told to a pipeline, so that it need not ask for it. It asks all the same, because it may not have heard of
+ * it, or one of those that come first may be gone.
+ */
+const PATIENCE = 'CASE WHEN ahead < 2 THEN 2000 ELSE least(15000 + ahead * 125, 120000) END::float8';
+/** One that does not ask so long after its patience is passed over. */
+const LATE = "interval '2 seconds'";
 
 interface StoredAnswer {
   readonly granted: readonly string[] | null;
@@ -61,6 +74,7 @@ interface StoredAnswer {
   readonly limit: number;
   readonly open: number;
   readonly ahead: number;
+  readonly patience: number;
   readonly others: number;
   readonly own: number;
   readonly ambiguous: number;
@@ -97,7 +111,8 @@ const ask: Prepared<StoredAnswer> = statement(`
     share AS MATERIALIZED (
       SELECT CASE
         WHEN wanted = 0 OR alone OR most - open <= ahead THEN 0
-        ELSE least(wanted, greatest(1, (most - open - ahead) / (others + 1))) END AS permits
+        ELSE least(wanted, greatest(1, (most - open - ahead) / (others + 1))) END AS permits,
+        ${PATIENCE} AS patience
       FROM place),
     counted AS (
       UPDATE accounts SET grants = grants + 1
@@ -114,34 +129,41 @@ const ask: Prepared<StoredAnswer> = statement(`
     stood AS (
       UPDATE account_pipelines SET
         waits_since = CASE
-          WHEN wanted = permits THEN NULL
-          WHEN permits > 0 THEN clock_timestamp()
+          WHEN wanted = given.permits THEN NULL
+          WHEN given.permits > 0 THEN clock_timestamp()
           ELSE (SELECT since FROM me) END,
-        asks_by = clock_timestamp() + (@patienceMs::float8 + 2000) * interval '1 millisecond'
-      FROM place, given
+        asks_by = clock_timestamp() + patience * interval '1 millisecond' + ${LATE}
+      FROM place, share, given
       WHERE service = @service AND pipeline = @pipeline AND fence = @fence
-        AND NOT (waits_since IS NULL AND wanted = permits)),
+        AND NOT (waits_since IS NULL AND wanted = given.permits)),
     ${called(
-      'SELECT pipeline FROM others',
+      'SELECT pipeline, waits_since FROM others',
       '(SELECT CASE WHEN alone THEN 0 ELSE greatest(most - open - permits, 0) END FROM place, given)',
+      'SKIP LOCKED',
     )}
   SELECT
     array(SELECT run || ' ' || chunk FROM reserved
       UNION ALL SELECT run || ' ' || number FROM asked WHERE has) AS granted,
     (SELECT permits FROM share) > 0 AND permits = 0 AS raced,
     most AS "limit", open + permits AS open, ahead, others, wanted,
+    (SELECT patience FROM share) AS patience,
     (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state <> 'ambiguous') AS own,
     (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state = 'ambiguous') AS ambiguous,
     (SELECT admitted FROM account) AS admitted,
     (SELECT learned FROM account) AS learned
   FROM place, given, told`);
 
-// The reservation of a chunk that was sent is gone already.
+// The reservation of a chunk that was sent is gone already. It waits for a pipeline that asks just now, which may not
+// have seen yet that a permit is free. Questions wait for nobody, so they never wait for each other.
 const freeOne = statement(`
   WITH
     given_back AS (DELETE FROM reserved_permits WHERE run = @run AND chunk = @chunk),
     live AS MATERIALIZED (${LIVE}),
-    ${called('SELECT pipeline FROM live WHERE waits_since IS NOT NULL AND asks_by > clock_timestamp()', '1')}
+    ${called(
+      'SELECT pipeline, waits_since FROM live WHERE waits_since IS NOT NULL AND asks_by > clock_timestamp()',
+      '1',
+      '',
+    )}
   SELECT pipelines FROM told`);
 
 /** What refusals of the service have taught, and how many folios are open. */
@@ -198,14 +220,13 @@ export function accountPermits(db: AccountDatabase, member: AccountPipeline): Pe
   };
 
   return {
-    ask: async (holders, patienceMs) => {
+    ask: async (holders) => {
       await member.join();
       const chunks = holders.map(parsePermitName);
       const values = {
         service,
         pipeline,
         folios,
-        patienceMs,
         fence: member.fence(),
         runs: `{${chunks.map(({ run }) => run).join(',')}}`,
         chunks: `{${chunks.map(({ chunk }) => chunk).join(',')}}`,

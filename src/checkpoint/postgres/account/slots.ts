@@ -10,28 +10,42 @@ import { LIVE } from './permits.js';
 
 /** In ms since the epoch, as slots are kept. */
 const epoch = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
+const NOW = epoch('clock_timestamp()');
 
 /** How long a slot lasts when so many count: the fewer are left, the shorter it is. */
 const lasts = (slots: string) =>
   `(@lasts::float8 + (@lastsAlone::float8 - @lasts::float8) * greatest(1 - (${slots})::float8 / most, 0))`;
 
 // What depends on the slots that others have taken stands in SET: it is computed again if they take some meanwhile.
+// They end in the order in which they are taken, half as far apart as the limit asks for at least. A slot that was not
+// used in its time is exchanged for one at once if no second with the new one can be full without the old one: all that
+// are taken for later reach back to less than a second after it.
 const take: Prepared<TakenSlots> = statement(`
   UPDATE accounts SET slots = (
     SELECT kept.ends || array(
-      SELECT
-        greatest(${epoch('clock_timestamp()')}, paused, kept.ends[cardinality(kept.ends) + nth - most] + span)
-        + ${lasts('cardinality(kept.ends) + @count::int8')}
+      SELECT CASE
+        WHEN @count::int8 = 1 AND spare IS NOT NULL
+          AND (SELECT count(*) FROM unnest(kept.ends) AS later WHERE later > spare) < most
+        THEN greatest(now, paused) + lasts
+        ELSE greatest(
+          greatest(now, paused) + (nth - 1) * apart + lasts,
+          kept.ends[kept.slots + nth - most] + span + lasts,
+          kept.ends[kept.slots] + nth * apart)
+        END
       FROM generate_series(1, @count::int8) AS nth ORDER BY nth)
     FROM (
       SELECT
-        coalesce(array_agg(ends ORDER BY ends), '{}') AS ends,
+        coalesce(array_agg(ends ORDER BY ends) FILTER (WHERE NOT is_unused), '{}') AS ends,
+        count(*) FILTER (WHERE NOT is_unused) AS slots,
+        max(ends) FILTER (WHERE is_unused AND ends <= ${NOW}) AS spare,
+        ${lasts('count(*) FILTER (WHERE NOT is_unused) + @count::int8')} AS lasts,
+        ${NOW} AS now,
         CASE WHEN paused_until > clock_timestamp() THEN ${epoch('paused_until')} END AS paused
-      FROM (SELECT ends, row_number() OVER (PARTITION BY ends) AS nth FROM unnest(slots) AS ends) AS each
-      WHERE ends + span > ${epoch('clock_timestamp()')}
-        AND nth > (SELECT count(*) FROM unnest(@unused::float8[]) AS unused WHERE unused = ends)) AS kept)
+      FROM (SELECT ends, ends = ANY (@unused::float8[]) AS is_unused FROM unnest(slots) AS ends) AS each
+      WHERE ends + span > ${NOW}) AS kept)
   FROM (
-    SELECT per_second, ceil(per_second)::int8 AS most, @span::float8 * ceil(per_second) / per_second AS span
+    SELECT per_second, ceil(per_second)::int8 AS most, @span::float8 * ceil(per_second) / per_second AS span,
+      @span::float8 / per_second / 2 AS apart
     FROM (
       SELECT least(@perSecond::float8, (SELECT min(per_second) FROM (${LIVE}) AS live)) AS per_second) AS wishes
   ) AS pace
@@ -42,7 +56,7 @@ const take: Prepared<TakenSlots> = statement(`
     cardinality(slots) > most AS "isFull",
     per_second AS "perSecond",
     ${epoch('statement_timestamp()')} AS "receivedAt",
-    ${epoch('clock_timestamp()')} AS "answeredAt"`);
+    ${NOW} AS "answeredAt"`);
 
 const pause = statement(`
   WITH paused AS (
