@@ -10,6 +10,7 @@ export const failpoints = [
   'after-cut-before-intent',
   'after-split-before-upload',
   'after-intent-before-post',
+  'after-slot-before-post',
   'after-post-before-commit',
   'after-accepted-before-poll',
   'after-finished-reply-before-commit',

@@ -85,7 +85,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
     setMaxListeners(0, signal);
     const attempt = async (attemptSignal: AbortSignal, written: Written): Promise<T> => {
-      const reply = await client.send(request, attemptSignal, written);
+      const reply = await client.send(request, attemptSignal, () => begin(written, waits.begins));
       if (reply.status < 200 || reply.status > 299) {
         throw new AttemptError(await statusFailure(reply, request.url, show));
       }
@@ -111,7 +111,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         { fileName: upload.file.name },
         signal,
         async (reply) => ({ ...(await readJson(reply.body, uploadReply)), rehearsal: isRehearsal(reply) }),
-        { refused: upload.refused },
+        { refused: upload.refused, begins: upload.begins },
       ),
 
     track: async (folio, signal, until) => {
@@ -191,4 +191,11 @@ async function withDeadline<T>(
     end.end();
     signal.removeEventListener('abort', forward);
   }
+}
+
+/** @param begins called when the limiter lets the request be written. */
+function begin(written: Written, begins: (() => void) | undefined): Promise<void> | undefined {
+  const held = written();
+  if (held === undefined) begins?.();
+  return held?.then(begins);
 }

@@ -16,6 +16,8 @@ export interface UploadRequest {
    * ends the upload. An implementation need not call it.
    */
   readonly refused?: () => Promise<void> | void;
+  /** Called each time just before it is sent, when nothing makes it wait any more. An implementation need not call it. */
+  readonly begins?: () => void;
 }
 
 /** The reply to an upload (interface, 2.1). */

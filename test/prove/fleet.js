@@ -47,15 +47,17 @@ const totals = {
   uploads: 0,
   chunks: 0,
   ambiguous: 0,
+  unsent: 0,
   putBack: 0,
 };
 const recoveries = [];
 const strikes = () =>
   totals.killedWorkers + totals.stoppedWorkers + totals.killedRuns + totals.stoppedRuns + totals.failpoints;
 
-/** Where a run is struck by itself: around the paid request, and around commits. */
+/** Between the slot of a paid request and its POST: every third run that is struck by itself, the first one too. */
+const BEFORE_POST = 'after-slot-before-post';
+/** Where the others are: around the reply, and around commits. */
 const FAILPOINTS = [
-  'after-intent-before-post',
   'after-post-before-commit',
   'after-accepted-before-poll',
   'after-part-file-before-commit',
@@ -160,7 +162,7 @@ async function breakNight(unbroken) {
   // It has its folios for itself while it runs.
   const { port } = new URL(service.url);
   await kill(service.process, 'SIGTERM');
-  for (const one of night) prove(one);
+  for (const one of night) await prove(one);
   service = await startService(folder, Number(port), SERVICE);
   for (const { work } of night) rmSync(work, { recursive: true, force: true });
 }
@@ -205,13 +207,15 @@ async function strike(watch) {
     setTimeout(() => signal(run, 'SIGCONT'), LEASE_MS + 4000 + random(6000)).unref();
   } else if (which < 82) {
     // A machine whose next run strikes itself.
+    const isBeforePost = totals.failpoints % 3 === 0;
     totals.failpoints += 1;
     await watch.lost(runs, worker.pid);
     await worker.kill();
     workers.delete(worker);
-    const how = random(3) === 0 ? 'pause' : 'kill';
-    const point = FAILPOINTS[random(FAILPOINTS.length)];
-    workers.add(newWorker({ FOLIOPIPE_CRASH_AT: `${point}:${1 + random(3)}:${how}` }));
+    const how = !isBeforePost && random(3) === 0 ? 'pause' : 'kill';
+    const point = isBeforePost ? BEFORE_POST : FAILPOINTS[random(FAILPOINTS.length)];
+    const nth = isBeforePost ? 1 : 1 + random(3);
+    workers.add(newWorker({ FOLIOPIPE_CRASH_AT: `${point}:${nth}:${how}` }));
   } else if (which < 97) {
     totals.inTransactions += 1;
     totals.killedWorkers += 1;
@@ -338,31 +342,39 @@ async function stand() {
   return out;
 }
 
-function prove({ pipeline, work, output }) {
+async function prove({ pipeline, work, output }) {
   if (!readFileSync(join(work, 'enriched.csv')).equals(output)) {
     throw new Error(`the output of ${pipeline} differs from the unbroken one`);
   }
   const left = readdirSync(work).filter((name) => /partial|tmp$/.test(name));
   if (left.length > 0) throw new Error(`${pipeline} leaves behind: ${left.join(', ')}`);
   const { uploads, chunks } = JSON.parse(readFileSync(join(work, 'enriched.csv.manifest.json'), 'utf8'));
-  const accepted = acceptedOf(pipeline);
-  const more = accepted - chunks.length;
+  const served = servedOf(pipeline);
+  const more = served.length - chunks.length;
   // Not every ambiguous upload has reached the service.
   if (more < 0 || more > uploads.ambiguous) {
     throw new Error(
-      `${pipeline}: ${accepted} uploads of ${chunks.length} chunks, and ${uploads.ambiguous} reported`,
+      `${pipeline}: ${served.length} uploads of ${chunks.length} chunks, and ${uploads.ambiguous} reported`,
     );
   }
-  totals.uploads += accepted;
+  totals.uploads += served.length;
   totals.chunks += chunks.length;
   totals.ambiguous += more;
+  const doubtful = await database.ask(
+    `SELECT file_name AS name FROM foliopipe.uploads WHERE state = 'ambiguous' AND file_name LIKE '${pipeline}-%'`,
+  );
+  totals.unsent += doubtful.filter(({ name }) => !served.includes(name)).length;
 }
 
-function acceptedOf(pipeline) {
+/** The names of its files that the service has accepted. */
+function servedOf(pipeline) {
   const served = openSqlite(join(folder, 'service/service.db'), { readonly: true });
   try {
-    const like = 'SELECT count(*) AS count FROM folios WHERE file_name LIKE ?';
-    return served.prepare(like).get(`${pipeline}-%`).count;
+    const like = 'SELECT file_name AS name FROM folios WHERE file_name LIKE ?';
+    return served
+      .prepare(like)
+      .all(`${pipeline}-%`)
+      .map(({ name }) => name);
   } finally {
     served.close();
   }
@@ -390,9 +402,13 @@ function tell() {
   console.log(
     `seed ${values.seed}: ${totals.killedWorkers} workers killed (${totals.inTransactions} inside of transactions), ${totals.stoppedWorkers} stopped for longer than a lease; ` +
       `${totals.killedRuns} runs killed, ${totals.stoppedRuns} stopped; ${totals.failpoints} failpoints; the database stopped ${totals.databaseStops} times for ${DATABASE_AWAY_MS / 1000} s; ` +
-      `${nights} nights of ${pipelines} pipelines: every output equal to the unbroken one; ${uploads} uploads of ${chunks} chunks, the ${ambiguous} more all reported as ambiguous; ` +
+      `${nights} nights of ${pipelines} pipelines: every output equal to the unbroken one; ${uploads} uploads of ${chunks} chunks, the ${ambiguous} more all reported as ambiguous; ${totals.unsent} killed before their POST; ` +
       `${totals.putBack} runs put back after three crashes; ${sorted.length} runs went on elsewhere, after ${seconds(sorted[sorted.length >> 1] ?? 0)} in the middle and ${seconds(worst)} at most (lease ${seconds(LEASE_MS)})`,
   );
+  if (totals.failpoints > 3 && totals.unsent === 0) {
+    console.error('no run was struck between its slot and its POST');
+    process.exitCode = 1;
+  }
   if (worst > RECOVERY_MS) {
     console.error(`a run went on only after ${seconds(worst)}, and ${seconds(RECOVERY_MS)} are promised`);
     process.exitCode = 1;

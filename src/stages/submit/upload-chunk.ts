@@ -83,8 +83,9 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     const asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
     if (!asksAgain) throw new NotAdmitted();
   };
+  const begins = () => run.at('after-slot-before-post');
   try {
-    return await run.api.upload({ file, description, refused }, run.signal);
+    return await run.api.upload({ file, description, refused, begins }, run.signal);
   } catch (error) {
     const now = run.clock.now();
     const doubt = whyAmbiguous(error, run.signal);

@@ -22,6 +22,7 @@ const passing: Readonly<Partial<Record<Failpoint, number>>> = {
   'after-cut-before-chunk-file': 3,
   'after-cut-before-intent': 3,
   'after-intent-before-post': 3,
+  'after-slot-before-post': 3,
   'after-post-before-commit': 3,
   'after-accepted-before-poll': 3,
   'after-finished-reply-before-commit': 2,
@@ -46,7 +47,11 @@ const unpassed: readonly Failpoint[] = [
 const windows = failpoints.filter((point) => elsewhere[point] === undefined && !unpassed.includes(point));
 
 /** Windows in which a paid POST has an intent and no folio. */
-const ambiguousWindows: readonly Failpoint[] = ['after-intent-before-post', 'after-post-before-commit'];
+const ambiguousWindows: readonly Failpoint[] = [
+  'after-intent-before-post',
+  'after-slot-before-post',
+  'after-post-before-commit',
+];
 
 /** Windows after changes that are not synced, so that a power failure takes them back. */
 const unsyncedWindows: readonly Failpoint[] = [

@@ -94,6 +94,7 @@ export const outcomesAt = {
     ...hungUp,
     kill: killedBeforePost,
   },
+  'after-slot-before-post': { nth: 3, ...usual, kill: killedBeforePost },
   'after-post-before-commit': {
     nth: 3,
     ...usual,
