@@ -46,7 +46,11 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_MOVED: ({ place }) =>
     `${movedHint(String(place))}, then the same command again; to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how`,
   STATE_COPY_UNFINISHED: () =>
-    'type the same foliopipe state copy again; until it has ended, go on with the state that is copied',
+    'type the same foliopipe state copy again; until it has ended, go on with the state that is copied, unless it is this one',
+  STATE_COPY_PIPELINES: () =>
+    'nothing was copied; name another database, or go on with the one of both whose runs are needed',
+  STATE_COPY_ANSWERS: () =>
+    'nothing was copied; copy the state with stored answers first, into an empty database, and then those without; or name another database',
   STATE_COPY_PLACES: () =>
     'copy a folder with: foliopipe state backup FOLDER; a database with its own tools, such as pg_dump',
   STATE_COPY_DIFFERS: () => 'the copy is not used; run the same command again',

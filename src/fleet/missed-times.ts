@@ -28,12 +28,19 @@ export interface MissedTime {
 /**
  * Whether nothing was begun at the last time of a schedule. Only the last one counts: a night that was missed is in the
  * next one.
- * @returns null if it was, or if there was no time since the schedule was registered.
+ * @param served see `FleetTables`.
+ * @returns null if something was, or if there was no time since the schedule was registered.
  */
-export function findMissed({ cron, timeZone, since, served, now }: SeenSchedule): MissedTime | null {
+export function findMissed(schedule: SeenSchedule, served: number | undefined): MissedTime | null {
+  const at = timeToServe(schedule);
+  if (at === undefined || at <= (served ?? 0)) return null;
+  return { at, isMadeUp: schedule.now - at <= LATEST_MS };
+}
+
+/** The last time of a schedule since it was registered that should have its job, and of which it is known. */
+function timeToServe({ cron, timeZone, since, now }: SeenSchedule): number | undefined {
   const at = lastTime(cron, timeZone, now - SETTLED_MS);
-  if (at === undefined || at <= since || at <= (served ?? 0) || now - at > KNOWN_MS) return null;
-  return { at, isMadeUp: now - at <= LATEST_MS };
+  return at === undefined || at <= since || now - at > KNOWN_MS ? undefined : at;
 }
 
 /**
@@ -42,17 +49,27 @@ export function findMissed({ cron, timeZone, since, served, now }: SeenSchedule)
  */
 export function createMakeUp(
   queue: Pick<JobQueue, 'makeUp'>,
-  tables: Pick<FleetTables, 'schedules'>,
+  tables: Pick<FleetTables, 'schedules' | 'served'>,
   logger: Logger,
 ): () => Promise<void> {
-  /** The times that were told of. */
-  const told = new Map<string, number>();
+  /** The last time of each pipeline that was looked at. */
+  const settled = new Map<string, number>();
   return async () => {
-    for (const schedule of await tables.schedules()) {
+    const open = (await tables.schedules()).flatMap((schedule) => {
+      const at = timeToServe(schedule);
+      return at === undefined || settled.get(schedule.pipeline) === at ? [] : [{ schedule, at }];
+    });
+    // Most looks end here.
+    if (open.length === 0) return;
+    const served = await tables.served();
+    for (const { schedule, at } of open) {
       const { pipeline, now } = schedule;
-      const missed = findMissed(schedule);
-      if (missed === null || told.get(pipeline) === missed.at) continue;
-      const { at, isMadeUp } = missed;
+      const missed = findMissed(schedule, served.get(pipeline));
+      if (missed === null) {
+        settled.set(pipeline, at);
+        continue;
+      }
+      const { isMadeUp } = missed;
       const what = missedText(pipeline, at, now - at);
       if (!isMadeUp) {
         logger.warn(
@@ -62,7 +79,7 @@ export function createMakeUp(
       } else if (await queue.makeUp(pipeline, at)) {
         logger.warn({ pipeline, time: at }, `${what}: it is made up for now`);
       }
-      told.set(pipeline, at);
+      settled.set(pipeline, at);
     }
   };
 }

@@ -68,6 +68,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
   const leases = await tables.leases();
   const jobs = new Map((await queue.worked()).map((one) => [one.job.pipeline, one]));
   const held = new Map(leases.map((lease) => [lease.pipeline, lease]));
+  const served = await tables.served();
   const worked = [...new Set([...held.keys(), ...jobs.keys()])].sort();
   return {
     workers: workers.map((worker) =>
@@ -99,7 +100,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
       schedule: schedule.cron,
       timeZone: schedule.timeZone,
       next: nextTime(schedule.cron, schedule.timeZone, schedule.now) ?? null,
-      missed: findMissed(schedule),
+      missed: findMissed(schedule, served.get(schedule.pipeline)),
     })),
     deadLetters: (await queue.deadLetters())
       .map(({ pipeline, from, problem }) => ({ pipeline, from, problem }))

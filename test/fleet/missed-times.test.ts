@@ -5,12 +5,11 @@ import { silentLogger } from '../../src/logger.js';
 const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
 const iso = (time: number) => new Date(time).toISOString().slice(8, 16);
 /** A schedule at 01:00 that was registered on the 10th. */
-const schedule = (now: string, served: string | null, changes: object = {}) => ({
+const schedule = (now: string, changes: object = {}) => ({
   pipeline: 'nightly',
   cron: '0 1 * * *',
   timeZone: 'UTC',
   since: at('10T12:00'),
-  served: served === null ? null : at(served),
   now: at(now),
   ...changes,
 });
@@ -34,21 +33,31 @@ it.each([
   ['29T02:00', '10T01:00', { cron: '0 1 * * 1' }, null],
   ['23T09:00', '22T01:00', { timeZone: 'Europe/Zurich' }, { at: '23T00:00', isMadeUp: true }],
 ])('at %s, served until %s %j', (now, served, changes, expected) => {
-  const found = findMissed(schedule(now, served, changes));
+  const found = findMissed(schedule(now, changes), served === null ? undefined : at(served));
   expect(found && { ...found, at: iso(found.at) }).toEqual(expected);
 });
 
 it('makes up for a time once, and says once what is too old', async () => {
   const rows = [
-    schedule('23T09:00', '22T01:00'),
-    schedule('24T09:00', '10T01:00', { pipeline: 'weekly', cron: '0 1 * * 1' }),
+    schedule('23T09:00'),
+    schedule('24T09:00', { pipeline: 'weekly', cron: '0 1 * * 1' }),
+    schedule('23T09:00', { pipeline: 'done' }),
   ];
+  let asked = 0;
+  const served = async () => {
+    asked += 1;
+    return new Map([
+      ['nightly', at('22T01:00')],
+      ['done', at('23T01:00')],
+    ]);
+  };
   const made: unknown[] = [];
   const said: string[] = [];
   const queue = { makeUp: async (pipeline: string, time: number) => made.push([pipeline, iso(time)]) > 0 };
   const logger = { ...silentLogger, warn: (_: object, text: string) => void said.push(text) };
-  const makeUp = createMakeUp(queue, { schedules: async () => rows }, logger);
+  const makeUp = createMakeUp(queue, { schedules: async () => rows, served }, logger);
   for (let looks = 0; looks < 3; looks++) await makeUp();
+  expect(asked).toBe(1);
   expect(made).toEqual([['nightly', '23T01:00']]);
   expect(said).toEqual([
     expect.stringMatching(

@@ -1,7 +1,8 @@
 /**
  * Marks of a copied state. A state that was copied is `moved`: nothing is paid for in it any more, or both would pay for
- * the same run. A state into which one is being copied is `copying`, and is not used until all of it is there. In a
- * folder the mark is a file, `copy.json`.
+ * the same run. A state into which one is being copied is `copying`, and is not used until all of it is there. One that
+ * is being added to a state that others use is `moving`: its rows are there together or not at all. In a folder the mark
+ * is a file, `copy.json`.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { syncFolder, writeFileAtomically } from '../../streams/atomic-file.js';
 import { isMissing } from '../../streams/system-error.js';
 
 export interface CopyMark {
-  readonly mark: 'moved' | 'copying';
+  readonly mark: 'moved' | 'copying' | 'moving';
   /** Where the state was copied to, or is copied from, as it may be shown. */
   readonly place: string;
   /** Epoch milliseconds. */
@@ -59,6 +60,11 @@ export function refuseMarked(here: string, found: CopyMark | undefined, use: 'ch
     });
   }
   if (use === 'read') return;
+  if (mark === 'moving') {
+    throw new ConfigError('STATE_COPY_UNFINISHED', `the copy of ${here} to ${place} has not ended`, {
+      facts,
+    });
+  }
   throw new ConfigError(
     'STATE_MOVED',
     `${here} was copied to ${place} on ${at}, and runs go on there; nothing was sent`,

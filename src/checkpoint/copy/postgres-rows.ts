@@ -1,9 +1,9 @@
-/** The rows of a state in Postgres, to copy them from there, or into empty tables. */
-import type { PostgresSession } from '../../postgres/session.js';
+/** The rows of a state in Postgres, to copy them from there, into empty tables, or beside those of other pipelines. */
+import type { PostgresSession, Query } from '../../postgres/session.js';
 import { type Prepared, statement, type Value } from '../../postgres/statement.js';
 import type { Source } from '../../types.js';
 import { type CopiedTable, copiedTables, quoted } from './copied-tables.js';
-import type { CopiedRow, NewStateRows } from './copy-rows.js';
+import type { CopiedRow, NewStateRows, StateRows } from './copy-rows.js';
 
 /** A statement may have 65,535 values. */
 const PAGE = 100;
@@ -52,9 +52,66 @@ export function postgresRows(session: PostgresSession): NewStateRows {
       });
     },
     write: async (table, rows) => {
-      for (let at = 0; at < rows.length; at += PAGE) await insert(session, table, rows.slice(at, at + PAGE));
+      for (let at = 0; at < rows.length; at += PAGE) {
+        await session.query(...insertion(table, rows.slice(at, at + PAGE)), false);
+      }
     },
   };
+}
+
+/**
+ * Rows that are added to those of other pipelines. They are read again by the values of the first column of their key,
+ * which no other row has.
+ * @param query runs statements in the transaction in which they are added.
+ */
+export function addedRows(query: Query): NewStateRows {
+  /** By table, in the order in which they were written. */
+  const written = new Map<string, Set<Value>>();
+  const columnOf = ({ key: [first = 'id'] }: CopiedTable) => first;
+  return {
+    read: async (table, onPage) => {
+      const { name, columns } = table;
+      const column = columnOf(table);
+      const order = table.key.length === 0 ? 'nth' : orderOf(table);
+      const rows: Prepared<Record<string, CopiedRow[number]>> = statement(
+        `SELECT ${quoted(columns)} FROM ${name} WHERE "${column}" = @value ORDER BY ${order}`,
+      );
+      for (const value of written.get(name) ?? []) {
+        await onPage((await query(rows, { value })).map((row) => columns.map((one) => row[one]!)));
+      }
+    },
+    write: async (table, rows) => {
+      const known = written.get(table.name) ?? new Set();
+      written.set(table.name, known);
+      const at = table.columns.indexOf(columnOf(table));
+      for (const row of rows) known.add(row[at]!);
+      for (let from = 0; from < rows.length; from += PAGE) {
+        const [asked, values] = insertion(table, rows.slice(from, from + PAGE));
+        await query(asked, values);
+      }
+    },
+  };
+}
+
+/** Those of some pipelines that have rows in a state. */
+export async function pipelinesThere(query: Query, pipelines: readonly string[]): Promise<readonly string[]> {
+  const names = copiedTables.filter(({ columns }) => columns.includes('pipeline')).map(({ name }) => name);
+  const all = names.map((name) => `SELECT pipeline FROM ${name}`).join(' UNION ');
+  const found: Prepared<{ pipeline: string }> = statement(`SELECT pipeline FROM (${all}) AS rows ORDER BY 1`);
+  return (await query(found)).map(({ pipeline }) => pipeline).filter((name) => pipelines.includes(name));
+}
+
+/** The pipelines that have rows in a state. */
+export async function pipelinesOfRows(state: StateRows): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const table of copiedTables) {
+    const at = table.columns.indexOf('pipeline');
+    if (at < 0) continue;
+    await state.read(table, async (rows) => {
+      for (const row of rows) found.add(String(row[at]));
+    });
+  }
+  return [...found].sort();
 }
 
 /** Whether the tables of a state hold anything. */
@@ -73,11 +130,10 @@ function tables(): readonly string[] {
   return [...copiedTables.map(({ name }) => name), ...FILES];
 }
 
-async function insert(
-  session: PostgresSession,
+function insertion(
   table: CopiedTable,
   rows: readonly CopiedRow[],
-): Promise<void> {
+): [Prepared<unknown>, Record<string, Value>] {
   const derived = table.name === 'runs' ? OF_SOURCE : NOTHING;
   const columns = [...table.columns, ...derived.columns];
   const values: Record<string, Value> = {};
@@ -90,7 +146,7 @@ async function insert(
     return `(${names.join(', ')})`;
   });
   const text = `INSERT INTO ${table.name} (${quoted(columns)}) VALUES ${lines.join(', ')}`;
-  await session.query(statement(text), values, false);
+  return [statement(text), values];
 }
 
 function orderOf({ key }: CopiedTable): string {

@@ -2,7 +2,9 @@
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
+import { refuseMarked } from '../copy/copy-mark.js';
 import { type HeldLease, heldLeases } from './lease.js';
+import { readMark } from './marks.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { openConnection } from './open-postgres-state.js';
 import { migrations } from './tables.js';
@@ -37,15 +39,13 @@ export function isAlive({ silentMs }: Pick<KnownWorker, 'silentMs'>): boolean {
   return silentMs < SILENT_MS;
 }
 
-/** A schedule, and until when its times have become jobs. Times are epoch milliseconds, by the database's clock. */
+/** A schedule. Times are epoch milliseconds, by the database's clock. */
 export interface SeenSchedule {
   readonly pipeline: string;
   readonly cron: string;
   readonly timeZone: string;
   /** When it was registered last. */
   readonly since: number;
-  /** Its newest job was made or first begun then, or waits now; null without one. */
-  readonly served: number | null;
   readonly now: number;
 }
 
@@ -64,6 +64,11 @@ export interface FleetTables {
   leases(): Promise<readonly HeldLease[]>;
   /** The schedules that the tables of the jobs hold. */
   schedules(): Promise<readonly SeenSchedule[]>;
+  /**
+   * When the newest job of each pipeline was made, or first begun; now, if it waits. Epoch milliseconds, by the
+   * database's clock.
+   */
+  served(): Promise<ReadonlyMap<string, number>>;
   /** The version of the tables of the jobs; null if there are none. */
   jobsVersion(): Promise<number | null>;
   /** Whether the schema of the jobs is there, with or without tables. */
@@ -97,14 +102,16 @@ const findVersion: Prepared<{ found: boolean }> = statement(
 );
 const readVersion: Prepared<{ version: number }> = statement(`SELECT version FROM ${JOBS_SCHEMA}.version`);
 
-/** A job that waits serves all times until now; one that is repeated was begun for an earlier time. */
 const readSchedules: Prepared<SeenSchedule> = statement(`
   SELECT key AS pipeline, cron, timezone AS "timeZone", ${epochMs('updated_on')} AS since,
-    ${epochMs('clock_timestamp()')} AS now,
-    (SELECT ${epochMs(`max(CASE WHEN state = 'created' THEN clock_timestamp()
-        WHEN retry_count = 0 THEN greatest(created_on, started_on) ELSE created_on END)`)}
-     FROM ${JOBS_SCHEMA}.job WHERE job.name = schedule.name AND singleton_key = schedule.key) AS served
+    ${epochMs('clock_timestamp()')} AS now
   FROM ${JOBS_SCHEMA}.schedule WHERE name = 'runs' ORDER BY key`);
+// A job that waits serves all times until now; one that is repeated was begun for an earlier time.
+const readServed: Prepared<{ pipeline: string; until: number }> = statement(`
+  SELECT singleton_key AS pipeline,
+    ${epochMs(`max(CASE WHEN state = 'created' THEN clock_timestamp()
+      WHEN retry_count = 0 THEN greatest(created_on, started_on) ELSE created_on END)`)} AS until
+  FROM ${JOBS_SCHEMA}.job WHERE name = 'runs' GROUP BY singleton_key`);
 
 /**
  * Opens one connection to the state, whose tables are made or migrated.
@@ -114,6 +121,7 @@ export async function openFleetTables(address: DatabaseAddress): Promise<FleetTa
   const db = await openConnection(address);
   try {
     await migrate(db, migrations);
+    refuseMarked(db.place, await readMark(db), 'change');
     return tablesIn(db);
   } catch (error) {
     await db.close();
@@ -156,6 +164,8 @@ function tablesIn(db: PostgresSession): FleetTables {
     sweep: async () => void (await db.query(sweep, {}, true)),
     leases: () => heldLeases(db),
     schedules: () => db.query(readSchedules, {}, true),
+    served: async () =>
+      new Map((await db.query(readServed, {}, true)).map(({ pipeline, until }) => [pipeline, until])),
     hasJobsSchema: async () => (await db.query(findSchema, {}, true))[0]!.found,
     jobsVersion: async () => {
       if (!(await db.query(findVersion, {}, true))[0]!.found) return null;

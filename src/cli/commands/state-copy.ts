@@ -8,6 +8,7 @@ import {
   readStatePlace,
 } from '../../../pipelines/index.js';
 import { secretsOf } from '../../hide-secrets.js';
+import { movedHint } from '../../hints.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -54,7 +55,7 @@ export function addStateCopy(state: Command, finish: Finish): void {
         copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
       );
       if (options.json) await printJson('summary', { ...copied, exitCode: 0 });
-      else await print(nextSteps(copiedText(copied, to.state !== null)));
+      else await print(nextSteps(copiedText(copied)));
       finish(0);
     },
   );
@@ -82,7 +83,7 @@ function placesOf({ from, to, files }: CopyFlags, config: Config) {
   };
 }
 
-function copiedText({ from, to, tables, parts, answers }: CopiedState, isToDatabase: boolean): string {
+function copiedText({ from, to, tables, parts, answers }: CopiedState): string {
   const rowsOf = (table: string) => tables.find((one) => one.table === table)?.rows ?? 0;
   const rows = tables.reduce((sum, one) => sum + one.rows, 0);
   const lost = [...parts.lost, ...answers.lost];
@@ -90,6 +91,6 @@ function copiedText({ from, to, tables, parts, answers }: CopiedState, isToDatab
     `copied: ${countOf(rowsOf('runs'), 'run')}, ${countOf(rowsOf('uploads'), 'upload')}, ${countOf(rows, 'row')} in all; ${countOf(parts.files, 'part')} (${formatBytes(parts.bytes)}), ${countOf(answers.files, 'file')} of stored answers and deltas (${formatBytes(answers.bytes)}); every one was compared`,
     ...(lost.length > 0 ? [`${formatCount(lost.length)} missing in ${from}, such as ${lost[0]}`] : []),
     `the state is in ${to} now. ${from} can still be read; nothing is sent from it any more (STATE_MOVED)`,
-    `next: write ${isToDatabase ? 'state' : 'stateDir'} into the config in place of ${isToDatabase ? 'stateDir' : 'state'}, then foliopipe status`,
+    `next: ${movedHint(to)}, then: foliopipe status`,
   ].join('\n')}\n`;
 }

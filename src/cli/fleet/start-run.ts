@@ -41,6 +41,8 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
   }
   const child = spawn(process.execPath, [...process.execArgv, ...commandOf(job, file, options)], {
     env: {
+      // Memory that each thread keeps for itself (glibc): with few threads at work at a time, two places are enough.
+      MALLOC_ARENA_MAX: '2',
       ...process.env,
       FOLIOPIPE_STATE: options.state,
       FOLIOPIPE_SCRATCH_DIR: options.scratchDir,

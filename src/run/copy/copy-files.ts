@@ -77,12 +77,13 @@ export async function shareFiles(
   shared: SharedFiles,
   reader: Reader,
   signal: AbortSignal,
+  isWanted: (name: string) => boolean = () => true,
 ): Promise<CopiedFiles> {
   const found = stateFiles(stateDir);
   const needed = copiesOfOpenRuns(found.copies, await reader.runs());
   let [files, bytes] = [0, 0];
   const copied = new Set<string>();
-  for (const name of [...found.answers, ...found.deltas, ...needed]) {
+  for (const name of [...found.answers, ...found.deltas, ...needed].filter(isWanted)) {
     signal.throwIfAborted();
     const path = join(stateDir, name);
     const before = await hashFile(path);

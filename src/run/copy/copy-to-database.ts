@@ -1,4 +1,4 @@
-/** Copies a state in a folder into Postgres. */
+/** Copies a state in a folder into Postgres: into an empty state, or beside other pipelines. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
@@ -17,13 +17,13 @@ import { openReadingConnection } from '../../checkpoint/sqlite/open-for-reading.
 import { openSqliteCheckpoint } from '../../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { createFileLock, lockedPipelines } from '../../checkpoint/sqlite/pipeline-lock.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
-import { ConfigError } from '../../errors.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
 import type { SharedFiles } from '../../files/shared-files.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';
 import { createReleasers, waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
 import { stateMissing } from '../state-reader.js';
+import { addToDatabase, settleAddition } from './add-to-database.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
 import { copyParts, shareFiles } from './copy-files.js';
 
@@ -43,18 +43,22 @@ export async function copyToDatabase(
     releasers.add(await waitForLock(database.lock, { pipeline: 'state copy', holder, wait: 0 }, context));
     const shared = await openSharedFiles({ state: to.state!, files: to.files }, database);
     const place = shared.place;
-    const isUnfinished = await isOurCopy(database, place, stateDir);
+    const session = await database.openParts();
+    const isUnfinished = await isOurCopy(session, place, stateDir);
     if (!existsSync(join(stateDir, 'checkpoint.db'))) throw stateMissing(from);
     const mark = readCopyMark(stateDir);
     // It was stopped between the two marks: the copy cannot be used, so this state can.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
+    if (mark?.mark === 'moving' && mark.place === place) await settleAddition(stateDir, session);
     for (const name of new Set([pipeline, ...(await lockedPipelines(stateDir))])) {
       releasers.add(await createFileLock(stateDir).take(name, holder));
     }
     const checkpoint = await openSqliteCheckpoint(stateDir);
     releasers.add(checkpoint);
     await refuseUncertain(stateDir, checkpoint, context);
-    const session = await database.openParts();
+    if (!isUnfinished && !(await isEmptyState(session))) {
+      return await addToDatabase(from, to, { checkpoint, database, shared, releasers }, context);
+    }
     await writeMark(session, { mark: 'copying', place: stateDir, at: now });
     if (isUnfinished) await empty(shared, database);
     const seal = () => writeCopyMark(stateDir, { mark: 'moved', place, at: now });
@@ -108,18 +112,17 @@ async function copyAll(
 
 /**
  * @returns whether a copy of this state into the database has not ended.
- * @throws ConfigError `STATE_NOT_EMPTY`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
+ * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
  */
-async function isOurCopy(database: PostgresState, place: string, stateDir: string): Promise<boolean> {
-  const session = await database.openParts();
+async function isOurCopy(
+  session: Parameters<typeof readMark>[0],
+  place: string,
+  stateDir: string,
+): Promise<boolean> {
   const mark = await readMark(session);
   if (mark?.mark === 'copying' && mark.place === stateDir) return true;
   refuseMarked(place, mark, 'change');
-  if (await isEmptyState(session)) return false;
-  throw new ConfigError('STATE_NOT_EMPTY', `${place} holds a state: its tables have rows`, {
-    hint: 'nothing was copied; name another database, or remove this state, if it is not needed: drop schema foliopipe cascade',
-    facts: { database: place },
-  });
+  return false;
 }
 
 /** Removes what a copy that was stopped has left. */

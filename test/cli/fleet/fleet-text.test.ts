@@ -37,7 +37,7 @@ const letter = (pipeline: string, ago: number, exitCode: number | null): DeadLet
 const schedule = (pipeline: string, hours: number) => {
   const at = new Date(hoursAgo(hours));
   const cron = `0 ${at.getUTCHours()} ${at.getUTCDate()} ${at.getUTCMonth() + 1} *`;
-  return { pipeline, cron, timeZone: 'UTC', since: 0, served: hoursAgo(40), now };
+  return { pipeline, cron, timeZone: 'UTC', since: 0, now };
 };
 const hoursAgo = (hours: number) => Math.floor(now / 3_600_000) * 3_600_000 - hours * 3_600_000;
 const iso = (time: number) => new Date(time).toISOString();
@@ -50,6 +50,7 @@ const fleet = {
       worker(3, seconds(600), 'old'),
     ],
     schedules: async () => [schedule('nightly', 2), schedule('weekly', 30)],
+    served: async () => new Map([['nightly', hoursAgo(40)]]),
     leases: async () => [lease('orphan', OF_WORKER), lease('typed', 'run -c a.yaml')],
   },
   queue: {

@@ -136,6 +136,13 @@ if (isOld) {
       expectError(refused, 2, /standard input.*FLEET_STDIN/);
       expect(refused.stderr).toContain(`foliopipe run -c ${east}`);
       await jobs('--remove', '-c', west, 'west', 'east');
+
+      // Of a state that was copied, no run would begin.
+      const mark = JSON.stringify({ mark: 'moved', place: '/srv/state', at: 0 });
+      await database.query('INSERT INTO foliopipe.copy_marks VALUES (true, $1)', [mark]);
+      const moved = /STATE_MOVED.*stateDir: \/srv\/state/s;
+      expectError(await callMain(['enqueue', west], { env: env() }), 2, moved);
+      await database.query('DELETE FROM foliopipe.copy_marks');
     });
 
     it('makes up once for the last time that was missed', async () => {

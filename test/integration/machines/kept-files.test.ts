@@ -266,7 +266,7 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   const mark = JSON.stringify({ mark: 'copying', place: job.stateDir, at: 0 });
   await database.query('INSERT INTO foliopipe.copy_marks VALUES (true, $1)', [mark]);
   expect(await copy(from, to)).toEqual(whole);
-  await expect(copy(from, to)).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY', exitCode: 2 });
+  await expect(copy(from, to)).rejects.toMatchObject({ code: 'STATE_MOVED', exitCode: 2 });
 
   const back = { ...from, stateDir: join(job.folder, 'back') };
   await database.query("INSERT INTO foliopipe.workers VALUES ('w', '{}', now(), now())");
@@ -287,6 +287,52 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   await expect(copy(from, back)).rejects.toMatchObject({ code: 'STATE_COPY_PLACES', exitCode: 2 });
   await expectAllColumns(job, database);
 });
+
+it('several states are copied into one database, while it is used', async () => {
+  const database = await server.createDatabase();
+  /** A job of which all is uploaded, with its state in a folder. */
+  const begin = async (pipeline: string, settings = {}) => {
+    const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, settings, chunk: 30 });
+    const env = { ...job.env, STATE_URL: database.url };
+    await submit(await loadConfig({ files: [job.config], env, overrides: [], cwd: job.folder }));
+    const call = (...words: string[]) => callMain([...words, '-c', job.config], { cwd: job.folder, env });
+    return { job, copy: () => call('state', 'copy', '--to', `\${STATE_URL}`), call };
+  };
+  const [west, east] = [await begin('west'), await begin('east')];
+  expect(await west.copy()).toMatchObject({ code: 0 });
+  await reconfigure(west.job, { stateDir: undefined, state: `\${STATE_URL}` });
+  expect(await west.call('collect')).toMatchObject({ code: 0 });
+  const before = await database.query('SELECT * FROM foliopipe.runs');
+
+  // As after a kill before the rows were there: it is not used, and the same command begins again.
+  const mark = { mark: 'moving', place: database.place, at: 0 };
+  await writeFile(join(east.job.stateDir, 'copy.json'), JSON.stringify(mark));
+  expect((await east.call('run')).stderr).toMatch(/STATE_COPY_UNFINISHED.*same foliopipe state copy again/s);
+  const copied = await east.copy();
+  expect(copied, copied.stderr).toMatchObject({ code: 0 });
+  expect(copied.stdout).toMatch(/copied: 1 run, 2 uploads/);
+  // As after a kill when they were.
+  await writeFile(join(east.job.stateDir, 'copy.json'), JSON.stringify(mark));
+  expect((await east.copy()).stderr).toMatch(/STATE_MOVED/);
+  expect(await database.query("SELECT * FROM foliopipe.runs WHERE pipeline = 'west'")).toEqual(before);
+  await reconfigure(east.job, { stateDir: undefined, state: `\${STATE_URL}` });
+  for (const { call } of [west, east]) expect(await call('run')).toMatchObject({ code: 0 });
+  expect(await sentRecords('east')).toEqual([30, 30]);
+  expect(await sentRecords('west')).toEqual([30, 30]);
+
+  const refused = async (pipeline: string, settings = {}) => {
+    const { copy, call } = await begin(pipeline, settings);
+    if (pipeline === 'north') await call('collect');
+    const told = await copy();
+    expect(told.code).toBe(2);
+    // Nothing has changed: it goes on.
+    expect(await call('run'), pipeline).toMatchObject({ code: 0 });
+    return told.stderr;
+  };
+  await rm(west.job.folder, { recursive: true });
+  expect(await refused('west')).toMatch(/has runs of west already, .*STATE_COPY_PIPELINES/);
+  expect(await refused('north', { reuse: { maxAge: '90d' } })).toMatch(/STATE_COPY_ANSWERS/);
+}, 60_000);
 
 /** Every column of both databases is copied. */
 async function expectAllColumns(job: Job, database: Database): Promise<void> {
