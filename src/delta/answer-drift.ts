@@ -4,12 +4,13 @@
  */
 import { ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import type { Drift } from '../types.js';
+import type { RowSet } from './compare-rows.js';
 
 export interface DriftOptions {
   /** Names of the columns that hold answers, in the order of their hashes; the first one is that of the status. */
   readonly columns: readonly string[];
-  /** Whether the record of a row was sent. @param row from 0. */
-  readonly isSent: (row: number) => boolean;
+  /** The rows whose records were sent; undefined: all of them. */
+  readonly sent: RowSet | undefined;
 }
 
 /** A bit for each of the first 32 columns, set where the answers differ. */
@@ -17,28 +18,34 @@ export type ColumnBits = number;
 export const COLUMN_BITS = 32;
 
 export interface AnswerDrift {
-  /**
-   * Adds a row of the output with the row of the base that has its key: their entries, and where they begin.
-   * @param isSame whether all values of both are the same.
-   */
-  add(row: number, isSame: boolean, old: Int32Array, found: number, now: Int32Array, at: number): void;
-  /** Undefined if nothing was compared. */
+  /** Adds a row of the output whose key is not in the base. */
+  addNew(row: number): void;
+  /** Adds a row of the output with the row of the base that has its key and other values: their entries, and where they begin. */
+  add(row: number, old: Int32Array, found: number, now: Int32Array, at: number): void;
+  /** Called when all these rows were added. @returns undefined if nothing was compared. */
   result(): Drift | undefined;
 }
 
-/** @param onChanged gets each row with another answer: of the base, and of the output; and the columns that differ. */
+/**
+ * @param rows of the output.
+ * @param onChanged gets each row with another answer: of the base, and of the output; and the columns that differ.
+ */
 export function createAnswerDrift(
-  { columns, isSent }: DriftOptions,
+  { columns, sent }: DriftOptions,
+  rows: number,
   onChanged: (base: number, row: number, columns: ColumnBits) => void,
 ): AnswerDrift {
   const counts = new Float64Array(columns.length);
-  let compared = 0;
+  const isSent = (row: number) => sent === undefined || sent.has(row);
+  /** Rows that were sent, without those that are not in the base. */
+  let compared = sent?.count ?? rows;
   let changed = 0;
   return {
-    add: (row, isSame, old, found, now, at) => {
+    addNew: (row) => {
+      if (isSent(row)) compared -= 1;
+    },
+    add: (row, old, found, now, at) => {
       if (!isSent(row)) return;
-      compared += 1;
-      if (isSame) return;
       const count = (columns: ColumnBits) => {
         changed += 1;
         onChanged(old[found + ROW_ENTRY_INTS - 1]! - 1, row, columns);

@@ -78,8 +78,9 @@ export async function computeDelta(
     options.onDigests();
     const output = await openDigests(options, digests, opened);
     // Digests of an earlier version have no hashes of answers.
-    const hasAnswers = reason === null && base?.entryInts === output.entryInts;
-    const drift = hasAnswers && options.drift ? openDrift(options, options.drift, base, places) : undefined;
+    const hasAnswers = reason === null && base?.largest.ints === output.largest.ints;
+    const drift =
+      hasAnswers && options.drift ? openDrift(options, options.drift, base, output, places) : undefined;
     if (drift !== undefined) closing.push(drift);
     const changes =
       base === undefined
@@ -110,18 +111,19 @@ function openDrift(
   { table, folder, driftList }: DeltaOptions,
   options: DriftOptions,
   base: DigestReader,
+  output: DigestReader,
   places: RowPlaces,
 ) {
   if (driftList === undefined) {
     return {
-      rows: createAnswerDrift(options, () => undefined),
+      rows: createAnswerDrift(options, output.rows, () => undefined),
       list: async () => undefined,
       close: () => undefined,
     };
   }
   const pairs = new SortedPairs(base.rows, folder);
   return {
-    rows: createAnswerDrift(options, (old, row, bits) => pairs.add(old, row, bits)),
+    rows: createAnswerDrift(options, output.rows, (old, row, bits) => pairs.add(old, row, bits)),
     list: () => listDrift(driftList, pairs, table, options.columns, places),
     close: () => pairs.close(),
   };

@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import { HASH_BYTES, ROW_ENTRY_INTS, type RowDigests } from '../csv/kernel/digest-kernel.js';
 import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
 import type { StoredDigests } from './delta-store.js';
+import type { BucketSize } from './row-matcher.js';
 
 /** Stands for a bucket in the blocks of texts. */
 const TEXTS = BUCKETS;
@@ -76,10 +77,14 @@ export interface KeyTexts {
 export interface DigestReader {
   readonly secret: Uint8Array;
   readonly rows: number;
-  /** Numbers of 32 bits in the entry of a row. */
-  readonly entryInts: number;
-  /** The entries of a bucket; valid until the next one is requested. */
-  bucket(bucket: number): Promise<Int32Array>;
+  /** The largest bucket. */
+  readonly largest: BucketSize;
+  /**
+   * Reads the entries of a bucket.
+   * @param into has room for the largest one.
+   * @returns how many they are.
+   */
+  bucket(bucket: number, into: Int32Array): Promise<number>;
   /** @param isWanted leaves out rows that are not needed: it gets the number of the first row, and how many there are. */
   texts(isWanted: (first: number, count: number) => boolean): AsyncGenerator<KeyTexts>;
 }
@@ -108,26 +113,27 @@ export async function openDigestReader(stored: StoredDigests): Promise<DigestRea
   };
   const bytesOfBlock = (block: number) => numbers[block * BLOCK_NUMBERS + 2]!;
   const rowsOfBlock = (block: number) => numbers[block * BLOCK_NUMBERS + 3]!;
-  let kept = new Int32Array(0);
   const [entries] = blocks.of(0, TEXTS);
+  const rowsOfBucket = (bucket: number) =>
+    blocks.of(bucket, bucket + 1).reduce((sum, block) => sum + rowsOfBlock(block), 0);
   return {
     secret,
     rows: fact(2),
-    entryInts:
-      entries === undefined
-        ? ROW_ENTRY_INTS
-        : bytesOfBlock(entries) / kept.BYTES_PER_ELEMENT / rowsOfBlock(entries),
-    bucket: async (bucket) => {
-      const own = blocks.of(bucket, bucket + 1);
-      const size = own.reduce((sum, block) => sum + bytesOfBlock(block), 0);
-      if (kept.byteLength < size) kept = new Int32Array(Math.ceil((size * 1.25) / kept.BYTES_PER_ELEMENT));
-      const all = bytesOf(kept);
+    largest: {
+      rows: Math.max(...Array.from({ length: BUCKETS }, (_, bucket) => rowsOfBucket(bucket))),
+      ints:
+        entries === undefined
+          ? ROW_ENTRY_INTS
+          : bytesOfBlock(entries) / Int32Array.BYTES_PER_ELEMENT / rowsOfBlock(entries),
+    },
+    bucket: async (bucket, into) => {
+      const all = bytesOf(into);
       let at = 0;
-      for (const block of own) {
+      for (const block of blocks.of(bucket, bucket + 1)) {
         await read(block, all.subarray(at, at + bytesOfBlock(block)));
         at += bytesOfBlock(block);
       }
-      return kept.subarray(0, size / kept.BYTES_PER_ELEMENT);
+      return rowsOfBucket(bucket);
     },
     texts: async function* (isWanted) {
       let first = 0;

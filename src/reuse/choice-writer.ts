@@ -10,7 +10,7 @@ import {
   type NumberSet,
   PAIR_INTS,
 } from './choice-format.js';
-import { type LaneRoom, type LaneShape, LaneWriter, laneIntsFor } from './lanes.js';
+import { appendExtent, type LaneRoom, type LaneShape, LaneWriter, laneIntsFor, noExtents } from './lanes.js';
 import { type Origin, valueInts } from './segment-format.js';
 
 /** Most lanes: each has a buffer. */
@@ -33,9 +33,9 @@ export class ChoiceWriter {
   readonly outdated: LaneWriter;
   readonly #file: AppendFile;
   readonly #laneBits: number;
-  readonly #byDouble: LaneWriter;
-  readonly #byFirst: LaneWriter;
-  readonly #sent: LaneWriter;
+  readonly #lanes: number;
+  /** The pairs, by doubles and by firsts. Made for the first one: most sources have none. */
+  #pairs: { readonly byDouble: LaneWriter; readonly byFirst: LaneWriter } | undefined;
   readonly #origins: ChoiceOrigin[] = [];
   readonly #layouts: string[][] = [];
 
@@ -43,11 +43,9 @@ export class ChoiceWriter {
   constructor(file: AppendFile, { lanes, laneBits }: LaneShape, rooms: readonly [LaneRoom, LaneRoom]) {
     this.#file = file;
     this.#laneBits = laneBits;
+    this.#lanes = lanes;
     this.reused = new LaneWriter(file, lanes, rooms[0]);
     this.outdated = new LaneWriter(file, lanes, rooms[1]);
-    this.#byDouble = new LaneWriter(file, lanes);
-    this.#byFirst = new LaneWriter(file, lanes);
-    this.#sent = new LaneWriter(file, lanes);
   }
 
   /** Index of an origin of a segment, for `answer`. */
@@ -84,40 +82,43 @@ export class ChoiceWriter {
 
   /** Adds a record that takes the answer of an equal one. */
   double(first: number, double: number): void {
-    this.#pair(this.#byDouble, double, first, double);
-    this.#pair(this.#byFirst, first, first, double);
+    this.#pairs ??= {
+      byDouble: new LaneWriter(this.#file, this.#lanes),
+      byFirst: new LaneWriter(this.#file, this.#lanes),
+    };
+    this.#pair(this.#pairs.byDouble, double, first, double);
+    this.#pair(this.#pairs.byFirst, first, first, double);
   }
 
   /** Writes the rest. @param sent the records to send. */
   end(run: string, sent: NumberSet): FileIdentity {
     const { reused, outdated } = this;
     const laneNumbers = 2 ** this.#laneBits;
-    for (let lane = 0; lane < this.#sent.lanes.length; lane++) {
+    const toSend = noExtents(this.#lanes);
+    for (const [lane, extents] of toSend.entries()) {
       const bits = sent.bits(lane * laneNumbers, laneNumbers);
-      if (bits.every((word) => word === 0)) continue;
-      const at = this.#sent.begin(lane, bits.length);
-      this.#sent.ints.set(bits, at);
+      if (bits.some((word) => word !== 0)) appendExtent(this.#file, extents, bits);
     }
-    const writers = { sent: this.#sent, reused, outdated, byDouble: this.#byDouble, byFirst: this.#byFirst };
-    for (const writer of Object.values(writers)) writer.end();
+    const { byDouble, byFirst } = this.#pairs ?? {};
+    for (const writer of [reused, outdated, byDouble, byFirst]) writer?.end();
     const directory: ChoiceDirectory = {
       run,
       laneBits: this.#laneBits,
       origins: this.#origins,
       layouts: this.#layouts,
-      sent: this.#sent.lanes,
+      sent: toSend,
       reused: reused.lanes,
       outdated: outdated.lanes,
-      byDouble: this.#byDouble.lanes,
-      byFirst: this.#byFirst.lanes,
+      byDouble: byDouble?.lanes ?? [],
+      byFirst: byFirst?.lanes ?? [],
     };
     return writeDirectory(this.#file, CHOICE_FORMAT, directory);
   }
 
   /** Frees the buffers. After this call it must not be used. */
   release(): void {
-    for (const lanes of [this.#sent, this.reused, this.outdated, this.#byDouble, this.#byFirst]) {
-      lanes.release();
+    for (const lanes of [this.reused, this.outdated, this.#pairs?.byDouble, this.#pairs?.byFirst]) {
+      lanes?.release();
     }
   }
 

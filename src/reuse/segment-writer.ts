@@ -85,12 +85,18 @@ export function createSegmentWriter(
     lanes.writeBytes(at + HEAD_INTS, bytes, from, to);
   };
 
-  const free = () => {
-    if (file.fd < 0) return;
-    file.close();
+  let isWriting = true;
+  /** Frees what only `add` needs. */
+  const endWriting = () => {
+    if (!isWriting) return;
+    isWriting = false;
     lanes.release();
     texts.release();
     kernel?.release();
+  };
+  const free = () => {
+    endWriting();
+    file.close();
   };
 
   return {
@@ -122,6 +128,8 @@ export function createSegmentWriter(
     finish: async () => {
       if (file.fd < 0) throw new Error(`the segment ${segment.id} is closed`);
       lanes.end();
+      // Before the blocks are made, which takes memory too.
+      endWriting();
       const row = { ...segment, ...(of && { of }), ...counts, ...spanOf(origins.list) };
       const identity = await writeFileAtomically(path, 0o600, async (fd) => {
         const target = new AppendFile(fd);

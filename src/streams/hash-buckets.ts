@@ -1,6 +1,6 @@
 /**
  * Entries that begin with a hash of 128 bits: spread over buckets by the hash, so that each bucket fits into memory, and
- * matched within a bucket, in WebAssembly. Entries are numbers of 32 bits in arrays: no objects, whatever their number.
+ * compared within a bucket, in WebAssembly. Entries are numbers of 32 bits in arrays: no objects, whatever their number.
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
 
@@ -12,8 +12,6 @@ interface BucketsExports {
   spread(...args: number[]): void;
   spreadHashes(...args: number[]): void;
   indexEntries(...args: number[]): number;
-  matchInOrder(...args: number[]): number;
-  matchIndexed(...args: number[]): void;
 }
 
 export const BUCKETS = 256;
@@ -98,10 +96,7 @@ export interface Entries {
   readonly ints: number;
 }
 
-/** Numbers of a match: the index of the entry or -1, the number of its row, and whether the rows have the same values. */
-export const MATCH_INTS = 3;
-
-/** Matches entries by their hashes. What it gives is valid until the next call. */
+/** Finds entries with the same hash. What it gives is valid until the next call. */
 export class HashMatcher {
   readonly #memory = new KernelMemory<BucketsExports>();
 
@@ -115,35 +110,6 @@ export class HashMatcher {
     this.#memory.bytes.set(bytesOf(entries), entriesAt);
     const doubled = this.#index(entriesAt, count, ints, table, foundAt);
     return doubled === 0 ? undefined : new Int32Array(this.#memory.bytes.buffer, foundAt, count);
-  }
-
-  /**
-   * For each of the other entries the match with its hash. Both are entries of rows: behind the hash by which they are
-   * matched they hold the hash of their values, then their number. Those that stand in the same order in both are matched
-   * without a table.
-   * @returns undefined if two entries have the same hash, as far as that was seen.
-   */
-  match({ entries, ints }: Entries, others: Entries): Int32Array | undefined {
-    const count = entries.length / ints;
-    const otherCount = others.entries.length / others.ints;
-    const otherArgs = [otherCount, others.ints * INT_BYTES] as const;
-    const entriesAt = 0;
-    const othersAt = aligned(entries.byteLength + SPARE_BYTES);
-    const outAt = aligned(othersAt + others.entries.byteLength + SPARE_BYTES);
-    const behind = aligned(outAt + otherCount * MATCH_INTS * INT_BYTES + SPARE_BYTES);
-    this.#memory.reserve(behind);
-    this.#memory.bytes.set(bytesOf(entries), entriesAt);
-    this.#memory.bytes.set(bytesOf(others.entries), othersAt);
-    const { exports } = this.#memory;
-    const size = ints * INT_BYTES;
-    const missed = exports.matchInOrder(entriesAt, count, size, othersAt, ...otherArgs, outAt);
-    if (missed > 0) {
-      const table = this.#tableFor(count, behind);
-      this.#memory.reserve(table.end + count * INT_BYTES + SPARE_BYTES);
-      if (this.#index(entriesAt, count, ints, table, table.end) > 0) return undefined;
-      exports.matchIndexed(entriesAt, size, table.slotsAt, table.mask, othersAt, ...otherArgs, outAt);
-    }
-    return new Int32Array(this.#memory.bytes.buffer, outAt, otherCount * MATCH_INTS);
   }
 
   /** Frees the memory for others. After this call it must not be used. */

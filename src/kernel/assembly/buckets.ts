@@ -168,6 +168,36 @@ export function matchIndexed(
   }
 }
 
+/**
+ * Leaves the matches without an entry and those of rows with other values, each with the index of its other in the place of
+ * the row's number. Sets a bit for each row that was matched.
+ *
+ * @param kept address of the bits, by the numbers of the rows.
+ * @param keepsSame whether those of rows with the same values are left too.
+ * @returns how many are left; -1 if two matches have the same row.
+ */
+export function differing(matches: i32, count: i32, kept: i32, keepsSame: bool): i32 {
+  let to = matches;
+  for (let at = 0, match = matches; at < count; at++, match += MATCH_BYTES) {
+    const found = load<i32>(match);
+    const isSame = load<i32>(match, 8);
+    if (found >= 0) {
+      const row = load<i32>(match, 4);
+      const place = kept + (row >>> 3);
+      const bit = (<u32>1) << (row & 7);
+      const bits = <u32>load<u8>(place);
+      if ((bits & bit) !== 0) return -1;
+      store<u8>(place, <u8>(bits | bit));
+      if (isSame !== 0 && !keepsSame) continue;
+    }
+    store<i32>(to, found);
+    store<i32>(to, at, 4);
+    store<i32>(to, isSame, 8);
+    to += MATCH_BYTES;
+  }
+  return (to - matches) / MATCH_BYTES;
+}
+
 /** The slot of the entry with this hash, or the free one for it. The first number of a hash has chosen the bucket. */
 export function slotOf(hash: i32, entries: i32, size: i32, slots: i32, mask: i32): i32 {
   let at = load<i32>(hash, 4) & mask;

@@ -3,6 +3,7 @@
 export { decodeBase64, decodedEnd, textEnd } from './base64';
 export { findBlank } from './blank';
 export {
+  differing,
   fullBucket,
   indexEntries,
   matchIndexed,

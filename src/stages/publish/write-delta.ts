@@ -76,10 +76,10 @@ async function driftOptions(
 ): Promise<DriftOptions | undefined> {
   if (source.rejected > 0) return undefined;
   const all = ['status', ...columns];
-  if (chosen === null) return { columns: all, isSent: () => true };
+  if (chosen === null) return { columns: all, sent: undefined };
   const sent = new RowSet(source.records);
   for await (const numbers of chosen.toSend(0)) for (const number of numbers) sent.add(number - 1);
-  return { columns: all, isSent: (row) => sent.has(row) };
+  return { columns: all, sent };
 }
 
 /**
