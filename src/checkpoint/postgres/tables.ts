@@ -259,4 +259,10 @@ CREATE TABLE workers (
 );
 `;
 
-export const migrations: readonly string[] = [initialTables, sharedFiles, workers, accountTables, accountSlots];
+export const migrations: readonly string[] = [
+  initialTables,
+  sharedFiles,
+  workers,
+  accountTables,
+  accountSlots,
+];
