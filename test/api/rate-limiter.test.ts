@@ -42,20 +42,6 @@ test('lets a number of requests pass in any second, first come, first served', a
   expect(passed.slice(3)).toEqual(['d 1200', 'e 2000']);
 });
 
-test('uploads start before the others that wait', async () => {
-  const { wait, passed } = createQueue(new RateLimiter(1));
-  const operations = ['download', 'track', 'upload', 'download', 'upload'] as const;
-  for (const [n, operation] of operations.entries()) void wait(`${operation} ${n}`, noSignal, operation);
-  await vi.advanceTimersByTimeAsync(5000);
-  expect(passed).toEqual([
-    'download 0 0',
-    'upload 2 1000',
-    'upload 4 2000',
-    'track 1 3000',
-    'download 3 4000',
-  ]);
-});
-
 test('a fraction is reached over more than a second', async () => {
   const { wait, passed } = createQueue(new RateLimiter(0.5));
   for (const name of ['a', 'b', 'c']) void wait(name);
@@ -98,18 +84,6 @@ test('where all places are held, the next request waits for one that is written,
   written();
   await vi.advanceTimersByTimeAsync(1000);
   expect(passed).toEqual(['b 6000']);
-});
-
-test('an aborted request leaves the queue and does not count', async () => {
-  const { wait, passed } = createQueue(new RateLimiter(1));
-  const controller = new AbortController();
-  void wait('a');
-  const left = wait('b', controller.signal).catch((error: unknown) => error);
-  void wait('c');
-  controller.abort(new Error('stop'));
-  expect(await left).toBe(controller.signal.reason);
-  await vi.advanceTimersByTimeAsync(1000);
-  expect(passed).toEqual(['a 0', 'c 1000']);
 });
 
 test('a pause keeps no timer when no request waits', async () => {

@@ -3,62 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SharedLimiter } from '../../src/api/shared-limiter.js';
 import type { Clock } from '../../src/streams/clock.js';
-import type { RequestSlots } from '../../src/streams/request-slots.js';
+import { createSlotAccount, mostInASecond } from '../helpers/api/slot-account.js';
 import { noSignal } from '../helpers/api/test-client.js';
 import { createVirtualClock } from '../helpers/streams/virtual-clock.js';
-
-/** An account as the database keeps it, by a clock of its own; its answers take a while on their way. */
-function createSlotAccount(clock: Clock, perSecond: number, travel = () => 0) {
-  const now = () => 1_000_000 + 1.0004 * clock.now();
-  const most = Math.ceil(perSecond);
-  let slots: number[] = [];
-  let pausedUntil = Number.NEGATIVE_INFINITY;
-  const hearers = new Set<(time: number) => void>();
-  let taken = 0;
-  const account: RequestSlots = {
-    take: async ({ count, span, lasts, lastsAlone, unused, onSend }) => {
-      onSend();
-      await clock.sleep(travel(), noSignal);
-      const receivedAt = now();
-      const whole = (span * most) / perSecond;
-      const apart = span / perSecond / 2;
-      const counting = slots.filter((end) => end + whole > receivedAt);
-      const spare = Math.max(...counting.filter((end) => unused.includes(end) && end <= receivedAt));
-      const kept = counting.filter((end) => !unused.includes(end)).sort((a, b) => a - b);
-      const isFull = kept.length + count > most;
-      const length = lasts + (lastsAlone - lasts) * Math.max(1 - (kept.length + count) / most, 0);
-      const at = Math.max(receivedAt, pausedUntil) + length;
-      const isExchange = count === 1 && spare > 0 && kept.filter((end) => end > spare).length < most;
-      const ends = Array.from({ length: count }, (_, nth) =>
-        isExchange
-          ? at
-          : Math.max(
-              at + nth * apart,
-              (kept[kept.length + nth - most] ?? Number.NEGATIVE_INFINITY) + whole + length,
-              (kept.at(-1) ?? Number.NEGATIVE_INFINITY) + (nth + 1) * apart,
-            ),
-      );
-      slots = kept;
-      slots.push(...ends);
-      taken += count;
-      await clock.sleep(travel(), noSignal);
-      return { ends, lasts: length, isFull, perSecond, receivedAt, answeredAt: receivedAt };
-    },
-    pause: async (time) => {
-      pausedUntil = Math.max(pausedUntil, now() + time);
-      for (const hear of hearers) hear(time);
-    },
-    listen: async (hear) => void hearers.add(hear),
-  };
-  return { slots: account, taken: () => taken };
-}
-
-function mostInASecond(times: readonly number[]): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return Math.max(
-    ...sorted.map((from) => sorted.filter((time) => time >= from && time < from + 1000).length),
-  );
-}
 
 /** A process: some requests, each of which may open a connection first. @returns when each was written. */
 async function send(limiter: SharedLimiter, clock: Clock, requests: readonly number[]): Promise<number[]> {

@@ -5,22 +5,6 @@ import { turns } from '../helpers/streams/gates.js';
 const patience = new AbortController().signal;
 
 describe('permits', () => {
-  it('are given up to their count, then to the caller that has waited longest', async () => {
-    const permits = createPermits(2);
-    const held: string[] = [];
-    for (const holder of ['1', '2', '3', '4']) {
-      void permits.acquire(holder, patience).then(() => held.push(holder));
-    }
-    await turns();
-    expect(held).toEqual(['1', '2']);
-    permits.release('2');
-    await turns();
-    expect(held).toEqual(['1', '2', '3']);
-    permits.release('1');
-    await turns();
-    expect(held).toEqual(['1', '2', '3', '4']);
-  });
-
   it('are held once by each name, and by every run under a name of its own', async () => {
     const permits = createPermits(2);
     for (const run of ['r1', 'r1', 'r2']) {

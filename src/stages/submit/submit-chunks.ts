@@ -34,8 +34,8 @@ export function submitChunks(
     await checkNotMisread(run.checkpoint, run.id);
     await checkOneService(run.checkpoint, run.id);
     const breaker = createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
-    const decide = createDecider(run, breaker);
-    const submit = createSubmitter(run, breaker, refetch, decide);
+    const decider = createDecider(run, breaker);
+    const submit = createSubmitter(run, breaker, refetch, decider);
     const { uploads } = run.config.concurrency;
     const left = await ambiguousChunks(run);
     const first = async (chunk: ChunkRow, add: AddItems<ChunkRow>) => {
@@ -52,7 +52,8 @@ export function submitChunks(
         if (run.uploads.stopped) return undefined;
         // The process that had sent it before it lost its lease may have recorded what became of it.
         const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
-        return chunk.state === 'ambiguous' ? decide(chunk, () => submit(chunk, add)) : submit(chunk, add);
+        const again = () => submit(chunk, add);
+        return chunk.state === 'ambiguous' ? decider.decide(chunk, again) : again();
       },
       run.controller,
     );
@@ -85,23 +86,33 @@ async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): Asyn
 /** Submits a chunk. If the chunk is refused, adds the chunks that replace it. */
 type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
 
-/** Decides about an ambiguous chunk: calls `again` if it may be sent again. */
-type Decide = (chunk: ChunkRow, again: () => Promise<ChunkRow | undefined>) => Promise<ChunkRow | undefined>;
+/** Decides about ambiguous chunks, about each once. */
+interface Decider {
+  /** Whether this process has not decided about it yet. */
+  isOpen(chunk: ChunkRow): boolean;
+  /** Calls `again` if it may be sent again. Does nothing the second time. */
+  decide(chunk: ChunkRow, again: () => Promise<ChunkRow | undefined>): Promise<ChunkRow | undefined>;
+}
 
-function createDecider(run: SubmitChunksNeeds, breaker: ReplyBreaker): Decide {
-  return async (chunk, again) => {
+function createDecider(run: SubmitChunksNeeds, breaker: ReplyBreaker): Decider {
+  const decided = new Set<number>();
+  const isOpen = ({ number }: ChunkRow) => !decided.has(number);
+  const decide: Decider['decide'] = async (chunk, again) => {
+    if (!isOpen(chunk)) return undefined;
+    decided.add(chunk.number);
     const decision = await resolveAmbiguous(run, chunk, breaker);
     if (decision === 'again') return again();
     if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
     return decision;
   };
+  return { isOpen, decide };
 }
 
 function createSubmitter(
   run: SubmitChunksNeeds,
   breaker: ReplyBreaker,
   refetch: Refetch | undefined,
-  decide: Decide,
+  { isOpen, decide }: Decider,
 ): Submit {
   const { inFlight } = run.uploads;
   const anyUploadEnds = async () => {
@@ -164,12 +175,17 @@ function createSubmitter(
   let deciding: Promise<unknown> | undefined;
   /** Decides about an ambiguous chunk before its time, because only such ones hold permits. One at a time. */
   const decideEarly = async (add: AddItems<ChunkRow>) => {
-    const [doubtful] = await run.checkpoint.chunksIn(run.id, ['ambiguous'], 0, 1);
-    return doubtful && decide(doubtful, () => submit(doubtful, add));
+    for await (const doubtful of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+      if (isOpen(doubtful)) return decide(doubtful, () => submit(doubtful, add));
+    }
+    // All of them are in doubt again: a later run decides, and sends the rest.
+    run.uploads.stopped = true;
+    return undefined;
   };
 
   const submit: Submit = async (chunk, add) => {
     if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
+    if (run.uploads.stopped && chunk.state !== 'submitted') return undefined;
     const permit = permitName(run.id, chunk.number);
     for (;;) {
       const acquired = await run.folioPermits.acquire(permit, run.signal);

@@ -6,6 +6,7 @@ import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgr
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Permits, permitName } from '../../../src/streams/permits.js';
 import { createSharedPermits } from '../../../src/streams/shared-permits.js';
+import { permitsContract } from '../../contract/permits-contract.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState, stateEmptier } from '../../helpers/postgres/postgres-state.js';
@@ -81,6 +82,16 @@ async function expectWaiting(pipeline: string): Promise<void> {
     );
   await expect.poll(inLine).toHaveLength(1);
 }
+
+permitsContract('of an account', async (count) => {
+  const one = await openMember('one', count, 9);
+  return {
+    ...one,
+    begin: async (chunk) => void (await one.intend(chunk)),
+    drop: (chunk) => one.checkpoint.recordDropped(one.run, chunk, 4),
+    waits: () => expectWaiting('one'),
+  };
+});
 
 describe('permits of an account', () => {
   it('are never more than allowed, and go round', async () => {

@@ -1,8 +1,10 @@
 /** The requests of an account, over connections of their own, as processes have them. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SharedLimiter } from '../../../src/api/shared-limiter.js';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { systemClock } from '../../../src/streams/clock.js';
+import { requestLimiterContract } from '../../contract/request-limiter-contract.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState } from '../../helpers/postgres/postgres-state.js';
 
@@ -22,11 +24,13 @@ afterAll(async () => {
 const monotonic = { now: () => performance.now(), sleep: systemClock.sleep };
 const signal = new AbortController().signal;
 
-async function openLimiter(pipeline: string, perSecond: number): Promise<SharedLimiter> {
+const SERVICE = 'https://service.test';
+
+async function openLimiter(pipeline: string, perSecond: number, service = SERVICE): Promise<SharedLimiter> {
   const state = await openState(database);
   opened.push(state);
   await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
-  const { slots } = state.account({ service: 'https://service.test', pipeline, folios: 1, perSecond });
+  const { slots } = state.account({ service, pipeline, folios: 1, perSecond });
   return new SharedLimiter(slots, perSecond, monotonic);
 }
 
@@ -50,4 +54,34 @@ it('are held to the smallest limit of those that work, and wait for a pause of a
   expect(Math.max(...inSecond)).toBeLessThanOrEqual(allowed);
   // It is told at once, by way of the database.
   expect(sent.filter((time) => time > pausedAt + 300 && time < pausedAt + 1000)).toEqual([]);
+});
+
+let services = 0;
+requestLimiterContract('of an account in Postgres', {
+  open: (perSecond) => {
+    const service = `https://service-${services++}.test`;
+    return Promise.all([0, 1].map((nth) => openLimiter(`${service} ${nth}`, perSecond, service)));
+  },
+  pass: async (time) => void (await sleep(time)),
+});
+
+it('slots that are given back by their ends leave those of others, and one that was missed is exchanged at once', async () => {
+  const state = await openState(database);
+  opened.push(state);
+  await state.lock.take('exchange', { pid: 1, command: 'foliopipe run', since: 0 });
+  const account = { service: 'https://exchange.test', pipeline: 'exchange', folios: 1, perSecond: 2 };
+  const { slots } = state.account(account);
+  const take = (count: number, unused: readonly number[] = []) =>
+    slots.take({ count, span: 1000, lasts: 10, lastsAlone: 10, unused, onSend: () => undefined });
+  const [first, second] = (await take(2)).ends;
+  expect(second! - first!).toBeCloseTo(250, 0);
+  // Both count: the third follows a second after the first.
+  const third = await take(1);
+  expect(third.ends[0]! - third.lasts - first!).toBeCloseTo(1000, 0);
+  await sleep(300);
+  // The second one has passed unused: one takes its place now, and the third keeps its time.
+  const instead = await take(1, [second!]);
+  expect(instead.ends[0]! - instead.lasts - instead.answeredAt).toBeLessThanOrEqual(0);
+  const fourth = await take(1, [second!]);
+  expect(fourth.ends[0]! - fourth.lasts - instead.ends[0]!).toBeCloseTo(1000, 0);
 });

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../../src/errors.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
-import { permitName } from '../../../src/streams/permits.js';
+import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
+import { createPermits, type Permits, permitName } from '../../../src/streams/permits.js';
 import { createFakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
@@ -228,6 +229,45 @@ describe('an ambiguous upload', () => {
     });
     await expect(submitAll(run)).rejects.toThrow('SIGTERM');
     expect(await statesOf(run)).toEqual(['ambiguous']);
+  });
+});
+
+describe('ambiguous uploads that hold all permits of the account', () => {
+  /** A run with one permit, which an upload in doubt keeps. Folios end as soon as they are passed on. */
+  async function submitWithOne(policy: 'hold' | 'resubmit', errors: Record<string, Error>) {
+    const run = await open({
+      config: { concurrency: { uploads: 1, folios: 1 }, ambiguous: { policy } },
+      api: failing(errors),
+    });
+    const permits = createPermits(1);
+    const acquire: Permits['acquire'] = async (holder, signal) => {
+      const doubtful = await run.checkpoint.chunksIn(run.id, ['ambiguous'], 0, 9);
+      const isOther = ({ number }: { number: number }) => permitName(run.id, number) !== holder;
+      return doubtful.some(isOther) ? 'doubtful' : permits.acquire(holder, signal);
+    };
+    const passed: string[] = [];
+    const submit = submitChunks({ ...run, folioPermits: { ...permits, acquire } });
+    for await (const { number, state } of submit(chunkRecords(run)())) {
+      passed.push(`${number} ${state}`);
+      await permits.release(permitName(run.id, number));
+    }
+    return { run, passed };
+  }
+
+  it.each([
+    ['resubmit', '1 submitted', ['1.1 ambiguous', '1.2 accepted', '2.1 accepted', '3.1 accepted']],
+    ['hold', '1 unprocessed', ['1.1 ambiguous', '2.1 accepted', '3.1 accepted']],
+  ] as const)('are decided on before the rest is sent, under %s', async (policy, first, attempts) => {
+    const { run, passed } = await submitWithOne(policy, { '1.1': ambiguous() });
+    expect(passed).toEqual([first, '2 submitted', '3 submitted']);
+    expect(await attemptsOf(run)).toEqual(attempts);
+  });
+
+  it('are not sent a third time by this process: a later one decides, and sends the rest', async () => {
+    const { run, passed } = await submitWithOne('resubmit', { '1.1': ambiguous(), '1.2': ambiguous() });
+    expect(passed).toEqual([]);
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 ambiguous']);
+    expect(run.uploads.stopped).toBe(true);
   });
 });
 
