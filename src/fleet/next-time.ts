@@ -2,6 +2,7 @@
 import { type CronTimes, readCron } from '../config/sections/schedule-section.js';
 
 const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 /** 29 February comes after eight years at the latest. */
 const MOST_DAYS = 8 * 366 + 2;
@@ -78,12 +79,18 @@ function offsets(timeZone: string): (instant: number) => number {
     minute: 'numeric',
     second: 'numeric',
   });
+  const known = new Map<number, number>();
   return (instant) => {
+    // Clocks are changed at quarters of an hour only.
+    const quarter = Math.floor(instant / QUARTER_MS) * QUARTER_MS;
+    const before = known.get(quarter);
+    if (before !== undefined) return before;
     const parts = Object.fromEntries(
-      format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]),
+      format.formatToParts(quarter).map(({ type, value }) => [type, Number(value)]),
     );
     const { year, month, day, hour, minute, second } = parts as Record<string, number>;
-    const shown = Date.UTC(year!, month! - 1, day!, hour!, minute!, second!);
-    return shown - Math.floor(instant / 1000) * 1000;
+    const offset = Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) - quarter;
+    known.set(quarter, offset);
+    return offset;
   };
 }

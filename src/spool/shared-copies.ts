@@ -27,23 +27,24 @@ export interface SharedCopies {
 export function createSharedCopies(shared: SharedFiles, cache: FileCache): SharedCopies {
   /** Copies that were damaged where they are kept. */
   const damaged = new Set<string>();
-  const namesOf = ({ pipeline }: Pipeline, { files }: Pick<Source, 'files'>) =>
-    files.map(({ sha256 }) => copyName(pipeline, sha256));
+  const copiesOf = ({ pipeline }: Pipeline, { files }: Pick<Source, 'files'>) =>
+    files.map(({ sha256 }) => ({ name: copyName(pipeline, sha256), sha256 }));
   return {
     fetch: async (of, source) => {
-      for (const name of namesOf(of, source)) {
+      for (const { name, sha256 } of copiesOf(of, source)) {
+        const kept = await shared.find(name);
         // A copy that is here only is not removed.
-        if ((await shared.find(name)) === undefined) continue;
-        await cache.fetch(name);
+        if (kept === undefined) continue;
+        if (kept.sha256 === sha256) await cache.fetch(name);
         // The cache leaves an empty file in place of a damaged one.
-        if (statSync(cache.pathOf(name)).size > 0) continue;
-        rmSync(cache.pathOf(name));
+        if (kept.sha256 === sha256 && statSync(cache.pathOf(name)).size > 0) continue;
+        rmSync(cache.pathOf(name), { force: true });
         damaged.add(name);
       }
     },
     keep: async (of, source) => {
-      for (const name of namesOf(of, source)) {
-        if (!damaged.has(name) && (await shared.find(name)) !== undefined) continue;
+      for (const { name, sha256 } of copiesOf(of, source)) {
+        if (!damaged.has(name) && (await shared.find(name))?.sha256 === sha256) continue;
         await cache.store(name);
         damaged.delete(name);
       }

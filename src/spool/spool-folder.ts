@@ -21,9 +21,11 @@ import type { Source } from '../types.js';
 /** Digits of the hash in a name: enough that two contents never have the same name. */
 const HASH_DIGITS = 16;
 
-/** The names under which copies are written, until they are whole. */
-const UNFINISHED = 'new.csv';
-const FILLED = 'new.filled';
+/**
+ * The names under which copies are written, until they are whole: each another one, because a process that has lost its
+ * lease may wake up on the same machine.
+ */
+const unfinished = () => `new.${randomBytes(6).toString('hex')}.csv`;
 /** The folder for what DuckDB cannot hold in its memory. */
 export const TEMPORARY = 'new.duckdb';
 
@@ -89,7 +91,7 @@ export async function writeCopy(
     }
     return copyPath(folder, hash.digest('hex'));
   };
-  const path = await writeFileAtomically(join(folder, UNFINISHED), 0o600, write, (named) => named);
+  const path = await writeFileAtomically(join(folder, unfinished()), 0o600, write, (named) => named);
   at('after-spool-before-check');
   return path;
 }
@@ -105,9 +107,8 @@ export async function fillCopy(
   fill: (path: string) => Promise<void>,
 ): Promise<string> {
   makeFolder(folder, 0o700);
-  const path = join(folder, FILLED);
+  const path = join(folder, unfinished());
   try {
-    await rm(path, { force: true });
     closeSync(openSync(path, 'wx', 0o600));
     await fill(path);
     at('after-spool-fill-before-name');
