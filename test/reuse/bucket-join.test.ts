@@ -93,6 +93,33 @@ describe('the join of a bucket', () => {
   });
 });
 
+it('loses no answer after a look-up of the same process whose answer could not be written', () => {
+  const lanes = { lanes: 1, laneBits: 4, laneInts: 16 };
+  /** Looks up one record. @returns the numbers that are written. */
+  const lookUp = (bytes: number, write: () => void) => {
+    const join = new BucketJoin({ records: 1, entries: 1, ints: 32, origins: 2, lanes });
+    try {
+      join.asked.ints(ASKED_INTS).set([1, 2, 3, 4, 5]);
+      join.load(1);
+      const { ages, indexes } = join.origins(1);
+      const { hashes, ints } = blockOf([{ hash: [1, 2, 3, 4], paid: 7, origin: 0, bytes, isFailed: false }]);
+      join.hashes.ints(hashes.length).set(hashes);
+      const matches = join.match(1);
+      join.entries.ints(ints.length).set(ints);
+      const limits = { ages: ages.fill(0), indexes, maxAge: MAX_AGE, failedAge: FAILED_AGE };
+      join.take(matches, 1, limits, false, () => 0, write);
+      return [...join.lists![0].buffers.subarray(0, join.lists![0].filled[0])];
+    } finally {
+      join.release();
+    }
+  };
+  const full = () => {
+    throw new Error('the disk is full');
+  };
+  expect(() => lookUp(80, full)).toThrow('the disk is full');
+  expect(lookUp(4, full)).toEqual([5, 0, 7, metaOf(4, false), 7]);
+});
+
 /** The answers of a lane, of which each record must be one. */
 function answersIn(ints: Int32Array, lane: number): number[][] {
   const answers: number[][] = [];

@@ -88,6 +88,8 @@ export function beginBlock(entries: i32, count: i32): void {
   successful = failed = outdated = 0;
   nextMatch = entry = sum = 0;
   nextRecord = -1;
+  // The caller may have failed to write an answer of another block.
+  isWritten = false;
   value = entries + count * 12;
 }
 
