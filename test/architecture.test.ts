@@ -90,7 +90,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   spool: ['source', 'type files', 'duckdb', 'postgres', 'config', 'streams', ...base],
   duckdb: ['type output-format', 'sql-text', 'text', 'errors'],
   postgres: ['config', 'errors', 'text'],
-  delta: ['csv', 'streams', 'type files', 'make-folder', 'types', 'errors'],
+  delta: ['csv', 'streams', 'kernel', 'type files', 'make-folder', 'types', 'errors'],
   results: ['source', 'csv', 'streams', 'type checkpoint', ...base],
   files: ['streams', 'config', 'postgres', ...base],
   api: ['streams', ...base],

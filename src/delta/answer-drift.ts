@@ -4,7 +4,7 @@
  */
 import { ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import type { Drift } from '../types.js';
-import type { RowSet } from './compare-rows.js';
+import type { RowSet } from './row-set.js';
 
 export interface DriftOptions {
   /** Names of the columns that hold answers, in the order of their hashes; the first one is that of the status. */

@@ -8,32 +8,7 @@ import { BUCKETS } from '../streams/hash-buckets.js';
 import type { AnswerDrift } from './answer-drift.js';
 import { DamagedDigestsError, type DigestReader } from './digest-file.js';
 import { MATCH_INTS, RowMatcher } from './row-matcher.js';
-
-/** A set of rows by number, from 0: one bit for each. */
-export class RowSet {
-  /** How many rows it holds. */
-  count = 0;
-  readonly #bits: Uint8Array;
-
-  /** @param bits by the numbers from 1; the set takes the array. */
-  constructor(rows: number, bits = new Uint8Array(Math.ceil((rows + 1) / 8))) {
-    this.#bits = bits;
-    for (const byte of bits) this.count += BITS_SET[byte]!;
-  }
-
-  has(row: number): boolean {
-    return (this.#bits[(row + 1) >> 3]! & (1 << ((row + 1) & 7))) !== 0;
-  }
-
-  add(row: number): void {
-    if (this.has(row)) return;
-    this.#bits[(row + 1) >> 3]! |= 1 << ((row + 1) & 7);
-    this.count++;
-  }
-}
-
-/** How many bits of a byte are set. */
-const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+import { RowSet } from './row-set.js';
 
 export interface RowChanges {
   /** Rows of the new output whose key is not in the base. */

@@ -4,9 +4,9 @@
  */
 import type { Checkpoint, CheckpointReader, Publication } from '../../checkpoint/checkpoint.js';
 import type { DriftOptions } from '../../delta/answer-drift.js';
-import { RowSet } from '../../delta/compare-rows.js';
 import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
+import { RowSet } from '../../delta/row-set.js';
 import { contentOf } from '../../files/encoded-file.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
