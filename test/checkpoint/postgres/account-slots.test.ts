@@ -1,5 +1,6 @@
 /** The requests of an account, over connections of their own, as processes have them. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SharedLimiter } from '../../../src/api/shared-limiter.js';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
@@ -84,4 +85,33 @@ it('slots that are given back by their ends leave those of others, and one that 
   expect(instead.ends[0]! - instead.lasts - instead.answeredAt).toBeLessThanOrEqual(0);
   const fourth = await take(1, [second!]);
   expect(fourth.ends[0]! - fourth.lasts - instead.ends[0]!).toBeCloseTo(1000, 0);
+});
+
+it('slots of many connections that take and miss them at once are never too many in a second', async () => {
+  const [perSecond, span, connections, each] = [60, 1000, 6, 25];
+  const dice = fc.sample(fc.integer({ min: 0, max: 9 }), { numRuns: connections * each, seed: 3 });
+  const used: { readonly from: number; readonly end: number }[] = [];
+  const work = async (nth: number) => {
+    const pipeline = `many-${nth}`;
+    const state = await openState(database);
+    opened.push(state);
+    await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
+    const { slots } = state.account({ service: 'https://many.test', pipeline, folios: 1, perSecond });
+    let unused: number[] = [];
+    for (let slot = 0; slot < each; slot++) {
+      const asked = { count: 1, span, lasts: 15, lastsAlone: 100, unused, onSend: () => undefined };
+      const { ends, lasts, answeredAt } = await slots.take(asked);
+      unused = [];
+      const isMissed = dice.pop()! < 3;
+      await sleep(Math.max(ends[0]! - answeredAt - (isMissed ? 0 : lasts), 0));
+      if (isMissed) unused.push(...ends);
+      else used.push(...ends.map((end) => ({ end, from: end - lasts })));
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, (_, nth) => work(nth)));
+  const inSecond = used.map(
+    ({ end: begin }) => used.filter(({ from, end }) => end >= begin && from < begin + span - 0.01).length,
+  );
+  expect(used.length).toBeGreaterThan(perSecond);
+  expect(Math.max(...inSecond)).toBeLessThanOrEqual(perSecond);
 });
