@@ -22,12 +22,19 @@ afterAll(async () => {
 const monotonic = { now: () => performance.now(), sleep: systemClock.sleep };
 const signal = new AbortController().signal;
 
-async function openLimiter(pipeline: string, perSecond: number): Promise<SharedLimiter> {
+async function openSlots(pipeline: string, perSecond: number, service = 'https://service.test') {
   const state = await openState(database);
   opened.push(state);
   await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
-  const { slots } = state.account({ service: 'https://service.test', pipeline, folios: 1, perSecond });
-  return new SharedLimiter(slots, perSecond, monotonic);
+  return state.account({ service, pipeline, folios: 1, perSecond }).slots;
+}
+
+async function openLimiter(pipeline: string, perSecond: number): Promise<SharedLimiter> {
+  return new SharedLimiter(await openSlots(pipeline, perSecond), perSecond, monotonic);
+}
+
+function mostInASecond(times: readonly number[]): number {
+  return Math.max(...times.map((from) => times.filter((time) => time >= from && time < from + 1000).length));
 }
 
 it('are held to the smallest limit of those that work, and wait for a pause of any of them', async () => {
@@ -46,8 +53,23 @@ it('are held to the smallest limit of those that work, and wait for a pause of a
   limiters[1]!.pause(1_000);
   const pausedAt = performance.now();
   await Promise.all(each);
-  const inSecond = sent.map((from) => sent.filter((time) => time >= from && time < from + 1000).length);
-  expect(Math.max(...inSecond)).toBeLessThanOrEqual(allowed);
+  expect(mostInASecond(sent)).toBeLessThanOrEqual(allowed);
   // It is told at once, by way of the database.
   expect(sent.filter((time) => time > pausedAt + 300 && time < pausedAt + 1000)).toEqual([]);
+});
+
+it('are held to a small limit that has just come, whoever asks for more of them at once', async () => {
+  const service = 'https://slow.test';
+  const few = await openSlots('few', 2, service);
+  const many = await openSlots('many', 1000, service);
+  const asked = { span: 1_020, lasts: 15, lastsAlone: 150, unused: [], onSend: () => undefined };
+  const taken = [
+    await few.take({ ...asked, count: 1 }),
+    await many.take({ ...asked, count: 50 }),
+    await many.take({ ...asked, count: 50 }),
+    await few.take({ ...asked, count: 1 }),
+  ];
+  expect(mostInASecond(taken.flatMap(({ ends }) => ends))).toBe(2);
+  // The other one waits for two seconds' slots, and not for all that were asked for.
+  expect(taken[3]!.ends[0]! - taken[0]!.answeredAt).toBeLessThan(5_000);
 });
