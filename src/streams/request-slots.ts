@@ -30,7 +30,7 @@ export interface SlotsAsked {
 }
 
 export interface RequestSlots {
-  /** Takes the next slots, in order. */
+  /** Takes the next slots, in order: at least one, and at most as many as the limit allows in a second. */
   take(asked: SlotsAsked): Promise<TakenSlots>;
   /** Gives no slot before this time has passed, to anybody; keeps a longer pause. */
   pause(time: Milliseconds): Promise<void>;

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SharedLimiter } from '../../../src/api/shared-limiter.js';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { systemClock } from '../../../src/streams/clock.js';
+import type { RequestSlots } from '../../../src/streams/request-slots.js';
 import { requestLimiterContract } from '../../contract/request-limiter-contract.js';
+import { mostInASecond } from '../../helpers/api/slot-account.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState } from '../../helpers/postgres/postgres-state.js';
 
@@ -27,12 +29,15 @@ const signal = new AbortController().signal;
 
 const SERVICE = 'https://service.test';
 
-async function openLimiter(pipeline: string, perSecond: number, service = SERVICE): Promise<SharedLimiter> {
+async function openSlots(pipeline: string, perSecond: number, service = SERVICE): Promise<RequestSlots> {
   const state = await openState(database);
   opened.push(state);
   await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
-  const { slots } = state.account({ service, pipeline, folios: 1, perSecond });
-  return new SharedLimiter(slots, perSecond, monotonic);
+  return state.account({ service, pipeline, folios: 1, perSecond }).slots;
+}
+
+async function openLimiter(pipeline: string, perSecond: number, service = SERVICE): Promise<SharedLimiter> {
+  return new SharedLimiter(await openSlots(pipeline, perSecond, service), perSecond, monotonic);
 }
 
 it('are held to the smallest limit of those that work, and wait for a pause of any of them', async () => {
@@ -51,8 +56,7 @@ it('are held to the smallest limit of those that work, and wait for a pause of a
   limiters[1]!.pause(1_000);
   const pausedAt = performance.now();
   await Promise.all(each);
-  const inSecond = sent.map((from) => sent.filter((time) => time >= from && time < from + 1000).length);
-  expect(Math.max(...inSecond)).toBeLessThanOrEqual(allowed);
+  expect(mostInASecond(sent)).toBeLessThanOrEqual(allowed);
   // It is told at once, by way of the database.
   expect(sent.filter((time) => time > pausedAt + 300 && time < pausedAt + 1000)).toEqual([]);
 });
@@ -67,11 +71,7 @@ requestLimiterContract('of an account in Postgres', {
 });
 
 it('slots that are given back by their ends leave those of others, and one that was missed is exchanged at once', async () => {
-  const state = await openState(database);
-  opened.push(state);
-  await state.lock.take('exchange', { pid: 1, command: 'foliopipe run', since: 0 });
-  const account = { service: 'https://exchange.test', pipeline: 'exchange', folios: 1, perSecond: 2 };
-  const { slots } = state.account(account);
+  const slots = await openSlots('exchange', 2, 'https://exchange.test');
   const take = (count: number, unused: readonly number[] = []) =>
     slots.take({ count, span: 1000, lasts: 10, lastsAlone: 10, unused, onSend: () => undefined });
   const [first, second] = (await take(2)).ends;
@@ -92,11 +92,7 @@ it('slots of many connections that take and miss them at once are never too many
   const dice = fc.sample(fc.integer({ min: 0, max: 9 }), { numRuns: connections * each, seed: 3 });
   const used: { readonly from: number; readonly end: number }[] = [];
   const work = async (nth: number) => {
-    const pipeline = `many-${nth}`;
-    const state = await openState(database);
-    opened.push(state);
-    await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
-    const { slots } = state.account({ service: 'https://many.test', pipeline, folios: 1, perSecond });
+    const slots = await openSlots(`many-${nth}`, perSecond, 'https://many.test');
     let unused: number[] = [];
     for (let slot = 0; slot < each; slot++) {
       const asked = { count: 1, span, lasts: 15, lastsAlone: 100, unused, onSend: () => undefined };
@@ -114,4 +110,20 @@ it('slots of many connections that take and miss them at once are never too many
   );
   expect(used.length).toBeGreaterThan(perSecond);
   expect(Math.max(...inSecond)).toBeLessThanOrEqual(perSecond);
+});
+
+it('are held to a small limit that has just come, whoever asks for more of them at once', async () => {
+  const service = 'https://slow.test';
+  const few = await openSlots('few', 2, service);
+  const many = await openSlots('many', 1000, service);
+  const asked = { span: 1_020, lasts: 15, lastsAlone: 150, unused: [], onSend: () => undefined };
+  const taken = [
+    await few.take({ ...asked, count: 1 }),
+    await many.take({ ...asked, count: 50 }),
+    await many.take({ ...asked, count: 50 }),
+    await few.take({ ...asked, count: 1 }),
+  ];
+  expect(mostInASecond(taken.flatMap(({ ends }) => ends))).toBe(2);
+  // The other one waits for two seconds' slots, and not for all that were asked for.
+  expect(taken[3]!.ends[0]! - taken[0]!.answeredAt).toBeLessThan(5_000);
 });

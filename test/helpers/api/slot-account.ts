@@ -14,7 +14,8 @@ export function createSlotAccount(clock: Clock, perSecond: number, travel = () =
   const hearers = new Set<(time: number) => void>();
   let taken = 0;
   const account: RequestSlots = {
-    take: async ({ count, span, lasts, lastsAlone, unused, onSend }) => {
+    take: async ({ count: asked, span, lasts, lastsAlone, unused, onSend }) => {
+      const count = Math.min(asked, most);
       onSend();
       await clock.sleep(travel(), noSignal);
       const receivedAt = now();

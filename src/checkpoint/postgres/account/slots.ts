@@ -19,12 +19,13 @@ const lasts = (slots: string) =>
 // What depends on the slots that others have taken stands in SET: it is computed again if they take some meanwhile.
 // They end in the order in which they are taken, half as far apart as the limit asks for at least. A slot that was not
 // used in its time is exchanged for one at once if no second with the new one can be full without the old one: all that
-// are taken for later reach back to less than a second after it.
+// are taken for later reach back to less than a second after it. Whoever did not know how low the limit is now gets no
+// more than a second's slots: later ones would have to keep their distance from these, which do not count yet.
 const take: Prepared<TakenSlots> = statement(`
   UPDATE accounts SET slots = (
     SELECT kept.ends || array(
       SELECT CASE
-        WHEN @count::int8 = 1 AND spare IS NOT NULL
+        WHEN given = 1 AND spare IS NOT NULL
           AND (SELECT count(*) FROM unnest(kept.ends) AS later WHERE later > spare) < most
         THEN greatest(now, paused) + lasts
         ELSE greatest(
@@ -32,26 +33,26 @@ const take: Prepared<TakenSlots> = statement(`
           kept.ends[kept.slots + nth - most] + span + lasts,
           kept.ends[kept.slots] + nth * apart)
         END
-      FROM generate_series(1, @count::int8) AS nth ORDER BY nth)
+      FROM generate_series(1, given) AS nth ORDER BY nth)
     FROM (
       SELECT
         coalesce(array_agg(ends ORDER BY ends) FILTER (WHERE NOT is_unused), '{}') AS ends,
         count(*) FILTER (WHERE NOT is_unused) AS slots,
         max(ends) FILTER (WHERE is_unused AND ends <= ${NOW}) AS spare,
-        ${lasts('count(*) FILTER (WHERE NOT is_unused) + @count::int8')} AS lasts,
+        ${lasts('count(*) FILTER (WHERE NOT is_unused) + given')} AS lasts,
         ${NOW} AS now,
         CASE WHEN paused_until > clock_timestamp() THEN ${epoch('paused_until')} END AS paused
       FROM (SELECT ends, ends = ANY (@unused::float8[]) AS is_unused FROM unnest(slots) AS ends) AS each
       WHERE ends + span > ${NOW}) AS kept)
   FROM (
     SELECT per_second, ceil(per_second)::int8 AS most, @span::float8 * ceil(per_second) / per_second AS span,
-      @span::float8 / per_second / 2 AS apart
+      @span::float8 / per_second / 2 AS apart, least(@count::int8, ceil(per_second)::int8) AS given
     FROM (
       SELECT least(@perSecond::float8, (SELECT min(per_second) FROM (${LIVE}) AS live)) AS per_second) AS wishes
   ) AS pace
   WHERE service = @service
   RETURNING
-    slots[cardinality(slots) - @count::int8 + 1:] AS ends,
+    slots[cardinality(slots) - given + 1:] AS ends,
     ${lasts('cardinality(slots)')} AS lasts,
     cardinality(slots) > most AS "isFull",
     per_second AS "perSecond",
