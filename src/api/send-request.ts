@@ -85,7 +85,8 @@ async function receiveReply(
   signal.throwIfAborted();
   // A file that cannot be read ends the request before it begins.
   const content = typeof body === 'object' ? await beginContent(body) : undefined;
-  if (signal.aborted) content?.destroy();
+  const rest = content instanceof Readable ? content : undefined;
+  if (signal.aborted) rest?.destroy();
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? https : http).request(url, { method, headers, agent });
@@ -110,11 +111,11 @@ async function receiveReply(
       if (headersTimeout !== undefined) {
         timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       }
-      if (content === undefined) return void request.end(body);
+      if (rest === undefined) return void request.end(content ?? body);
       // The limiter has let it be sent now, and the content takes a moment to begin.
       request.flushHeaders();
       // Rejects before the pipeline destroys the request, because the request's error would only be "socket hang up".
-      pipeline(content.once('error', reject), request, () => undefined);
+      pipeline(rest.once('error', reject), request, () => undefined);
     };
     request.once('socket', (socket) => {
       const begin = (): void => {
@@ -128,22 +129,25 @@ async function receiveReply(
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
   }).finally(() => {
-    if (!isWritten) content?.destroy();
+    if (!isWritten) rest?.destroy();
     timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
 }
 
 /** How much of a content is read before its request begins. */
-const FIRST_BYTES = 16 * 1024;
+const FIRST_BYTES = 64 * 1024;
 
-/** Reads the beginning of a content. Throws what reading it throws. */
-async function beginContent(body: FormDataEncoder): Promise<Readable> {
+/**
+ * Reads the beginning of a content. Throws what reading it throws.
+ * @returns all of it if it is short, which is sent in one piece.
+ */
+async function beginContent(body: FormDataEncoder): Promise<Buffer | Readable> {
   const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   for (let bytes = 0; bytes < FIRST_BYTES; ) {
     const { done, value } = await pieces.next();
-    if (done) break;
+    if (done) return Buffer.concat(first);
     first.push(value);
     bytes += value.length;
   }
