@@ -1,5 +1,5 @@
 /** What permits for folios promise, whether one process counts them or an account does. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Permits } from '../../src/streams/permits.js';
 
 export interface PermitsHarness {
@@ -20,13 +20,21 @@ export interface PermitsHarness {
 
 /** @param open gives permits for the chunks 1 to 9 of a run. */
 export function permitsContract(name: string, open: (count: number) => Promise<PermitsHarness>): void {
-  const patience = new AbortController().signal;
   const begin = async (count: number) => {
     const harness = await open(count);
+    const controller = new AbortController();
+    const patience = controller.signal;
+    // Those that still wait ask no more.
+    onTestFinished(() => controller.abort());
     const { permits, nameOf } = harness;
     const got: number[] = [];
     const acquire = (...chunks: number[]) => {
-      for (const chunk of chunks) void permits.acquire(nameOf(chunk), patience).then(() => got.push(chunk));
+      for (const chunk of chunks) {
+        permits.acquire(nameOf(chunk), patience).then(
+          () => got.push(chunk),
+          () => undefined,
+        );
+      }
     };
     /** These chunks and no others have got a permit since the last call. */
     const expectGot = async (...chunks: number[]) => {
@@ -41,7 +49,7 @@ export function permitsContract(name: string, open: (count: number) => Promise<P
         await harness.accept(chunk);
       }
     };
-    return { ...harness, acquire, expectGot, release, send };
+    return { ...harness, patience, acquire, expectGot, release, send };
   };
 
   it(`${name}: are given up to their count, then to the caller that has waited longest`, async () => {
@@ -95,7 +103,7 @@ export function permitsContract(name: string, open: (count: number) => Promise<P
   });
 
   it(`${name}: none is left to wait for when all are kept`, async () => {
-    const { acquire, send, permits, nameOf, expectGot } = await begin(2);
+    const { acquire, send, permits, nameOf, expectGot, patience } = await begin(2);
     acquire(1, 2);
     await expectGot(1, 2);
     await send(1, 2);
