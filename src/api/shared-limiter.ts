@@ -19,6 +19,8 @@ const LASTS: Milliseconds = 15;
 /** How long it lasts where nobody does. */
 const LASTS_ALONE: Milliseconds = 150;
 const FIRST_EXTRA: Milliseconds = 20;
+/** How much longer a slot lasts at most because of slow answers, and before the first answer. */
+const MOST_UNSURE: Milliseconds = 150;
 /** The time for which slots are taken at once where requests wait for them. */
 const BLOCK: Milliseconds = 50;
 /** Limits from here on are high enough to take a block also for requests that are still to come. */
@@ -235,7 +237,8 @@ export class SharedLimiter implements RequestLimiter {
     const count = isGenerous ? block : Math.min(this.#waiters.size, block);
     const pauses = this.#pauses;
     const unused = this.#unused.splice(0);
-    const extra = this.#extra;
+    // A slot is open only while both bounds of the other clock lie within it.
+    const extra = this.#extra + Math.min(this.#counting.unsure, MOST_UNSURE);
     let asked = 0;
     const { ends, lasts, isFull, perSecond, ...times } = await this.#slots.take({
       count,

@@ -23,6 +23,11 @@ export class OtherClock {
   #most = Number.POSITIVE_INFINITY;
   #heard: Milliseconds = 0;
 
+  /** How far the two bounds are apart; infinite before the first answer. */
+  get unsure(): Milliseconds {
+    return this.#most - this.#least;
+  }
+
   hear({ asked, answered, receivedAt, answeredAt }: Exchange): void {
     const [least, most] = [answeredAt - answered, receivedAt - asked];
     const drift = DRIFT * (answered - this.#heard);

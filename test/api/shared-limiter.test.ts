@@ -63,6 +63,14 @@ describe('requests of processes that share an account', () => {
     }
   });
 
+  test('reach most of a low limit where answers are slow: no slot is shorter than what is unknown of its time', async () => {
+    const clock = createVirtualClock(0);
+    const { slots } = createSlotAccount(clock, 1, () => 20);
+    const limiters = Array.from({ length: 3 }, () => new SharedLimiter(slots, 1, clock));
+    await Promise.all(limiters.map((one) => send(one, clock, Array(20).fill(0))));
+    expect(60 / (clock.now() / 1000)).toBeGreaterThan(0.85);
+  });
+
   test('take their turns, however many a process has', async () => {
     const clock = createVirtualClock(0);
     const { slots } = createSlotAccount(clock, 20, () => 1);
