@@ -25,6 +25,7 @@ export type {
   Upload,
   Withheld,
 } from './checkpoint/checkpoint.js';
+export { withCutOffUploads } from './checkpoint/cut-off-uploads.js';
 export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
 export type { AccountState } from './checkpoint/postgres/account/read-account.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';

@@ -29,6 +29,7 @@ import {
   summarizeRun,
   systemClock,
   unconfirmedText,
+  withCutOffUploads,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
@@ -75,15 +76,17 @@ export function addStatus(command: Command, finish: Finish): void {
       if (stop) await watchRun(state, config, chosen, options, stop.signal);
       if (stop?.signal.aborted) return finish(exitCodeOf(stop.signal));
       const run = (await state.run(chosen.id))!;
+      // Asked first: a process that begins meanwhile has sent nothing yet.
+      const holder = await findWorker(config);
+      const reader = holder === undefined ? withCutOffUploads(state) : state;
       const summary = await summarizeRun(
-        { checkpoint: state, output: createOutputStore(config, { attempts: 1 }), config },
+        { checkpoint: reader, output: createOutputStore(config, { attempts: 1 }), config },
         run.id,
         'continued',
         { load: await loadStatus(state, config, run) },
       );
       const doubt = unconfirmedText(config);
       const missing = await missingLoad(state, config, run);
-      const holder = await findWorker(config);
       const account = await findAccount(config, run.service);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
       if (options.json)
@@ -99,8 +102,8 @@ export function addStatus(command: Command, finish: Finish): void {
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
         await print(nextSteps(text + notes + workingText(holder) + accountLine(account)));
       } else {
-        const snapshot = (await createProgressReader(run.id, { checkpoint: state, clock: systemClock })())!;
-        const text = await openText(state, run, summary, snapshot, config.poll.timeout);
+        const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
+        const text = await openText(reader, run, summary, snapshot, config.poll.timeout);
         await print(
           nextSteps(text + missingLoadText(missing) + workingText(holder, snapshot) + accountLine(account)),
         );

@@ -34,12 +34,22 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
 
     const ledger = await cli(['ledger', job.config, '--json']);
     const status = await cli(['status', job.config]);
-    // To a reader chunk 2 still looks as if it were being uploaded; the next process finds out that it is ambiguous.
-    const { fileName } = accepted[0]!;
-    const command = `foliopipe adopt -c ${job.config} --run ${run} --chunk 1 FOLIO`;
-    expect(status.stdout).toContain(
-      `chunk 1 was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
-    );
+    // The checkpoint has chunk 2 as being uploaded still: no process works, so nobody knows what became of it either.
+    for (const [index, { fileName }] of accepted.entries()) {
+      const command = `foliopipe adopt -c ${job.config} --run ${run} --chunk ${index + 1} FOLIO`;
+      expect(status.stdout).toContain(
+        `chunk ${index + 1} was possibly accepted; if the service lists the file ${fileName}, bind it: ${command}\n`,
+      );
+    }
+    expect(status.stdout).toContain('2 ambiguous');
+    expect(status.stdout).not.toContain('uploading');
+    const told = jsonLines((await cli(['status', job.config, '--json'])).stdout).at(-1);
+    expect(told).toMatchObject({
+      uploads: { ambiguous: 2 },
+      ambiguousRecords: 20,
+      chunks: { byState: { uploading: 0, ambiguous: 2 } },
+      adoptable: accepted.map(({ fileName }, index) => ({ chunk: index + 1, fileName })),
+    });
     // It was sent once, so it was not paid twice.
     const unknown = await cli(['ledger', job.config]);
     expect(unknown.stdout.match(/ {2}paid\?$/gm)).toHaveLength(2);
