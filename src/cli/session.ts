@@ -195,14 +195,17 @@ export async function openState(config: Config) {
   return reader;
 }
 
-/** Says on stderr that what is shown is how a state was when it was copied. */
-export async function tellMoved(config: Config): Promise<void> {
+/**
+ * Says on stderr that what is shown is how a state was when it was copied.
+ * @param what another use of the state, such as `what is backed up`.
+ */
+export async function tellMoved(config: Config, what = 'what is shown'): Promise<void> {
   const moved = await findMove(config);
   if (moved === undefined) return;
   const { place, at } = moved;
   const when = `on ${new Date(at).toISOString()}`;
   stderr.write(
-    `this state was copied to ${place} ${when}, and runs go on there; what is shown is how it was then\n` +
+    `this state was copied to ${place} ${when}, and runs go on there; ${what} is how it was then\n` +
       nextSteps(`  next: ${movedHint(place)}, then: foliopipe status\n`),
   );
 }

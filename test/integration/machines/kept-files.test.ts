@@ -195,6 +195,12 @@ it('a copied state goes on in the copy, and back in a folder', async () => {
   expect(status.stderr).toMatch(
     /next: write state: \$\{STATE_URL\} into the config .* then: foliopipe status -c \S+job/,
   );
+  const backup = await call('state', 'backup', join(job.folder, 'backup'));
+  expect(backup).toMatchObject({ code: 0, summary: { runs: 2 } });
+  expect(backup.stderr).toContain(`this state was copied to ${database.place} on 20`);
+  expect(backup.stderr).toContain('what is backed up is how it was then');
+  const watched = await call('status', '--watch');
+  expect(watched.stderr.split('this state was copied to')).toHaveLength(2);
   for (const command of ['run', 'plan', 'check']) {
     const refused = await call(command);
     expect(refused.code, command).toBe(2);
