@@ -26,7 +26,7 @@ export type {
   Withheld,
 } from './checkpoint/checkpoint.js';
 export { withCutOffUploads } from './checkpoint/cut-off-uploads.js';
-export type { HeldLock, LockHolder, PipelineLock } from './checkpoint/pipeline-lock.js';
+export type { HeldLock, LockHolder, PipelineLock, WorkingProcess } from './checkpoint/pipeline-lock.js';
 export type { AccountState } from './checkpoint/postgres/account/read-account.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';

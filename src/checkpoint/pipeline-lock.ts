@@ -1,5 +1,6 @@
 /** The port to the lock of a pipeline, which allows one writer (rule "One writer"). */
 import { type ErrorDetails, type ErrorFacts, LockedError } from '../errors.js';
+import type { Milliseconds } from '../types.js';
 
 /** The locks of all pipelines that share a state. */
 export interface PipelineLock {
@@ -31,6 +32,12 @@ export interface LockHolder {
   readonly since: number;
   /** The machine, if it may be another one. */
   readonly host?: string;
+}
+
+/** The process that works on a pipeline. */
+export interface WorkingProcess extends LockHolder {
+  /** How long its lease lasts unless it is renewed. Left out for a lock of the system, which ends with the process. */
+  readonly leaseLeftMs?: Milliseconds;
 }
 
 /** A lease is held. Its holder renews it while it works; if it does not, the lease ends by itself. */

@@ -1,7 +1,7 @@
 /** The state of a config, wherever it is: reading it, and who works on it. */
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { type CopyMark, readCopyMark, refuseMarked } from '../checkpoint/copy/copy-mark.js';
-import type { LockHolder } from '../checkpoint/pipeline-lock.js';
+import type { WorkingProcess } from '../checkpoint/pipeline-lock.js';
 import type { AccountState } from '../checkpoint/postgres/account/read-account.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { findHolder } from '../checkpoint/sqlite/pipeline-lock.js';
@@ -32,7 +32,7 @@ export async function findWorker({
   stateDir,
   state,
   pipeline,
-}: Place & Pick<Config, 'pipeline'>): Promise<LockHolder | undefined> {
+}: Place & Pick<Config, 'pipeline'>): Promise<WorkingProcess | undefined> {
   if (state === null) return findHolder(stateDir, pipeline);
   return (await loadPostgres()).findLeaseHolder(state, pipeline);
 }

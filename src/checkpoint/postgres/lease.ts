@@ -15,6 +15,7 @@ import {
   type LockHolder,
   lockedError,
   type PipelineLock,
+  type WorkingProcess,
 } from '../pipeline-lock.js';
 
 /** How long a lease lasts, and how often it is renewed, in ms. */
@@ -56,6 +57,9 @@ const take: Prepared<{ fence: number }> = statement(`
 const readHolder: Prepared<{ holder: string | null; until: string }> = statement(
   'SELECT holder, until::text AS until FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()',
 );
+const readLeft: Prepared<{ holder: string | null; leftMs: number }> = statement(`
+  SELECT holder, (extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"
+  FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()`);
 const readHeld: Prepared<{ pipeline: string; holder: string | null; leftMs: number }> = statement(`
   SELECT pipeline, holder, (extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"
   FROM leases WHERE until > clock_timestamp() AND pipeline NOT LIKE '${OUTPUT}%' ORDER BY pipeline`);
@@ -72,8 +76,10 @@ const pipelines: Prepared<{ pipeline: string }> = statement(`
 export async function leaseHolder(
   db: Pick<PostgresSession, 'query'>,
   pipeline: string,
-): Promise<LockHolder | undefined> {
-  return holderIn((await db.query(readHolder, { pipeline }, true))[0]);
+): Promise<WorkingProcess | undefined> {
+  const [row] = await db.query(readLeft, { pipeline }, true);
+  const holder = holderIn(row);
+  return holder && { ...holder, leaseLeftMs: Math.round(row!.leftMs) };
 }
 
 /** A lease that is held now. */

@@ -9,7 +9,7 @@ import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
-import type { LockHolder, PipelineLock } from '../pipeline-lock.js';
+import type { PipelineLock, WorkingProcess } from '../pipeline-lock.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
 import { type AccountState, readAccount } from './account/read-account.js';
@@ -190,7 +190,7 @@ export async function findAccountState(
 export async function findLeaseHolder(
   address: DatabaseAddress,
   pipeline: string,
-): Promise<LockHolder | undefined> {
+): Promise<WorkingProcess | undefined> {
   const session = await openConnection(address);
   try {
     return (await schemaVersion(session)) === 0 ? undefined : await leaseHolder(session, pipeline);

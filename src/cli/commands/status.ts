@@ -15,7 +15,6 @@ import {
   findRestamped,
   findWorker,
   type InterruptedError,
-  type LockHolder,
   leftFoliosHint,
   loadStatus,
   lostFolioText,
@@ -29,6 +28,7 @@ import {
   summarizeRun,
   systemClock,
   unconfirmedText,
+  type WorkingProcess,
   withCutOffUploads,
 } from '../../../pipelines/index.js';
 import { formatDuration } from '../../quantities.js';
@@ -147,11 +147,14 @@ function copiedText({ source, createdAt }: Run): string {
  * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished.
  * @param unfinished left out if nothing needs to go on.
  */
-function workingText(holder: LockHolder | undefined, unfinished?: ProgressSnapshot): string {
+function workingText(holder: WorkingProcess | undefined, unfinished?: ProgressSnapshot): string {
   if (holder !== undefined) {
-    const { pid, command, since } = holder;
+    const { pid, command, since, host, leaseLeftMs } = holder;
     const age = formatDuration(Math.max(Date.now() - since, 0));
-    return `  working   process ${pid} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}\n`;
+    const where = host === undefined ? '' : ` on ${escapeUnprintable(host)}`;
+    const lease =
+      leaseLeftMs === undefined ? '' : `; its lease ends in ${formatDuration(leaseLeftMs)} unless renewed`;
+    return `  working   process ${pid}${where} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}${lease}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
   return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; it names what stopped it if that is still so\n`;
