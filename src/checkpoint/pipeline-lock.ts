@@ -44,10 +44,18 @@ export interface WorkingProcess extends LockHolder {
 export class LeaseHeldError extends LockedError {
   /** The end of the lease, as a text that changes when it is renewed. */
   readonly until: string;
+  /** How long it lasts unless it is renewed. */
+  readonly leftMs: Milliseconds;
 
-  constructor(code: string, message: string, details: ErrorDetails, until: string) {
+  constructor(
+    code: string,
+    message: string,
+    details: ErrorDetails,
+    { until, leftMs }: { readonly until: string; readonly leftMs: Milliseconds },
+  ) {
     super(code, message, details);
     this.until = until;
+    this.leftMs = leftMs;
   }
 }
 

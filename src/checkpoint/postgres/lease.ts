@@ -54,14 +54,12 @@ const take: Prepared<{ fence: number }> = statement(`
   UPDATE leases SET fence = fence + 1, holder = @holder,
     until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
   FROM expired WHERE leases.pipeline = expired.pipeline RETURNING fence`);
-const readHolder: Prepared<{ holder: string | null; until: string }> = statement(
-  'SELECT holder, until::text AS until FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()',
-);
-const readLeft: Prepared<{ holder: string | null; leftMs: number }> = statement(`
-  SELECT holder, (extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"
+const LEFT = `(extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"`;
+const readHolder: Prepared<{ holder: string | null; until: string; leftMs: number }> = statement(`
+  SELECT holder, until::text AS until, ${LEFT}
   FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()`);
 const readHeld: Prepared<{ pipeline: string; holder: string | null; leftMs: number }> = statement(`
-  SELECT pipeline, holder, (extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"
+  SELECT pipeline, holder, ${LEFT}
   FROM leases WHERE until > clock_timestamp() AND pipeline NOT LIKE '${OUTPUT}%' ORDER BY pipeline`);
 const renew = statement(`
   UPDATE leases SET until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
@@ -77,7 +75,7 @@ export async function leaseHolder(
   db: Pick<PostgresSession, 'query'>,
   pipeline: string,
 ): Promise<WorkingProcess | undefined> {
-  const [row] = await db.query(readLeft, { pipeline }, true);
+  const [row] = await db.query(readHolder, { pipeline }, true);
   const holder = holderIn(row);
   return holder && { ...holder, leaseLeftMs: Math.round(row!.leftMs) };
 }
@@ -134,7 +132,7 @@ export function createLeases(
         fence.held?.pipeline === pipeline,
       );
       // A lease that has just ended is taken by the next attempt.
-      throw new LeaseHeldError(code, message, { facts }, row?.until ?? '');
+      throw new LeaseHeldError(code, message, { facts }, row ?? { until: '', leftMs: 0 });
     },
   };
 }

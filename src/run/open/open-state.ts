@@ -222,9 +222,14 @@ export async function waitForLock(
       if (left <= 0) throw error;
       if (!isLogged) {
         const since = clock.now();
-        const until = Number.isFinite(wait) ? since + wait : null;
-        onProgress?.({ type: 'waiting', on: 'lock', since, until, why: error.message });
-        logger.info({ pipeline }, `waiting for the lock: ${error.message}`);
+        const leaseMs = error instanceof LeaseHeldError ? error.leftMs : 0;
+        const until = Number.isFinite(wait) ? since + Math.max(wait, leaseMs) : null;
+        const lease =
+          leaseMs === 0
+            ? ''
+            : `; its lease ends in ${formatDuration(1000 * Math.ceil(leaseMs / 1000))} unless renewed`;
+        onProgress?.({ type: 'waiting', on: 'lock', since, until, why: `${error.message}${lease}` });
+        logger.info({ pipeline }, `waiting for the lock: ${error.message}${lease}`);
       }
       await clock.sleep(Math.min(retryEveryMs, left), signal);
     }

@@ -139,7 +139,7 @@ async function lockShared(outputs: PipelineLock, path: string, holder: LockHolde
       kind: 'taken',
       holder: pid === undefined ? undefined : other,
     });
-    throw new LeaseHeldError(code, message, { facts, hint: hint! }, error.until);
+    throw new LeaseHeldError(code, message, { facts, hint: hint! }, error);
   }
 }
 
