@@ -73,11 +73,11 @@ export function createMakeUp(
       const what = missedText(pipeline, at, now - at);
       if (!isMadeUp) {
         logger.warn(
-          { pipeline, time: at },
+          { pipeline, missed: at },
           `${what}, too long to make up for it: foliopipe enqueue begins a run now`,
         );
       } else if (await queue.makeUp(pipeline, at)) {
-        logger.warn({ pipeline, time: at }, `${what}: it is made up for now`);
+        logger.warn({ pipeline, missed: at }, `${what}: it is made up for now`);
       }
       settled.set(pipeline, at);
     }
