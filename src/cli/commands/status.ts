@@ -150,7 +150,7 @@ function workingText(holder: LockHolder | undefined, unfinished?: ProgressSnapsh
     return `  working   process ${pid} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
-  return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; it names what stopped it if that is still so\n`;
+  return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; if what stopped it lasts, that run says what it is\n`;
 }
 
 function accountLine(account: Awaited<ReturnType<typeof findAccount>>): string {

@@ -3,6 +3,7 @@ import { madeUpText } from '../../fleet/missed-times.js';
 import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
+import type { Milliseconds } from '../../types.js';
 import { asFlags, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
@@ -112,7 +113,13 @@ function waitingText({ pipeline, since, from, trouble, ...made }: WaitingRun, no
   }
   const { exitCode, code, message, times } = trouble;
   const when = from > now ? `in ${formatDuration(from - now)}` : 'now';
-  return `${pipeline}  again ${when}: ${endOf(exitCode)}, ${countOf(times, 'time')} in a row since ${formatDuration(now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
+  return `${pipeline}  again ${when}: ${endOf(exitCode)}, ${rowText(times, now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
+}
+
+function rowText(times: number, age: Milliseconds): string {
+  return times === 1
+    ? `once, ${formatDuration(age)} ago`
+    : `${formatCount(times)} times in a row, the first ${formatDuration(age)} ago`;
 }
 
 function shown(text: string): string {
