@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMakeUp, findMissed } from '../../src/fleet/missed-times.js';
+import { createMakeUp, findMissed, UNWATCHED_SETTLED_MS } from '../../src/fleet/missed-times.js';
 import { silentLogger } from '../../src/logger.js';
 
 const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
@@ -35,6 +35,14 @@ it.each([
 ])('at %s, served until %s %j', (now, served, changes, expected) => {
   const found = findMissed(schedule(now, changes), served === null ? undefined : at(served));
   expect(found && { ...found, at: iso(found.at) }).toEqual(expected);
+});
+
+it('tells a time of a minute ago while no worker lives', () => {
+  const last = at('22T01:00');
+  expect(findMissed(schedule('23T01:01'), last, UNWATCHED_SETTLED_MS)).toEqual({
+    at: at('23T01:00'),
+    isMadeUp: true,
+  });
 });
 
 it('makes up for a time once, and says once what is too old', async () => {
