@@ -78,11 +78,18 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
     last === undefined
       ? ''
       : `; with a changed config: foliopipe enqueue ${layers.join('')}${last} (on ${shown(from.host)})`;
+  const told = hint ? shown(completeCommands(hint, asFlags(from.files))) : '';
+  // A hint may put it back itself.
+  const steps = [
+    ...(told === '' ? [] : [told]),
+    ...(/\bfoliopipe enqueue\b/.test(told)
+      ? []
+      : [`foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}`]),
+  ];
   return [
     `${pipeline}${which}: ${endOf(exitCode)}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
-    ...(hint ? [`  next: ${shown(completeCommands(hint, asFlags(from.files)))}`] : []),
-    `  then: foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}${mended}`,
+    `  next: ${steps.join('; then: ')}${mended}`,
   ];
 }
 
