@@ -20,6 +20,13 @@ export function movedHint(place: string): string {
     : `write stateDir: ${place} into the config in place of state, files and scratchDir`;
 }
 
+/** The command that removes the mark of a state that was copied. */
+function removeMark(state: string): string {
+  return state.startsWith('postgres')
+    ? 'delete from foliopipe.copy_marks, in the database'
+    : `rm '${state}/copy.json'`;
+}
+
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
   PIPELINE_LOCKED: ({ here }) =>
@@ -43,8 +50,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_IN_DATABASE: () =>
     'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
 
-  STATE_MOVED: ({ place }) =>
-    `${movedHint(String(place))}, then the same command again; to go on here instead, if nothing was sent from there, remove the mark: docs/many-machines.md says how`,
+  STATE_MOVED: ({ state, place }) =>
+    `${movedHint(String(place))}, then the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
   STATE_COPY_UNFINISHED: () =>
     'type the same foliopipe state copy again; until it has ended, go on with the state that is copied, unless it is this one',
   STATE_COPY_PIPELINES: () =>

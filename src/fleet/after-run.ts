@@ -39,6 +39,13 @@ const PASSING: ReadonlySet<number> = new Set([5, 8, 10]);
 
 const INTERRUPTED: ReadonlySet<number> = new Set([130, 143]);
 
+/** Whether a worker does a job again by itself whose run has ended with this exit code. */
+export function isRepeated(exitCode: unknown): boolean {
+  return (
+    typeof exitCode === 'number' && (PASSING.has(exitCode) || INTERRUPTED.has(exitCode) || exitCode === 11)
+  );
+}
+
 /**
  * @param isHandedBack whether the worker itself has stopped the run.
  * @param random from 0 to 1: workers that were stopped by the same outage do not begin again together.

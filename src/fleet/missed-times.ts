@@ -12,6 +12,8 @@ import { DAY_MS, lastTime } from './next-time.js';
 
 /** A time younger than this may become a job yet. */
 const SETTLED_MS = 2 * 60_000;
+/** The same while no worker lives, which pg-boss needs to make a job of a time. */
+export const UNWATCHED_SETTLED_MS = 60_000;
 /** An older time is not made up for: what should have been done at night would be done long after. */
 const LATEST_MS = DAY_MS;
 /** Of an older time, the job may have been removed. */
@@ -29,17 +31,25 @@ export interface MissedTime {
  * Whether nothing was begun at the last time of a schedule. Only the last one counts: a night that was missed is in the
  * next one.
  * @param served see `FleetTables`.
+ * @param settled after how long nothing is begun any more for a time.
  * @returns null if something was, or if there was no time since the schedule was registered.
  */
-export function findMissed(schedule: SeenSchedule, served: number | undefined): MissedTime | null {
-  const at = timeToServe(schedule);
+export function findMissed(
+  schedule: SeenSchedule,
+  served: number | undefined,
+  settled: Milliseconds = SETTLED_MS,
+): MissedTime | null {
+  const at = timeToServe(schedule, settled);
   if (at === undefined || at <= (served ?? 0)) return null;
   return { at, isMadeUp: schedule.now - at <= LATEST_MS };
 }
 
 /** The last time of a schedule since it was registered that should have its job, and of which it is known. */
-function timeToServe({ cron, timeZone, since, now }: SeenSchedule): number | undefined {
-  const at = lastTime(cron, timeZone, now - SETTLED_MS);
+function timeToServe(
+  { cron, timeZone, since, now }: SeenSchedule,
+  settled: Milliseconds = SETTLED_MS,
+): number | undefined {
+  const at = lastTime(cron, timeZone, now - settled);
   return at === undefined || at <= since || now - at > KNOWN_MS ? undefined : at;
 }
 
@@ -73,11 +83,11 @@ export function createMakeUp(
       const what = missedText(pipeline, at, now - at);
       if (!isMadeUp) {
         logger.warn(
-          { pipeline, time: at },
+          { pipeline, missed: at },
           `${what}, too long to make up for it: foliopipe enqueue begins a run now`,
         );
       } else if (await queue.makeUp(pipeline, at)) {
-        logger.warn({ pipeline, time: at }, `${what}: it is made up for now`);
+        logger.warn({ pipeline, missed: at }, `${what}: it is made up for now`);
       }
       settled.set(pipeline, at);
     }

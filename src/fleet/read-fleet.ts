@@ -2,7 +2,7 @@
 import type { HeldLease } from '../checkpoint/postgres/lease.js';
 import { isAlive, type KnownWorker } from '../checkpoint/postgres/workers.js';
 import { type DeadLetter, OF_WORKER, type Trouble } from './job.js';
-import { findMissed, type MissedTime } from './missed-times.js';
+import { findMissed, type MissedTime, UNWATCHED_SETTLED_MS } from './missed-times.js';
 import { nextTime } from './next-time.js';
 import type { OpenFleet } from './open-fleet.js';
 import { fleetTimes } from './times.js';
@@ -69,6 +69,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
   const jobs = new Map((await queue.worked()).map((one) => [one.job.pipeline, one]));
   const held = new Map(leases.map((lease) => [lease.pipeline, lease]));
   const served = await tables.served();
+  const settled = workers.some(isAlive) ? undefined : UNWATCHED_SETTLED_MS;
   const worked = [...new Set([...held.keys(), ...jobs.keys()])].sort();
   return {
     workers: workers.map((worker) =>
@@ -100,7 +101,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
       schedule: schedule.cron,
       timeZone: schedule.timeZone,
       next: nextTime(schedule.cron, schedule.timeZone, schedule.now) ?? null,
-      missed: findMissed(schedule, served.get(schedule.pipeline)),
+      missed: findMissed(schedule, served.get(schedule.pipeline), settled),
     })),
     deadLetters: (await queue.deadLetters())
       .map(({ pipeline, from, problem }) => ({ pipeline, from, problem }))

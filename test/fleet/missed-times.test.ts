@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMakeUp, findMissed } from '../../src/fleet/missed-times.js';
+import { createMakeUp, findMissed, UNWATCHED_SETTLED_MS } from '../../src/fleet/missed-times.js';
 import { silentLogger } from '../../src/logger.js';
 
 const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
@@ -37,6 +37,14 @@ it.each([
   expect(found && { ...found, at: iso(found.at) }).toEqual(expected);
 });
 
+it('tells a time of a minute ago while no worker lives', () => {
+  const last = at('22T01:00');
+  expect(findMissed(schedule('23T01:01'), last, UNWATCHED_SETTLED_MS)).toEqual({
+    at: at('23T01:00'),
+    isMadeUp: true,
+  });
+});
+
 it('makes up for a time once, and says once what is too old', async () => {
   const rows = [
     schedule('23T09:00'),
@@ -54,7 +62,12 @@ it('makes up for a time once, and says once what is too old', async () => {
   const made: unknown[] = [];
   const said: string[] = [];
   const queue = { makeUp: async (pipeline: string, time: number) => made.push([pipeline, iso(time)]) > 0 };
-  const logger = { ...silentLogger, warn: (_: object, text: string) => void said.push(text) };
+  const warn = (fields: object, text: string) => {
+    // The log line has a time of its own.
+    expect(fields).not.toHaveProperty('time');
+    said.push(text);
+  };
+  const logger = { ...silentLogger, warn };
   const makeUp = createMakeUp(queue, { schedules: async () => rows, served }, logger);
   for (let looks = 0; looks < 3; looks++) await makeUp();
   expect(asked).toBe(1);

@@ -157,7 +157,7 @@ function workingText(holder: WorkingProcess | undefined, unfinished?: ProgressSn
     return `  working   process ${pid}${where} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}${lease}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
-  return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; it names what stopped it if that is still so\n`;
+  return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; if what stopped it lasts, that run says what it is\n`;
 }
 
 function accountLine(account: Awaited<ReturnType<typeof findAccount>>): string {

@@ -3,6 +3,7 @@ import { madeUpText } from '../../fleet/missed-times.js';
 import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
+import type { Milliseconds } from '../../types.js';
 import { asFlags, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
@@ -77,11 +78,18 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
     last === undefined
       ? ''
       : `; with a changed config: foliopipe enqueue ${layers.join('')}${last} (on ${shown(from.host)})`;
+  const told = hint ? shown(completeCommands(hint, asFlags(from.files))) : '';
+  // A hint may put it back itself.
+  const steps = [
+    ...(told === '' ? [] : [told]),
+    ...(/\bfoliopipe enqueue\b/.test(told)
+      ? []
+      : [`foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}`]),
+  ];
   return [
     `${pipeline}${which}: ${endOf(exitCode)}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
-    ...(hint ? [`  next: ${shown(completeCommands(hint, asFlags(from.files)))}`] : []),
-    `  then: foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}${mended}`,
+    `  next: ${steps.join('; then: ')}${mended}`,
   ];
 }
 
@@ -112,7 +120,13 @@ function waitingText({ pipeline, since, from, trouble, ...made }: WaitingRun, no
   }
   const { exitCode, code, message, times } = trouble;
   const when = from > now ? `in ${formatDuration(from - now)}` : 'now';
-  return `${pipeline}  again ${when}: ${endOf(exitCode)}, ${countOf(times, 'time')} in a row since ${formatDuration(now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
+  return `${pipeline}  again ${when}: ${endOf(exitCode)}, ${rowText(times, now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
+}
+
+function rowText(times: number, age: Milliseconds): string {
+  return times === 1
+    ? `once, ${formatDuration(age)} ago`
+    : `${formatCount(times)} times in a row, the first ${formatDuration(age)} ago`;
 }
 
 function shown(text: string): string {

@@ -2,7 +2,7 @@
  * What the run of a job says, for those who have enqueued it. Its process has a config file of its own, which is gone when
  * it is read, and the same command is not typed again: the job is put back.
  */
-import type { RunEnd } from '../../fleet/after-run.js';
+import { isRepeated, type RunEnd } from '../../fleet/after-run.js';
 import type { RunJob } from '../../fleet/job.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
@@ -18,7 +18,7 @@ export function problemInJobWords(
   job: Words,
   { file, host }: { readonly file: string; readonly host: string },
 ): NonNullable<RunEnd['error']> {
-  const told = inJobWords(message, job, file);
+  const told = inJobWords(message, job, file, exitCode);
   const unset = [...new Set([...message.matchAll(UNSET)].map(([, name]) => name!))];
   if (unset.length > 0) {
     return {
@@ -27,7 +27,7 @@ export function problemInJobWords(
       hint: `stop the workers, set ${unset.join(' and ')} where they are started, start them again; then: ${putBack(job)}`,
     };
   }
-  const own = hint === null ? null : inJobWords(hint, job, file);
+  const own = hint === null ? null : inJobWords(hint, job, file, exitCode);
   const isToken = exitCode === 7 && own !== null;
   return {
     code,
@@ -38,8 +38,11 @@ export function problemInJobWords(
 
 const UNSET = /\bthe variable (\w+) is not set\b/g;
 
-/** A text of a run with the config that was enqueued, and with commands of a fleet. */
-export function inJobWords(text: string, job: Words, file: string): string {
+/**
+ * A text of a run with the config that was enqueued, and with commands of a fleet.
+ * @param exitCode with which the run has ended; left out while it is not known.
+ */
+export function inJobWords(text: string, job: Words, file: string, exitCode?: unknown): string {
   const { files } = job.from;
   const named = files.length === 0 ? 'the config' : files.join(' and ');
   const flags = files.map((one) => `-c ${quoteForShell(one)}`).join(' ');
@@ -51,9 +54,8 @@ export function inJobWords(text: string, job: Words, file: string): string {
       .map((part, at) => (at === 0 ? part : part.replace(/^:\d+/, '')))
       .join(named)
       .replaceAll(/\bfoliopipe run\b(?![^;,\n`]* --(?:new|limit|rehearse)\b)/g, 'foliopipe enqueue')
-      .replaceAll(
-        /\b(?:run|type|start) the same command(?: again)?\b/g,
-        () => `put it back with: ${putBack(job)}`,
+      .replaceAll(/\b(?:run|type|start) the same command(?: again)?\b/g, () =>
+        isRepeated(exitCode) ? 'wait until the worker does it again' : `put it back with: ${putBack(job)}`,
       )
       .replaceAll(/\badd --yes\b/g, () => `type ${putBack(job, '--yes ')}`)
   );

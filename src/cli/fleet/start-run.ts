@@ -64,7 +64,7 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
     });
   }).finally(() => rmSync(file, { force: true }));
   if (stdout !== null) readLines(stdout, (line) => rememberLine(line, told));
-  const inWords = (text: string) => inJobWords(text, job, file);
+  const inWords = (text: string, exitCode: unknown) => inJobWords(text, job, file, exitCode);
   if (stderr !== null) readLines(stderr, (line) => passLog(line, pipeline, inWords, options.logger));
   return {
     ended,
@@ -139,11 +139,11 @@ const LEVELS: ReadonlyMap<unknown, 'debug' | 'info' | 'warn' | 'error'> = new Ma
 function passLog(
   { level, time: _, msg, ...fields }: Readonly<Record<string, unknown>>,
   pipeline: string,
-  inWords: (text: string) => string,
+  inWords: (text: string, exitCode: unknown) => string,
   logger: Logger,
 ): void {
   // The worker itself says that it has stopped a run.
   const isKnown = fields.type === 'start' || fields.type === 'summary' || fields.code === 'INTERRUPTED';
   const shown = isKnown ? 'debug' : (LEVELS.get(level) ?? 'info');
-  logger[shown]({ ...fields, pipeline }, `${pipeline}: ${inWords(String(msg))}`);
+  logger[shown]({ ...fields, pipeline }, `${pipeline}: ${inWords(String(msg), fields.exitCode)}`);
 }

@@ -102,7 +102,7 @@ async function checkState(config: Config): Promise<string> {
   const service = serviceIdentity(config);
   const account = await findAccount(config, service);
   const now = account === undefined ? '' : `: ${accountText(account, Date.now())}`;
-  return `${state} answers; the limits of ${service} hold for all its pipelines there${now}`;
+  return `${state} answers; all its pipelines that use ${service} share the limits${now}`;
 }
 
 async function checkStateFolder(path: string): Promise<string> {

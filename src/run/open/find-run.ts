@@ -286,7 +286,7 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
   const age = formatDuration(clock.now() - run.createdAt);
   const left =
     run.chunks === null
-      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far`
+      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far are`
       : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
   logger.info(
     { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },

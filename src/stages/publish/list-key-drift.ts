@@ -61,7 +61,7 @@ async function openBase(
   }
   run.logger.warn(
     { run: run.id, publication: number, path },
-    `${showText(path)} is not there as publication ${number} was written, or it is a Parquet file: the list of answers that have changed lacks those of before`,
+    `${showText(path)} is not there as publication ${number} was written, or it is a Parquet file: the column before is empty in ${showText(keyDriftPath(output.path))}`,
   );
   return undefined;
 }

@@ -25,10 +25,10 @@ const job = (pipeline: string): RunJob => ({
   flags: {},
   from: { host: 'vm', files: ['/cfg/a.yaml'] },
 });
-const letter = (pipeline: string, ago: number, exitCode: number | null): DeadLetter => ({
+const letter = (pipeline: string, ago: number, exitCode: number | null, hint: string): DeadLetter => ({
   ...job(pipeline),
   problem: {
-    ...{ exitCode, code: 'C', message: 'm', hint: 'to buy them, type foliopipe enqueue --again --yes x' },
+    ...{ exitCode, code: 'C', message: 'm', hint },
     ...{ run: null, at: now - ago, host: 'vm' },
   },
 });
@@ -60,7 +60,10 @@ const fleet = {
         since: now - seconds(2),
       })),
     waiting: async () => [],
-    deadLetters: async () => [letter('later', seconds(10), null), letter('earlier', seconds(60), 9)],
+    deadLetters: async () => [
+      letter('later', seconds(10), null, 'look at its memory'),
+      letter('earlier', seconds(60), 9, 'to buy them, type foliopipe enqueue --again --yes earlier'),
+    ],
   },
 } as unknown as OpenFleet;
 
@@ -71,9 +74,9 @@ it('tells workers that are gone, runs of lost workers, and letters in their orde
   expect(text.split('\n').map((line) => line.trim())).toEqual(
     expect.arrayContaining([
       'earlier: exit 9, 1m ago on vm',
-      'then: foliopipe enqueue --again --yes earlier; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
+      'next: to buy them, type foliopipe enqueue --again -c /cfg/a.yaml --yes earlier; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
       'later: killed, 10s ago on vm',
-      'then: foliopipe enqueue --again later; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
+      'next: look at its memory; then: foliopipe enqueue --again later; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
       '2 workers, and 1 gone',
       'vm 3  gone: not seen for 10m; forgotten after 1h  (foliopipe 0.1.0, Node 24.1.0)',
       `starts  starting for 2s, in place of ${iso(now)}, which was missed`,

@@ -25,6 +25,15 @@ it.each([
   expect(inJobWords(said, job, file)).toBe(said);
 });
 
+it('names no command where the worker does the run again by itself', () => {
+  const hint =
+    'look whether the database is up, then run the same command again: it goes on where it stopped';
+  expect(inJobWords(hint, job, file, 5)).toBe(
+    'look whether the database is up, then wait until the worker does it again: it goes on where it stopped',
+  );
+  expect(inJobWords(hint, job, file, 7)).toContain('foliopipe enqueue --again east');
+});
+
 it('says of a variable which worker lacks it, and what to do', () => {
   const error = {
     code: 'CONFIG_INVALID',

@@ -41,7 +41,7 @@ it('names the process that works on an unfinished run, and after a kill the comm
   expect(await readdir(join(job.stateDir, 'locks'))).toContain('nightly.holder.json');
   const killed = await status();
   expect(killed.stdout).toMatch(
-    /\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml, which waits for \d open folios? with \d+ records.*, and publishes the whole output; it names what stopped it if that is still so\n$/,
+    /\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml, which waits for \d open folios? with \d+ records.*, and publishes the whole output; if what stopped it lasts, that run says what it is\n$/,
   );
   expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: null });
   await service.close();

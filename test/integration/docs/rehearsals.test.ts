@@ -215,7 +215,7 @@ describe('what the pages show of the terminal', () => {
       .replaceAll(/\d{8}T\d{6}-[0-9a-f]{6}/g, 'RUN')
       .replaceAll(/-[0-9a-f]{8}\.csv/g, '-HASH.csv')
       .replaceAll(/of \w+ ago/g, 'of SPAN ago')
-      .replace(/of the (\d+) chunks cut so far/, 'of $1 chunks')
+      .replace(/of the (\d+) chunks cut so far are/, 'of $1 chunks')
       .replace(/\b(?:upload|track|download)(?=: | fails | works )/, 'CALL')
       .replaceAll(/\d+(?:\.\d+)?/g, '#')
       .replaceAll(/# (\w+)s\b/g, '# $1')

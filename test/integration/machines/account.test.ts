@@ -81,7 +81,7 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   expect(await waiting.ended).toMatchObject({ code: 0 });
   expect(await account()).toMatchObject({ open: 0, waiting: 0, pipelines: [] });
   expect((await callMain(['check', ...killed.args], killed)).stdout).toContain(
-    'the limits of predictions hold for all its pipelines there: 0 folios open',
+    'all its pipelines that use predictions share the limits: 0 folios open',
   );
   // A search asks when the account allows it.
   await database.query(
