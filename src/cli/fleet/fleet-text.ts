@@ -3,7 +3,6 @@ import { madeUpText } from '../../fleet/missed-times.js';
 import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine } from '../../text.js';
-import type { Milliseconds } from '../../types.js';
 import { asFlags, completeCommands } from '../texts/next-steps.js';
 import { quoteForShell } from '../texts/resume-command.js';
 
@@ -123,7 +122,8 @@ function waitingText({ pipeline, since, from, trouble, ...made }: WaitingRun, no
   return `${pipeline}  again ${when}: ${endOf(exitCode)}, ${rowText(times, now - trouble.since)}: ${shown(message)} [${shown(code)}]`;
 }
 
-function rowText(times: number, age: Milliseconds): string {
+/** @param age of the first time, in ms. */
+function rowText(times: number, age: number): string {
   return times === 1
     ? `once, ${formatDuration(age)} ago`
     : `${formatCount(times)} times in a row, the first ${formatDuration(age)} ago`;
