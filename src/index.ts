@@ -216,7 +216,14 @@ export {
   withHandedRecords,
 } from './run/run-options.js';
 export { openApi, serviceIdentity } from './run/service.js';
-export { findAccount, findMove, findWorker, openStateReader, stateMissing } from './run/state-reader.js';
+export {
+  findAccount,
+  findMove,
+  findWorker,
+  openStateReader,
+  refuseStateInFolder,
+  stateMissing,
+} from './run/state-reader.js';
 export type { RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';

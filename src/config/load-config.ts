@@ -156,7 +156,7 @@ function resolveConfig(
   const { scratchDir: _, ...others } = sections as Required<typeof sections>;
   return {
     ...others,
-    ...resolveState(sections as Required<typeof sections>),
+    ...resolveState(sections as Required<typeof sections>, originOf(['state'])),
     source,
     service: service as ServiceConfig,
     load,

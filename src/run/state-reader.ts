@@ -1,4 +1,6 @@
 /** The state of a config, wherever it is: reading it, and who works on it. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { type CopyMark, readCopyMark, refuseMarked } from '../checkpoint/copy/copy-mark.js';
 import type { LockHolder } from '../checkpoint/pipeline-lock.js';
@@ -7,6 +9,7 @@ import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoin
 import { findHolder } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
+import { countOf } from '../quantities.js';
 
 type Place = Pick<Config, 'stateDir' | 'state'>;
 
@@ -54,6 +57,31 @@ export async function findMove({ stateDir, state }: Place): Promise<CopyMark | u
  */
 export async function refuseMoved(place: Place): Promise<void> {
   refuseMarked(String(place.state ?? place.stateDir), await findMove(place), 'change');
+}
+
+/**
+ * Refuses a state in a database while the folder that the config names without one has runs of the pipeline that were
+ * not copied: they would be paid for again. Reads that folder alone.
+ * @throws ConfigError `STATE_IN_FOLDER`; the errors of `openCheckpointReader`.
+ */
+export async function refuseStateInFolder({
+  stateDir,
+  state,
+  pipeline,
+}: Place & Pick<Config, 'pipeline'>): Promise<void> {
+  if (state === null || !existsSync(join(stateDir, 'checkpoint.db'))) return;
+  // Runs go on elsewhere, or have not come back yet.
+  const mark = readCopyMark(stateDir)?.mark;
+  if (mark === 'moved' || mark === 'copying') return;
+  const reader = await openCheckpointReader(stateDir);
+  const runs = (await reader?.runs(pipeline).finally(() => reader.close())) ?? [];
+  if (runs.length === 0) return;
+  const { origin = null } = state;
+  throw new ConfigError(
+    'STATE_IN_FOLDER',
+    `${stateDir} holds ${countOf(runs.length, 'run')} of ${pipeline} that ${state} does not know (state is set by ${origin ?? 'the config'}); nothing was sent, because all would be paid for again`,
+    { facts: { stateDir, database: String(state), origin, pipeline, runs: runs.length } },
+  );
 }
 
 /** The error for a command that needs a state where nothing has been run yet. */

@@ -1,6 +1,7 @@
 /** `foliopipe enqueue`: makes runs jobs of the workers, now or at the times of the config's schedule. */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
+import { refuseStateInFolder } from '../../../pipelines/index.js';
 import type { RunFlags } from '../../fleet/job.js';
 import { nextTime } from '../../fleet/next-time.js';
 import { type OpenFleet, openFleet } from '../../fleet/open-fleet.js';
@@ -131,6 +132,7 @@ async function enqueueConfigs(named: readonly string[], flags: RunFlags, options
   for (const file of named.length === 0 ? [undefined] : named) {
     if (file !== undefined && named.length > 1) rememberConfig(file);
     const one = await prepareJob(layersOf(options, file, 'nothing'), flags, hostname());
+    await refuseStateInFolder(one.config);
     prepared.push(one);
     if (file !== undefined && named.length > 1) {
       configs.set(one.job.pipeline, [...(options.config ?? []), file]);

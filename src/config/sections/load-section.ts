@@ -61,7 +61,11 @@ export function resolveLoad(parsed: Readonly<ParsedLoad> | null): LoadConfig | n
 export class DatabaseAddress {
   readonly #url: string;
 
-  constructor(url: string) {
+  /** @param origin where the config has it from: a variable, or a file and line. */
+  constructor(
+    url: string,
+    readonly origin?: string,
+  ) {
     this.#url = url;
   }
 

@@ -44,21 +44,27 @@ export interface StatePlace {
   readonly stateDir: string;
 }
 
-/** The keys ready for use. */
-export function resolveState({
-  state,
-  files,
-  stateDir,
-  scratchDir,
-}: {
-  readonly state: string | null;
-  readonly files: string;
-  readonly stateDir: string;
-  readonly scratchDir: string | null;
-}): StatePlace {
+/**
+ * The keys ready for use.
+ * @param origin where the config has `state` from.
+ */
+export function resolveState(
+  {
+    state,
+    files,
+    stateDir,
+    scratchDir,
+  }: {
+    readonly state: string | null;
+    readonly files: string;
+    readonly stateDir: string;
+    readonly scratchDir: string | null;
+  },
+  origin?: string,
+): StatePlace {
   if (state === null) return { state: null, files: null, stateDir };
   return {
-    state: new DatabaseAddress(state),
+    state: new DatabaseAddress(state, origin),
     files: sharedFolder(files) ?? null,
     stateDir: scratchDir ?? stateDir,
   };

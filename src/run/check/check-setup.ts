@@ -22,7 +22,7 @@ import { isSpooled, namedFiles } from '../../spool/open-source.js';
 import { createTarget } from '../load/load-run.js';
 import type { RunOptions } from '../run-options.js';
 import { missingOfService, serviceEndpoint, serviceIdentity, serviceMissing } from '../service.js';
-import { findAccount, openStateReader, refuseMoved } from '../state-reader.js';
+import { findAccount, openStateReader, refuseMoved, refuseStateInFolder } from '../state-reader.js';
 import { diskOfFolder } from './check-disk.js';
 import { checkLoadTarget, uncheckedLoad } from './check-load.js';
 import { checkOutput } from './check-output.js';
@@ -93,6 +93,7 @@ async function checkItem(
 async function checkState(config: Config): Promise<string> {
   const { state, files, stateDir } = config;
   await refuseMoved(config);
+  await refuseStateInFolder(config);
   if (state === null) return checkStateFolder(stateDir);
   const reader = await openStateReader({ state, stateDir });
   await reader?.close();

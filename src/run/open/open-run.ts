@@ -26,6 +26,7 @@ import { watchRun } from '../read-progress.js';
 import { writeOwnReport } from '../report-run.js';
 import type { RunOptions } from '../run-options.js';
 import { openApi, serviceIdentity, withAddressOf } from '../service.js';
+import { refuseStateInFolder } from '../state-reader.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { forgetWork } from './forget-work.js';
 import { givenRun } from './named-run.js';
@@ -114,6 +115,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     const opened = await openState(whole, wanted, { clock, signal, logger }, releasers);
     const { checkpoint, files, lock, outputs, stores, account } = opened;
     stopWhenLost(controller, lock);
+    if (wanted.checkpoint === undefined) await refuseStateInFolder(whole);
     const named = await givenRun(checkpoint, whole.pipeline, wanted);
     const limit = named === undefined ? wanted.limit : named.source.limit;
     const given = withLimit(withAddressOf(whole, named), limit);

@@ -28,7 +28,7 @@ import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-r
 import { withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../service.js';
-import { openStateReader, refuseMoved } from '../state-reader.js';
+import { openStateReader, refuseMoved, refuseStateInFolder } from '../state-reader.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import { type Preview, planChunks } from './plan-chunks.js';
 
@@ -109,6 +109,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
   const reader = await openStateReader(own);
   try {
     if (reader !== undefined) await refuseMoved(own);
+    await refuseStateInFolder(own);
     const now = Date.now();
     const open = await reader?.unfinishedRun(own.pipeline, limit);
     const given = withAddressOf(own, open ?? (await reader?.latestRun(own.pipeline)));

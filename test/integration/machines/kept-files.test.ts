@@ -288,6 +288,35 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   await expectAllColumns(job, database);
 });
 
+it('a database is refused while the folder has runs that it does not know', async () => {
+  const pipeline = 'exported';
+  const job = await createJob(await folder(), { pipeline, baseUrl: serve.url });
+  await reconfigure(job, { stateDir: undefined });
+  const database = await server.createDatabase();
+  const call = (env: object, ...words: string[]) =>
+    callMain([...words, '-c', job.config], { cwd: job.folder, env: { ...job.env, ...env } });
+  const exported = { FOLIOPIPE_STATE: database.url };
+  const { length: paid } = await sentRecords(pipeline);
+  expect(await call({}, 'run')).toMatchObject({ code: 0 });
+  const { length: sent } = await sentRecords(pipeline);
+  expect(sent).toBeGreaterThan(paid);
+  for (const command of ['run', 'submit', 'plan', 'check']) {
+    const refused = await call(exported, command);
+    const told = refused.stdout + refused.stderr;
+    expect(refused.code, told).toBe(2);
+    if (command !== 'check') expect(told).toContain('[STATE_IN_FOLDER]');
+    expect(told.replace(/\s+/g, ' ')).toMatch(
+      /set by FOLIOPIPE_STATE.*state copy --from .*unset FOLIOPIPE_STATE/,
+    );
+    expect(told).not.toContain(new URL(database.url).password);
+  }
+  expect(await sentRecords(pipeline)).toHaveLength(sent);
+  const copied = await call(exported, 'state', 'copy', '--from', join(job.folder, '.foliopipe'));
+  expect(copied, copied.stderr).toMatchObject({ code: 0 });
+  expect(await call(exported, 'run')).toMatchObject({ code: 0 });
+  expect(await sentRecords(pipeline)).toHaveLength(sent);
+}, 60_000);
+
 it('several states are copied into one database, while it is used', async () => {
   const database = await server.createDatabase();
   /** A job of which all is uploaded, with its state in a folder. */
