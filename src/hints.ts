@@ -52,7 +52,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
 
   STATE_IN_FOLDER: ({ stateDir, origin }) =>
     `copy the folder into the database: foliopipe state copy --from '${stateDir}'; or go on in the folder: ${
-      origin === 'FOLIOPIPE_STATE' ? 'unset FOLIOPIPE_STATE' : 'leave state out of the config'
+      String(origin).startsWith('FOLIOPIPE_') ? `unset ${origin}` : 'leave state out of the config'
     }; or, if its runs count no longer, move that folder away`,
   STATE_MOVED: ({ state, place }) =>
     `${movedHint(String(place))}, then the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
