@@ -61,7 +61,7 @@ export async function refuseMoved(place: Place): Promise<void> {
 
 /**
  * Refuses a state in a database while the folder that the config names without one has runs of the pipeline that were
- * not copied: they would be paid for again. Reads that folder alone.
+ * not copied: they would be paid for again. Rehearsals are not paid for. Reads that folder alone.
  * @throws ConfigError `STATE_IN_FOLDER`; the errors of `openCheckpointReader`.
  */
 export async function refuseStateInFolder({
@@ -75,12 +75,13 @@ export async function refuseStateInFolder({
   if (mark === 'moved' || mark === 'copying') return;
   const reader = await openCheckpointReader(stateDir);
   const runs = (await reader?.runs(pipeline).finally(() => reader.close())) ?? [];
-  if (runs.length === 0) return;
+  const paid = runs.filter(({ rehearsal }) => !rehearsal);
+  if (paid.length === 0) return;
   const { origin = null } = state;
   throw new ConfigError(
     'STATE_IN_FOLDER',
-    `${stateDir} holds ${countOf(runs.length, 'run')} of ${pipeline} that ${state} does not know (state is set by ${origin ?? 'the config'}); nothing was sent, because all would be paid for again`,
-    { facts: { stateDir, database: String(state), origin, pipeline, runs: runs.length } },
+    `${stateDir} holds ${countOf(paid.length, 'run')} of ${pipeline} that ${state} does not know (state is set by ${origin ?? 'the config'}); nothing was sent, because all would be paid for again`,
+    { facts: { stateDir, database: String(state), origin, pipeline, runs: paid.length } },
   );
 }
 

@@ -306,6 +306,11 @@ it('a database is refused while the folder has runs that it does not know', asyn
   expect(await call({}, 'run')).toMatchObject({ code: 0 });
   const { length: sent } = await sentRecords(pipeline);
   expect(sent).toBeGreaterThan(paid);
+  expect((await call(exported, 'check')).stdout).not.toContain('unset FOLIOPIPE_STATE');
+  // Replies of the local service make it a rehearsal, which costs nothing.
+  const checkpoint = openSqlite(join(job.folder, '.foliopipe', 'checkpoint.db'));
+  checkpoint.exec('UPDATE runs SET rehearsal = 0');
+  checkpoint.close();
   for (const command of ['run', 'submit', 'plan', 'check']) {
     const refused = await call(exported, command);
     const told = refused.stdout + refused.stderr;
