@@ -50,10 +50,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_IN_DATABASE: () =>
     'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
 
-  STATE_IN_FOLDER: ({ stateDir, origin }) =>
-    `copy the folder into the database: foliopipe state copy --from '${stateDir}'; or go on in the folder: ${
-      String(origin).startsWith('FOLIOPIPE_') ? `unset ${origin}` : 'leave state out of the config'
-    }; or, if its runs count no longer, move that folder away`,
+  STATE_IN_FOLDER: ({ stateDir }) =>
+    `copy the folder into the database: foliopipe state copy --from '${stateDir}'; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs count no longer, move that folder away`,
   STATE_MOVED: ({ state, place }) =>
     `${movedHint(String(place))}, then the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
   STATE_COPY_UNFINISHED: () =>
