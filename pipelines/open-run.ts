@@ -75,6 +75,7 @@ function withConfirm(run: ReadyRun): OpenRun {
   const close = async () => {
     run.given.isClosed = true;
     await confirming?.catch(() => undefined);
+    if (run.given.isTaking) run.controller.abort(closedError(run.id));
     await run.close();
   };
   return {

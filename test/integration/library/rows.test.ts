@@ -1,4 +1,5 @@
 /** Rows in and rows out: records that a program hands in, rows that it takes as they come, and the confirmation that it has them. */
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -310,6 +311,32 @@ describe('rows out', () => {
         await expect(call()).rejects.toMatchObject({ code: 'RUN_CLOSED', facts: { run: run.id } });
       }
     }));
+
+  it('of a run that is closed while an upload waits for its reply end when the reply is recorded', () => {
+    const [reply, arrived] = [new AbortController(), new AbortController()];
+    const aborted = ({ signal }: AbortController) => once(signal, 'abort').then(() => undefined);
+    const replied = aborted(reply);
+    const hold: Behaviour['hold'] = ({ operation, chunk }) => {
+      if (operation !== 'upload' || chunk !== 3) return undefined;
+      arrived.abort();
+      return replied;
+    };
+    return withRecords(
+      async (job) => {
+        const held = aborted(arrived);
+        const run = await openRun(job.config(), { records });
+        const begun = enrichedRecords(run);
+        await Promise.all([begun.next(), held]);
+        const closed = run.close();
+        setTimeout(() => reply.abort(), 10);
+        await closed;
+        await expect(all(begun)).rejects.toMatchObject({ code: 'RUN_CLOSED', facts: { run: run.id } });
+        expect((await take(job.config(), { records })).rows).toEqual(expected);
+        expect(uploads(job)).toBe(6);
+      },
+      { hold },
+    );
+  });
 
   it('come while later chunks are still at the service, and only as fast as they are taken', () =>
     withRecords(
