@@ -44,11 +44,11 @@ export function openRun(config: Config, options: RunOptions = {}): Promise<OpenR
 }
 
 async function openReady(config: Config, handed: RunOptions): Promise<OpenRun> {
-  for (;;) {
-    const run = await openFoundRun(config, handed);
+  for (let options = handed; ; ) {
+    const run = await openFoundRun(config, options);
     if (isReady(run)) return withConfirm(run);
     try {
-      await finishEarlier(run, handed);
+      options = await finishEarlier(run, options);
     } catch (error) {
       throw runError(run, error);
     } finally {

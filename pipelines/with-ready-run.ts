@@ -8,6 +8,7 @@ import {
   downloadParts,
   drain,
   findGivenUp,
+  formatDuration,
   givenUpText,
   guardListeners,
   hasLostFolios,
@@ -38,22 +39,33 @@ export function withReadyRun<T>(
 ): Promise<T> {
   return withHandedRecords(guardListeners(options ?? {}), async (handed) => {
     const ready = await withRun(config, handed, async (run) => {
-      if (!isReady(run)) {
-        await finishEarlier(run, handed);
-        return undefined;
-      }
+      if (!isReady(run)) return { goOn: await finishEarlier(run, handed) };
       const result = await body(run);
       await pruneAfter(run);
       return { result };
     });
-    return ready === undefined ? withReadyRun(config, handed, body) : ready.result;
+    return 'goOn' in ready ? withReadyRun(config, ready.goOn, body) : ready.result;
   });
 }
 
-/** Finishes what an earlier process has left: the run must be opened again after it. */
-export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<void> {
-  if (run.found === 'outdated') return collectOutdated(run, options);
-  await putInPlace(run, (await run.checkpoint.run(run.id))!.publication!);
+/**
+ * Finishes what an earlier process has left.
+ * @returns the options to open the run again with. A query is not asked again by the command that ends its run: it may
+ *   give other content each time, which would be paid for after a kill at the end of a run.
+ */
+export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<RunOptions> {
+  if (run.found === 'outdated') {
+    await collectOutdated(run, options);
+    return options;
+  }
+  const { createdAt, publication } = (await run.checkpoint.run(run.id))!;
+  await putInPlace(run, publication!);
+  if (run.config.source.query === null || options.fresh || options.existing !== undefined) return options;
+  run.logger.info(
+    { run: run.id },
+    `what the query gave ${formatDuration(run.clock.now() - createdAt)} ago is published; run the same command again to ask again`,
+  );
+  return { ...options, existing: true };
 }
 
 /**

@@ -97,6 +97,7 @@ export type {
 } from './progress/events.js';
 export { guardListeners } from './progress/guard-listeners.js';
 export { type Job, type JobOptions, startJob } from './progress/start-job.js';
+export { formatDuration } from './quantities.js';
 export { accountText, leftFoliosHint } from './report/account-text.js';
 export {
   type Adoptable,

@@ -107,6 +107,26 @@ describe('Postgres', () => {
     });
   });
 
+  it('is not asked again by the command that puts an interrupted output in place, and --new asks', async () => {
+    await withQuery(60, async (job) => {
+      const at = (point: Failpoint) => {
+        if (point === 'after-publishing-before-rename') throw new Error('killed');
+      };
+      await job.failure({}, { at });
+      await job.database.query("delete from businesses where id > '00050'");
+      const finished = await callMain(['run', job.file, '--json']);
+      expect(jsonLines(finished.stdout).at(-1)).toMatchObject({ exitCode: 0, counts: { read: 60 } });
+      expect(finished.stderr).toMatch(/gave \d+.* ago is published; run the same command again to ask again/);
+      expect(job.service.count('upload')).toBe(6);
+      expect(await job.enrich()).toMatchObject({ found: 'new', counts: { read: 50 } });
+
+      await job.database.query("delete from businesses where id > '00040'");
+      await job.failure({}, { at });
+      await job.database.query("delete from businesses where id > '00030'");
+      expect(await job.enrich({}, { fresh: true })).toMatchObject({ found: 'new', counts: { read: 30 } });
+    });
+  });
+
   it('is asked again if the copy is gone, and another answer is refused; another query too', async () => {
     await withQuery(60, async (job) => {
       await job.failure({}, stopAt('after-accepted-before-poll', 3));
