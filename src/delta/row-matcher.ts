@@ -2,7 +2,7 @@
  * Matches the digests of the rows of two outputs within a bucket, in WebAssembly (assembly/buckets.ts). Invariant: all of
  * its memory is reserved at once, so that its views stay valid.
  */
-import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+import { bytesOf, INT_BYTES, KernelMemory, MemoryLayout, slotsFor } from '../kernel/kernel-memory.js';
 
 /** What assembly/buckets.ts exports. */
 interface MatchExports {
@@ -41,22 +41,17 @@ export class RowMatcher {
 
   /** @param baseRows all rows of the base. */
   constructor(base: BucketSize, output: BucketSize, baseRows: number) {
-    let end = SPARE_BYTES;
-    const place = (ints: number) => {
-      const at = end;
-      end = aligned(at + ints * INT_BYTES + SPARE_BYTES);
-      return at;
-    };
     this.#baseBytes = base.ints * INT_BYTES;
     this.#outputBytes = output.ints * INT_BYTES;
     this.#keptInts = Math.ceil((baseRows + 1) / 32);
-    this.#baseAt = place(base.rows * base.ints);
-    this.#outputAt = place(output.rows * output.ints);
-    this.#matchesAt = place(output.rows * MATCH_INTS);
-    this.#slotsAt = place(slotsFor(base.rows));
-    this.#firstsAt = place(base.rows);
-    this.#keptAt = place(this.#keptInts);
-    this.#memory.reserve(end);
+    const layout = new MemoryLayout();
+    this.#baseAt = layout.placeInts(base.rows * base.ints);
+    this.#outputAt = layout.placeInts(output.rows * output.ints);
+    this.#matchesAt = layout.placeInts(output.rows * MATCH_INTS);
+    this.#slotsAt = layout.placeInts(slotsFor(base.rows));
+    this.#firstsAt = layout.placeInts(base.rows);
+    this.#keptAt = layout.placeInts(this.#keptInts);
+    this.#memory.reserve(layout.end);
     this.base = this.#view(this.#baseAt, base.rows * base.ints);
     this.output = this.#view(this.#outputAt, output.rows * output.ints);
     this.#view(this.#keptAt, this.#keptInts).fill(0);
@@ -97,9 +92,4 @@ export class RowMatcher {
   #view(address: number, size: number): Int32Array {
     return new Int32Array(this.#memory.bytes.buffer, address, size);
   }
-}
-
-/** Slots of the table for so many entries. */
-function slotsFor(rows: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(16, rows * 2)));
 }

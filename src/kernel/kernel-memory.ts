@@ -21,6 +21,38 @@ export function aligned(address: number): number {
   return Math.ceil(address / SPARE_BYTES) * SPARE_BYTES;
 }
 
+/** Slots of a hash table for so many entries: a power of two, at most half of them used. */
+export function slotsFor(entries: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(16, entries * 2)));
+}
+
+/** Places blocks one after the other, with spare bytes behind each, in a memory that is reserved afterwards. */
+export class MemoryLayout {
+  #end: number;
+
+  /** @param start the first address that may be used. */
+  constructor(start = SPARE_BYTES) {
+    this.#end = aligned(start);
+  }
+
+  /** Bytes to reserve. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** @returns the address of a block of so many bytes. */
+  placeBytes(bytes: number): number {
+    const at = this.#end;
+    this.#end = aligned(at + bytes + SPARE_BYTES);
+    return at;
+  }
+
+  /** @returns the address of a block of so many numbers. */
+  placeInts(ints: number): number {
+    return this.placeBytes(ints * INT_BYTES);
+  }
+}
+
 /** The same memory as bytes. */
 export function bytesOf(array: Int32Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);

@@ -4,7 +4,7 @@
  * views stay valid.
  */
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
-import { aligned, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+import { INT_BYTES, KernelMemory, MemoryLayout, slotsFor } from '../kernel/kernel-memory.js';
 import type { Room } from './append-file.js';
 import type { LaneRoom, LaneShape } from './lanes.js';
 
@@ -108,29 +108,23 @@ export class BucketJoin {
   #hasDoubles = false;
 
   constructor({ records, entries, ints, origins, lanes }: JoinSizes) {
-    let end = SPARE_BYTES;
-    const place = (bytes: number) => {
-      const at = end;
-      end = aligned(at + bytes + SPARE_BYTES);
-      return at;
-    };
-    const numbers = records * INT_BYTES;
-    this.#askedAt = place(numbers * ASKED_INTS);
-    this.#slotsAt = place(slotsFor(records) * INT_BYTES);
-    this.#firstsAt = place(numbers);
-    this.#nextsAt = place(numbers);
-    this.#lastsAt = place(numbers);
-    this.#marksAt = place(records);
-    this.#hashesAt = place(entries * HASH_INTS * INT_BYTES);
-    this.#matchesAt = place(entries * MATCH_INTS * INT_BYTES);
-    this.#entriesAt = place(ints * INT_BYTES);
-    this.#limitsAt = place(2 * Float64Array.BYTES_PER_ELEMENT);
-    this.#originsTo = place(origins * (Float64Array.BYTES_PER_ELEMENT + INT_BYTES));
-    const ofLists = lanes && [place(lanes.lanes * INT_BYTES), place(lanes.lanes * INT_BYTES)];
-    const buffers = lanes && ofLists?.map(() => place(lanes.lanes * lanes.laneInts * INT_BYTES));
+    const layout = new MemoryLayout();
+    this.#askedAt = layout.placeInts(records * ASKED_INTS);
+    this.#slotsAt = layout.placeInts(slotsFor(records));
+    this.#firstsAt = layout.placeInts(records);
+    this.#nextsAt = layout.placeInts(records);
+    this.#lastsAt = layout.placeInts(records);
+    this.#marksAt = layout.placeBytes(records);
+    this.#hashesAt = layout.placeInts(entries * HASH_INTS);
+    this.#matchesAt = layout.placeInts(entries * MATCH_INTS);
+    this.#entriesAt = layout.placeInts(ints);
+    this.#limitsAt = layout.placeBytes(2 * Float64Array.BYTES_PER_ELEMENT);
+    this.#originsTo = layout.placeBytes(origins * (Float64Array.BYTES_PER_ELEMENT + INT_BYTES));
+    const ofLists = lanes && [layout.placeInts(lanes.lanes), layout.placeInts(lanes.lanes)];
+    const buffers = lanes && ofLists?.map(() => layout.placeInts(lanes.lanes * lanes.laneInts));
     this.#listsAt = ofLists === undefined ? [0, 0, 0, 0] : [...buffers!, ...ofLists];
     this.#lanes = lanes;
-    this.#memory.reserve(end);
+    this.#memory.reserve(layout.end);
     const { buffer } = this.#memory.bytes;
     this.#ints = new Int32Array(buffer);
     this.#marks = new Uint8Array(buffer, this.#marksAt, records);
@@ -269,9 +263,4 @@ export class BucketJoin {
   #view(address: number, size: number): Int32Array<ArrayBuffer> {
     return new Int32Array(this.#memory.bytes.buffer as ArrayBuffer, address, size);
   }
-}
-
-/** Slots of the table for so many records. */
-function slotsFor(records: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(16, records * 2)));
 }

@@ -2,7 +2,7 @@
  * Entries that begin with a hash of 128 bits: spread over buckets by the hash, so that each bucket fits into memory, and
  * compared within a bucket, in WebAssembly. Entries are numbers of 32 bits in arrays: no objects, whatever their number.
  */
-import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES, slotsFor } from '../kernel/kernel-memory.js';
 
 /** What assembly/buckets.ts exports. */
 interface BucketsExports {
@@ -119,7 +119,7 @@ export class HashMatcher {
 
   /** An empty table for so many entries. @param slotsAt its address. */
   #tableFor(count: number, slotsAt: number) {
-    const slots = 2 ** Math.ceil(Math.log2(Math.max(16, count * 2)));
+    const slots = slotsFor(count);
     const end = aligned(slotsAt + slots * INT_BYTES);
     this.#memory.reserve(end);
     this.#memory.bytes.fill(0, slotsAt, end);

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigError, TroubleError } from '../../src/errors.js';
-import { KernelMemory, MAX_MEMORY_BYTES } from '../../src/kernel/kernel-memory.js';
+import { KernelMemory, MAX_MEMORY_BYTES, MemoryLayout, slotsFor } from '../../src/kernel/kernel-memory.js';
 import { thrownBy } from '../helpers/csv/result-parts.js';
 
 interface Exports {
@@ -40,4 +40,14 @@ describe('the memory of a kernel', () => {
     next.release();
     expect(new KernelMemory<Exports>().exports).not.toBe(next.exports);
   });
+});
+
+it('a layout places blocks at multiples of 64, with 64 spare bytes behind each', () => {
+  const layout = new MemoryLayout();
+  expect([layout.placeBytes(1), layout.placeInts(16), layout.end]).toEqual([64, 192, 320]);
+  expect(new MemoryLayout(65).placeBytes(0)).toBe(128);
+});
+
+it('a hash table has a power of two of slots, at least 16, and is at most half full', () => {
+  expect([0, 8, 9, 16, 17].map(slotsFor)).toEqual([16, 16, 32, 32, 64]);
 });

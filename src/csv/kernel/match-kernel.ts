@@ -3,7 +3,7 @@
  * comparing bytes.
  */
 import { randomBytes } from 'node:crypto';
-import { aligned, bytesOf, INT_BYTES, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import { bytesOf, INT_BYTES, MemoryLayout, slotsFor } from '../../kernel/kernel-memory.js';
 import type { TupleMatches, TupleTable } from './match-by-text.js';
 import { matchByText } from './match-by-text.js';
 import type { TableMemory } from './table-memory.js';
@@ -79,25 +79,21 @@ export class MatchKernel {
   /** Lays out the memory behind the tables. */
   #prepare(records: TupleTable, parts: readonly TupleTable[]) {
     const { count } = records;
-    const slots = 2 ** Math.ceil(Math.log2(2 * count + 2));
-    let end = aligned(this.#tables.end);
-    const take = (bytes: number) => {
-      const at = end;
-      end = aligned(end + bytes + SPARE_BYTES);
-      return at;
-    };
-    const ints = (length: number) => take(length * INT_BYTES);
-    const workAt = ints(10);
-    const secretAt = take(SECRET_BYTES);
+    const slots = slotsFor(count);
+    const layout = new MemoryLayout(this.#tables.end);
+    const workAt = layout.placeInts(10);
+    const secretAt = layout.placeBytes(SECRET_BYTES);
     const widest = [records, ...parts].map(
       ({ bytes, chosen }) => bytes.length + chosen.length * LENGTH_BYTES,
     );
-    const scratchAt = take(HASH_BYTES + Math.max(...widest));
-    const slotsAt = ints(slots);
-    const [hashes, first, next, reached, part, result] = [0, 1, 2, 3, 4, 5].map(() => ints(count));
-    const out = ints(2 * Math.max(count, ...parts.map((table) => table.count)));
+    const scratchAt = layout.placeBytes(HASH_BYTES + Math.max(...widest));
+    const slotsAt = layout.placeInts(slots);
+    const [hashes, first, next, reached, part, result] = [0, 1, 2, 3, 4, 5].map(() =>
+      layout.placeInts(count),
+    );
+    const out = layout.placeInts(2 * Math.max(count, ...parts.map((table) => table.count)));
     const { memory } = this.#tables;
-    memory.reserve(end);
+    memory.reserve(layout.end);
     memory.bytes.set(this.#secret, secretAt);
     memory.bytes.fill(0, slotsAt, slotsAt + slots * INT_BYTES);
     const work = [secretAt, scratchAt, slotsAt, slots - 1, hashes!, first!, next!, reached!, part!, result!];
