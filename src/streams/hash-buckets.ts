@@ -2,7 +2,15 @@
  * Entries that begin with a hash of 128 bits: spread over buckets by the hash, so that each bucket fits into memory, and
  * compared within a bucket, in WebAssembly. Entries are numbers of 32 bits in arrays: no objects, whatever their number.
  */
-import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES, slotsFor } from '../kernel/kernel-memory.js';
+import {
+  aligned,
+  bytesOf,
+  INT_BYTES,
+  KernelMemory,
+  MemoryLayout,
+  SPARE_BYTES,
+  slotsFor,
+} from '../kernel/kernel-memory.js';
 
 /** What assembly/buckets.ts exports. */
 interface BucketsExports {
@@ -49,11 +57,9 @@ export class HashBuckets {
     this.#memory.reserve(this.#entriesAt + entries.byteLength + SPARE_BYTES);
     this.#memory.bytes.set(bytesOf(entries), this.#entriesAt);
     const { exports } = this.#memory;
-    for (let first = 0; first < count; first = exports.spreadTo.value) {
-      exports.spread(this.#entriesAt, first, count, this.#size, this.#bucketsAt, 0, KEPT_ENTRIES);
-      const full = exports.fullBucket.value;
-      if (full >= 0) this.#flush(full);
-    }
+    this.#spreadAll(count, (first) =>
+      exports.spread(this.#entriesAt, first, count, this.#size, this.#bucketsAt, 0, KEPT_ENTRIES),
+    );
   }
 
   /**
@@ -67,17 +73,24 @@ export class HashBuckets {
     this.#memory.bytes.set(bytesOf(hashes), this.#entriesAt);
     this.#memory.bytes.set(bytesOf(numbers), numbersAt);
     const { exports } = this.#memory;
-    for (let first = 0; first < count; first = exports.spreadTo.value) {
-      exports.spreadHashes(this.#entriesAt, numbersAt, first, count, this.#bucketsAt, 0, KEPT_ENTRIES);
-      const full = exports.fullBucket.value;
-      if (full >= 0) this.#flush(full);
-    }
+    this.#spreadAll(count, (first) =>
+      exports.spreadHashes(this.#entriesAt, numbersAt, first, count, this.#bucketsAt, 0, KEPT_ENTRIES),
+    );
   }
 
   /** Gives on what is left, and frees the memory. After this call it must not be used. */
   end(): void {
     for (let bucket = 0; bucket < BUCKETS; bucket++) this.#flush(bucket);
     this.#memory.release();
+  }
+
+  /** @param spread spreads entries from one on, until a bucket is full. */
+  #spreadAll(count: number, spread: (first: number) => void): void {
+    const { spreadTo, fullBucket } = this.#memory.exports;
+    for (let first = 0; first < count; first = spreadTo.value) {
+      spread(first);
+      if (fullBucket.value >= 0) this.#flush(fullBucket.value);
+    }
   }
 
   #flush(bucket: number): void {
@@ -103,37 +116,22 @@ export class HashMatcher {
   /** For each entry the index of the first one with its hash; undefined if no two entries have the same hash. */
   doubled({ entries, ints }: Entries): Int32Array | undefined {
     const count = entries.length / ints;
-    const table = this.#tableFor(count, 0);
-    const entriesAt = table.end;
-    const foundAt = aligned(entriesAt + entries.byteLength + SPARE_BYTES);
-    this.#memory.reserve(foundAt + count * INT_BYTES + SPARE_BYTES);
-    this.#memory.bytes.set(bytesOf(entries), entriesAt);
-    const doubled = this.#index(entriesAt, count, ints, table, foundAt);
-    return doubled === 0 ? undefined : new Int32Array(this.#memory.bytes.buffer, foundAt, count);
+    const slots = slotsFor(count);
+    const layout = new MemoryLayout();
+    const slotsAt = layout.placeInts(slots);
+    const entriesAt = layout.placeInts(entries.length);
+    const foundAt = layout.placeInts(count);
+    this.#memory.reserve(layout.end);
+    const { bytes, exports } = this.#memory;
+    bytes.fill(0, slotsAt, entriesAt);
+    bytes.set(bytesOf(entries), entriesAt);
+    const size = ints * INT_BYTES;
+    const doubled = exports.indexEntries(entriesAt, count, size, slotsAt, slots - 1, foundAt);
+    return doubled === 0 ? undefined : new Int32Array(bytes.buffer, foundAt, count);
   }
 
   /** Frees the memory for others. After this call it must not be used. */
   release(): void {
     this.#memory.release();
-  }
-
-  /** An empty table for so many entries. @param slotsAt its address. */
-  #tableFor(count: number, slotsAt: number) {
-    const slots = slotsFor(count);
-    const end = aligned(slotsAt + slots * INT_BYTES);
-    this.#memory.reserve(end);
-    this.#memory.bytes.fill(0, slotsAt, end);
-    return { slotsAt, mask: slots - 1, end };
-  }
-
-  #index(
-    entriesAt: number,
-    count: number,
-    ints: number,
-    { slotsAt, mask }: { readonly slotsAt: number; readonly mask: number },
-    out: number,
-  ): number {
-    const { exports } = this.#memory;
-    return exports.indexEntries(entriesAt, count, ints * INT_BYTES, slotsAt, mask, out);
   }
 }
