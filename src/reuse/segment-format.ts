@@ -1,7 +1,7 @@
 /**
- * The format of a segment's file: the dictionary, blocks, bucket by bucket, then the directory. The dictionary holds values
- * that are often repeated. A block is its hashes, as they are, and
- * its entries, packed (block-codec.ts). All numbers have 32 bits and the byte order of the machine.
+ * The format of a segment's file: the dictionary, blocks, bucket by bucket (../streams/hash-buckets.ts), then the
+ * directory. The dictionary holds values that are often repeated. A block is its hashes, as they are, and its entries,
+ * packed (block-codec.ts). All numbers have 32 bits and the byte order of the machine.
  *
  * The entries of a block: for each its record's number (as the difference to the one before), its origin, its meta
  * number (bytes of the value, doubled, plus one if it is a failure), and behind all of them the values, each filled
@@ -10,8 +10,6 @@
 import type { Segment } from '../types.js';
 
 export const SEGMENT_FORMAT = 'FOLIOSG1';
-/** The hashes are sorted into so many buckets, by their first byte. */
-export const BUCKETS = 256;
 /** Numbers of an entry, besides its hash and its value. */
 export const ENTRY_INTS = 3;
 
@@ -65,9 +63,4 @@ export function isFailure(meta: number): boolean {
 /** Numbers that the value takes. */
 export function valueInts(meta: number): number {
   return ((meta >>> 1) + 3) >>> 2;
-}
-
-/** The bucket of a hash. @param first the first of its numbers. */
-export function bucketOf(first: number): number {
-  return first & (BUCKETS - 1);
 }

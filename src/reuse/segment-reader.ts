@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
+import { BUCKETS } from '../streams/hash-buckets.js';
 import type { Segment } from '../types.js';
 import { bytesOfInts, type Room, readFully, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
@@ -9,7 +10,6 @@ import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
 import {
   type Blocks,
-  BUCKETS,
   ENTRY_INTS,
   type Origin,
   SEGMENT_FORMAT,

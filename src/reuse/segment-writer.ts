@@ -7,6 +7,7 @@ import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import type { Table } from '../csv/table.js';
 import { type AnswerSource, statusOf } from '../results/answers.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { BUCKETS, bucketOf } from '../streams/hash-buckets.js';
 import type { Segment } from '../types.js';
 import type { SegmentOptions, SegmentWriter } from './answer-store.js';
 import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
@@ -16,8 +17,6 @@ import { LaneWriter } from './lanes.js';
 import type { HashKey } from './secret.js';
 import { type BlockLimits, writeBlocks } from './segment-blocks.js';
 import {
-  BUCKETS,
-  bucketOf,
   ENTRY_INTS,
   metaOf,
   type Origin,

@@ -22,11 +22,17 @@ interface BucketsExports {
   indexEntries(...args: number[]): number;
 }
 
+/** Hashes are sorted into so many buckets, by their first byte. Stored files depend on it. */
 export const BUCKETS = 256;
 /** Bytes of a hash. */
 const HASH_BYTES = 16;
 /** Entries of a bucket that are kept before they are given on. */
 const KEPT_ENTRIES = 512;
+
+/** The bucket of a hash. @param first the first of its numbers. */
+export function bucketOf(first: number): number {
+  return first & (BUCKETS - 1);
+}
 
 /** Entries of one bucket; the array is valid during the call only. */
 export type OnBucket = (bucket: number, entries: Int32Array) => void;

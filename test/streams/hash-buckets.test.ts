@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BUCKETS, HashBuckets, HashMatcher } from '../../src/streams/hash-buckets.js';
+import { BUCKETS, bucketOf, HashBuckets, HashMatcher } from '../../src/streams/hash-buckets.js';
 
 describe('hash buckets', () => {
   it.each([5, 9, 13])(
@@ -8,6 +8,7 @@ describe('hash buckets', () => {
     (ints) => {
       const found = new Map<number, number[]>();
       const buckets = new HashBuckets(ints, (bucket, entries) => {
+        expect(bucketOf(entries[0]!)).toBe(bucket);
         const numbers = found.get(bucket) ?? [];
         for (let at = 0; at < entries.length; at += ints) numbers.push(entries[at + ints - 1]!);
         found.set(bucket, numbers);
