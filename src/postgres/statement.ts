@@ -30,6 +30,11 @@ export function statement<Row = Record<string, unknown>>(sql: string): Prepared<
   return { name: `foliopipe_${made}`, text, keys };
 }
 
+/** SQL for a time as epoch milliseconds, or for an interval in milliseconds: a number with fractions. */
+export function epochMs(time: string): string {
+  return `(extract(epoch FROM ${time}) * 1000)::float8`;
+}
+
 /** @throws TypeError when a value is missing, because the driver would take it for NULL. */
 export function valuesOf(
   { keys, text }: Prepared<unknown>,

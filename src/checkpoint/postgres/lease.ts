@@ -7,7 +7,7 @@
 import { hostname } from 'node:os';
 import { type Fence, leaseLost } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
+import { epochMs, type Prepared, statement } from '../../postgres/statement.js';
 import type { Milliseconds } from '../../types.js';
 import {
   type HeldLock,
@@ -54,7 +54,7 @@ const take: Prepared<{ fence: number }> = statement(`
   UPDATE leases SET fence = fence + 1, holder = @holder,
     until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
   FROM expired WHERE leases.pipeline = expired.pipeline RETURNING fence`);
-const LEFT = `(extract(epoch FROM until - clock_timestamp()) * 1000)::float8 AS "leftMs"`;
+const LEFT = `${epochMs('until - clock_timestamp()')} AS "leftMs"`;
 const readHolder: Prepared<{ holder: string | null; until: string; leftMs: number }> = statement(`
   SELECT holder, until::text AS until, ${LEFT}
   FROM leases WHERE pipeline = @pipeline AND until > clock_timestamp()`);

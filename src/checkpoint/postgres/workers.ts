@@ -1,7 +1,7 @@
 /** The workers of a fleet, each a row that it renews while it lives, for those who look. Nothing rests on it. */
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { PostgresSession } from '../../postgres/session.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
+import { epochMs, type Prepared, statement } from '../../postgres/statement.js';
 import { refuseMarked } from '../copy/copy-mark.js';
 import { type HeldLease, heldLeases } from './lease.js';
 import { readMark } from './marks.js';
@@ -83,8 +83,6 @@ export const JOBS_SCHEMA = 'foliopipe_jobs';
 export const FORGOTTEN_MS = 60 * 60_000;
 
 const SEEN = `(seen > clock_timestamp() - interval '${FORGOTTEN_MS} milliseconds')`;
-
-const epochMs = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
 
 const beat = statement(`
   INSERT INTO workers (id, facts, since, seen) VALUES (@id, @facts, clock_timestamp(), clock_timestamp())

@@ -6,14 +6,14 @@ import { randomUUID } from 'node:crypto';
 import { TroubleError } from '../../errors.js';
 import { askFenced, type Fence, fenced, HELD } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
+import { epochMs, type Prepared, statement } from '../../postgres/statement.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import type { SharedContents, SharedFile, SharedFiles } from '../shared-files.js';
 import { createFolderContents } from '../shared-folder.js';
 import { createPieceContents, IS_WHOLE } from './shared-pieces.js';
 
 const COLUMNS = `name, file, folder, bytes, sha256,
-  (extract(epoch FROM clock_timestamp() - written_at) * 1000)::float8 AS age`;
+  ${epochMs('clock_timestamp() - written_at')} AS age`;
 const byName: Prepared<SharedFile> = statement(`SELECT ${COLUMNS} FROM shared_files WHERE name = @name`);
 const beginningWith: Prepared<SharedFile> = statement(
   `SELECT ${COLUMNS} FROM shared_files WHERE starts_with(name, @beginning) ORDER BY name`,

@@ -5,7 +5,7 @@
  * Counting and giving are one statement. What it counts is of the moment at which it begins, so it gives only if nobody
  * else has given meanwhile (`grants`); permits that have become free meanwhile do no harm.
  */
-import { type Prepared, statement } from '../../../postgres/statement.js';
+import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
 import { OpenLimit, type OpenLimitState } from '../../../streams/open-limit.js';
 import { parsePermitName } from '../../../streams/permits.js';
 import type { PermitTable } from '../../../streams/shared-permits.js';
@@ -181,7 +181,7 @@ const readLearned: Prepared<Learned> = statement(`
     learned,
     (SELECT count(*) FROM (${HELD_PERMITS}) AS held) AS open,
     least(@folios::int8, (SELECT min(folios) FROM (${LIVE}) AS live)) AS most,
-    (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+    ${epochMs('clock_timestamp()')} AS now,
     CASE WHEN ${IS_ASKED_ALONE} THEN asking_run || ' ' || asking_chunk END AS asking
   FROM accounts WHERE service = @service`);
 

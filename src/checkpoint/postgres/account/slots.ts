@@ -3,14 +3,13 @@
  * after its end, and a new one opens when few enough count. A pause moves all that are given later, and is told to every
  * process that waits for one.
  */
-import { type Prepared, statement } from '../../../postgres/statement.js';
+import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
 import type { RequestSlots, TakenSlots } from '../../../streams/request-slots.js';
 import type { AccountDatabase, AccountPipeline } from './member.js';
 import { LIVE } from './permits.js';
 
-/** In ms since the epoch, as slots are kept. */
-const epoch = (time: string) => `(extract(epoch FROM ${time}) * 1000)::float8`;
-const NOW = epoch('clock_timestamp()');
+/** Slots are kept in ms since the epoch. */
+const NOW = epochMs('clock_timestamp()');
 
 /** How long a slot lasts when so many count: the fewer are left, the shorter it is. */
 const lasts = (slots: string) =>
@@ -41,7 +40,7 @@ const take: Prepared<TakenSlots> = statement(`
         max(ends) FILTER (WHERE is_unused AND ends <= ${NOW}) AS spare,
         ${lasts('count(*) FILTER (WHERE NOT is_unused) + given')} AS lasts,
         ${NOW} AS now,
-        CASE WHEN paused_until > clock_timestamp() THEN ${epoch('paused_until')} END AS paused
+        CASE WHEN paused_until > clock_timestamp() THEN ${epochMs('paused_until')} END AS paused
       FROM (SELECT ends, ends = ANY (@unused::float8[]) AS is_unused FROM unnest(slots) AS ends) AS each
       WHERE ends + span > ${NOW}) AS kept)
   FROM (
@@ -56,7 +55,7 @@ const take: Prepared<TakenSlots> = statement(`
     ${lasts('cardinality(slots)')} AS lasts,
     cardinality(slots) > most AS "isFull",
     per_second AS "perSecond",
-    ${epoch('statement_timestamp()')} AS "receivedAt",
+    ${epochMs('statement_timestamp()')} AS "receivedAt",
     ${NOW} AS "answeredAt"`);
 
 const pause = statement(`
