@@ -23,9 +23,6 @@ import { copyParts, shareFiles } from './copy-files.js';
 
 const BEGIN = 'BEGIN';
 
-type Session = Awaited<ReturnType<PostgresState['openParts']>>;
-type Query = Parameters<typeof pipelinesThere>[0];
-
 export interface AddedState {
   readonly checkpoint: Checkpoint;
   readonly database: PostgresState;
@@ -55,7 +52,8 @@ export async function addToDatabase(
     const lock = createLeases(async () => leases, { held: undefined });
     releasers.add(await waitForLock(lock, { pipeline: name, holder, wait: 0 }, context));
   }
-  await session.transaction(BEGIN, (query) => refuseKnown(query, pipelines, place));
+  const known = await session.transaction(BEGIN, (query) => pipelinesThere(query, pipelines));
+  refuseKnown(known, place);
   const openTarget = () => openFiles({ ...to, pipeline }, database);
   const stores = { from: createLocalFiles(stateDir), to: await openTarget(), read: await openTarget() };
   const parts = await copyParts(checkpoint, stores, signal);
@@ -64,7 +62,7 @@ export async function addToDatabase(
   await writeCopyMark(stateDir, { ...mark, mark: 'moving' });
   try {
     const tables = await session.transaction(BEGIN, async (query) => {
-      await refuseKnown(query, pipelines, place);
+      refuseKnown(await pipelinesThere(query, pipelines), place);
       const copied = await copyRows(rows, addedRows(query), signal);
       // A search, which takes no lock, may have been begun before the mark.
       expectSame(copied, await sumRows(rows), 'the state has changed while it was copied');
@@ -75,7 +73,7 @@ export async function addToDatabase(
     return { tables, parts, answers };
   } catch (error) {
     // Without an answer, the next call finds out.
-    await settleAddition(stateDir, session).catch(() => undefined);
+    await settleAddition(stateDir, database).catch(() => undefined);
     throw error;
   }
 }
@@ -84,7 +82,8 @@ export async function addToDatabase(
  * Finds out whether the rows of a folder that is marked as moving are in the database, and marks the folder as moved, or
  * removes the mark.
  */
-export async function settleAddition(stateDir: string, session: Session): Promise<void> {
+export async function settleAddition(stateDir: string, database: PostgresState): Promise<void> {
+  const session = await database.openParts();
   const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
   try {
     const pipelines = await pipelinesOfRows(sqliteRows(connection));
@@ -97,8 +96,7 @@ export async function settleAddition(stateDir: string, session: Session): Promis
 }
 
 /** Two histories of a pipeline cannot become one: their publications have the same numbers. */
-async function refuseKnown(query: Query, pipelines: readonly string[], place: string): Promise<void> {
-  const known = await pipelinesThere(query, pipelines);
+function refuseKnown(known: readonly string[], place: string): void {
   if (known.length === 0) return;
   throw new ConfigError(
     'STATE_COPY_PIPELINES',

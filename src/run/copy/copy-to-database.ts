@@ -49,7 +49,7 @@ export async function copyToDatabase(
     const mark = readCopyMark(stateDir);
     // It was stopped between the two marks: the copy cannot be used, so this state can.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
-    if (mark?.mark === 'moving' && mark.place === place) await settleAddition(stateDir, session);
+    if (mark?.mark === 'moving' && mark.place === place) await settleAddition(stateDir, database);
     for (const name of new Set([pipeline, ...(await lockedPipelines(stateDir))])) {
       releasers.add(await createFileLock(stateDir).take(name, holder));
     }
