@@ -67,7 +67,7 @@ export async function namedFiles({ path }: Config['source']): Promise<readonly s
 
 /** Whether the source is copied before it is read. */
 export function isSpooled(source: Config['source']): boolean {
-  return source.query !== null || source.path === STREAM || isParquet(source);
+  return isGivenOnce(source) || isParquet(source);
 }
 
 /** Whether the copy of a source cannot be made again from files: standard input, and a query. */

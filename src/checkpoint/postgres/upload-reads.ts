@@ -8,6 +8,7 @@ import {
   toSum,
   toUpload,
   toUploadIfAny,
+  UPLOAD_SUMS,
 } from '../rows/paid-rows.js';
 import type { StateSession } from './state-session.js';
 
@@ -26,12 +27,7 @@ const pageOf = (condition: string): Prepared<StoredUpload> =>
   ORDER BY chunk, attempt`);
 const page = pageOf('true');
 const unusual = pageOf(IS_UNUSUAL);
-const sums: Prepared<StoredSum> = statement(`
-  SELECT coalesce(local, 0) AS local, count(*) AS uploads, sum(records)::int8 AS records,
-    min(started_at) AS "firstAt", max(started_at) AS "lastAt"
-  FROM uploads
-  WHERE run = @run AND chunk NOT IN (SELECT chunk FROM uploads WHERE run = @run AND ${IS_UNUSUAL})
-  GROUP BY 1 ORDER BY 1`);
+const sums: Prepared<StoredSum> = statement(UPLOAD_SUMS);
 const misread: Prepared<StoredUpload> = statement(`
   SELECT ${COLUMNS} FROM uploads
   WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);

@@ -36,6 +36,14 @@ export interface StoredSum extends Omit<UploadSum, 'local'> {
   readonly local: 0 | 1;
 }
 
+/** Sums of the plain uploads of a run. */
+export const UPLOAD_SUMS = `
+  SELECT coalesce(local, 0) AS local, count(*) AS uploads, CAST(sum(records) AS BIGINT) AS records,
+    min(started_at) AS "firstAt", max(started_at) AS "lastAt"
+  FROM uploads
+  WHERE run = @run AND chunk NOT IN (SELECT chunk FROM uploads WHERE run = @run AND ${IS_UNUSUAL})
+  GROUP BY 1 ORDER BY 1`;
+
 export function toSum({ local, ...sum }: StoredSum): UploadSum {
   return { local: local === 1, ...sum };
 }

@@ -18,6 +18,7 @@ import {
   toSum,
   toUpload,
   toUploadIfAny,
+  UPLOAD_SUMS,
 } from '../../rows/paid-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkRead } from './chunks.js';
@@ -186,12 +187,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
       (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit))`);
   const unusual = pageOf(`chunk IN (SELECT DISTINCT chunk FROM uploads
     WHERE run = @run AND chunk > @after AND ${IS_UNUSUAL} ORDER BY chunk LIMIT @limit)`);
-  const sums = db.prepare<[{ run: string }], StoredSum>(`
-    SELECT coalesce(local, 0) AS local, count(*) AS uploads, sum(records) AS records,
-      min(started_at) AS firstAt, max(started_at) AS lastAt
-    FROM uploads
-    WHERE run = @run AND chunk NOT IN (SELECT chunk FROM uploads WHERE run = @run AND ${IS_UNUSUAL})
-    GROUP BY 1 ORDER BY 1`);
+  const sums = db.prepare<[{ run: string }], StoredSum>(UPLOAD_SUMS);
   const misread = db.prepare<[{ run: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
     WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
