@@ -1,4 +1,4 @@
-/** The types of the stored state: runs, chunks, upload attempts, and sums of them. */
+/** What is stored, as types: runs, chunks, upload attempts, and sums of them. */
 
 import type { FailureReason } from '../failure-reasons.js';
 import type {
@@ -20,6 +20,11 @@ import type { Confirmed, Publication, Withheld } from './publication.js';
  * `superseded`: replaced by a newer run, never resumed.
  */
 export type RunState = 'open' | 'publishing' | 'done' | 'withheld' | 'superseded';
+
+/** Whether the run is open or is being published: `enrich` continues it. False if no state is known. */
+export function isUnfinished({ state }: { readonly state: RunState | null | undefined }): boolean {
+  return state === 'open' || state === 'publishing';
+}
 
 export interface NewRun {
   /** Sortable by time and unique: `20261121T031002-4f9c`. */

@@ -1,5 +1,6 @@
 /** What is at the path of a run's output now: its publication, a partial one, another one, or nothing. Reads no file. */
 import type { CheckpointReader, Publication, Run, Withheld } from '../checkpoint/checkpoint.js';
+import { isUnfinished } from '../checkpoint/state.js';
 import { dataPath, publicationPlace } from '../config/sections/output-folder.js';
 import { fixedOutputPath } from '../config/sections/output-path.js';
 import { FoliopipeError } from '../errors.js';
@@ -50,7 +51,7 @@ export interface PartialOutput extends PartialFacts, OutputThere {}
 
 /** @returns null for a run without one, and for a run that will never replace it. */
 export function partialFacts(run: Run): PartialFacts | null {
-  if (run.partial === null || (run.state !== 'open' && run.state !== 'publishing')) return null;
+  if (run.partial === null || !isUnfinished(run)) return null;
   const { number, output, exitCode, counts, reasons = [], at = null } = run.partial;
   const place = publicationPlace(output.path, run.id, number);
   return {

@@ -1,6 +1,7 @@
 /** Removes the results of runs that ended long ago, and copies of sources. The costs of runs stay in the ledger. */
 import { join } from 'node:path';
 import type { Checkpoint, CheckpointReader, Run } from '../checkpoint/checkpoint.js';
+import { isUnfinished } from '../checkpoint/state.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';
@@ -51,8 +52,8 @@ export interface PrunedRun {
  */
 export async function* pruneRuns(context: PruneContext, limits: PruneLimits): AsyncGenerator<PrunedRun> {
   for (const run of await context.checkpoint.runs(context.pipeline)) {
-    const ended = run.state !== 'open' && run.state !== 'publishing';
-    if (!ended || run.id === limits.keep || (run.finishedAt ?? run.createdAt) >= limits.before) continue;
+    if (isUnfinished(run) || run.id === limits.keep || (run.finishedAt ?? run.createdAt) >= limits.before)
+      continue;
     const bytes = await context.files.sizeOf(run.id);
     if (run.prunedAt !== null && !bytes) continue;
     if (!limits.dryRun) {
@@ -115,8 +116,5 @@ function neededRuns(runs: readonly Run[], named: string | undefined): readonly R
     )?.id;
   const lastSample = newestOf(current.filter(({ source }) => source.limit !== undefined));
   const kept = [newestOf(current.filter(({ source }) => source.limit === undefined)), lastSample, named];
-  return current.filter(
-    ({ id, state, prunedAt }) =>
-      prunedAt === null && (state === 'open' || state === 'publishing' || kept.includes(id)),
-  );
+  return current.filter((run) => run.prunedAt === null && (isUnfinished(run) || kept.includes(run.id)));
 }

@@ -1,6 +1,12 @@
 /** `foliopipe recover`: rebuilds a lost checkpoint of all pipelines in the state folder, without the service. */
 import type { Command } from 'commander';
-import { type Config, type Recovered, type RecoveredRun, recover } from '../../../pipelines/index.js';
+import {
+  type Config,
+  isUnfinished,
+  type Recovered,
+  type RecoveredRun,
+  recover,
+} from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -90,7 +96,7 @@ function asideText(aside: Recovered['aside']): string[] {
 }
 
 function nextText(rebuilt: readonly RecoveredRun[], { ambiguous }: Config): string[] {
-  const goesOn = rebuilt.filter(({ state }) => state === 'open' || state === 'publishing');
+  const goesOn = rebuilt.filter(isUnfinished);
   if (goesOn.length === 0) return [];
   const uploads = goesOn.reduce((sum, { undecided }) => sum + undecided.uploads, 0);
   if (uploads === 0) return ['next: foliopipe run goes on and pays for nothing again'];

@@ -1,6 +1,12 @@
 /** `foliopipe state`: backs up the state while runs work on it, restores it, and copies it into a database and back. */
 import type { Command } from 'commander';
-import { type BackedUp, backupState, type Restored, restoreState } from '../../../pipelines/index.js';
+import {
+  type BackedUp,
+  backupState,
+  isUnfinished,
+  type Restored,
+  restoreState,
+} from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -91,9 +97,9 @@ function addRestore(state: Command, finish: Finish): void {
 }
 
 function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: BackedUp): string {
-  const open = runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  const unfinished = runs.filter(isUnfinished);
   return `${[
-    `${folder}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')} (${formatCount(open.length)} unfinished), ${countOf(files, 'file')}, ${formatBytes(bytes)}`,
+    `${folder}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')} (${formatCount(unfinished.length)} unfinished), ${countOf(files, 'file')}, ${formatBytes(bytes)}`,
     ...(partsLeftOut > 0
       ? [
           `without ${countOf(partsLeftOut, 'stored part')}: a restore fetches them again, or copy them with --results`,
@@ -107,7 +113,7 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
   const { createdAt, runs, files, recovered, isComplete, newerOutputs, aside, results } = restored;
   const what = recovered === null ? 'can be restored' : 'restored';
   const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; every file is as it was backed up`;
-  const unfinished = runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  const unfinished = runs.filter(isUnfinished);
   return `${[
     head,
     ...unfinished.map(

@@ -4,6 +4,7 @@ import {
   type Config,
   createProgressReader,
   findWorker,
+  isUnfinished,
   type LockHolder,
   openStateReader,
   type ProgressSnapshot,
@@ -81,11 +82,11 @@ export async function waitForFirstRun(
 
 /** A process that works on the pipeline may work on the next run already. */
 function hasEnded(
-  { state }: Pick<ProgressSnapshot, 'state'>,
+  snapshot: Pick<ProgressSnapshot, 'state'>,
   run: Run | undefined,
   holder: LockHolder | undefined,
 ): boolean {
   if (holder === undefined) return true;
-  if (state === 'open' || state === 'publishing') return false;
+  if (isUnfinished(snapshot)) return false;
   return holder.since > (run?.finishedAt ?? 0);
 }

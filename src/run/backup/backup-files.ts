@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { wholeLength } from '../../checkpoint/journal/read-journal.js';
+import { isUnfinished } from '../../checkpoint/state.js';
 import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
 import { isMissing } from '../../streams/system-error.js';
@@ -56,7 +57,7 @@ export function copiesOfOpenRuns(
   copies: readonly string[],
   runs: readonly Pick<Run, 'pipeline' | 'state'>[],
 ): readonly string[] {
-  const open = runs.filter(({ state }) => state === 'open' || state === 'publishing');
+  const open = runs.filter(isUnfinished);
   return copies.filter((path) => open.some(({ pipeline }) => path.startsWith(`spool/${pipeline}.d/`)));
 }
 

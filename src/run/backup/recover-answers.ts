@@ -1,6 +1,7 @@
 /** Gives a rebuilt checkpoint its rows of stored answers: without them a later run would buy the answers again. */
 import type { RebuiltRun } from '../../checkpoint/recovery/rebuilt-run.js';
 import type { RecoveredDatabase } from '../../checkpoint/recovery/recovered-database.js';
+import { isUnfinished } from '../../checkpoint/state.js';
 import type { Segment } from '../../types.js';
 import { localStores } from '../open/open-stores.js';
 
@@ -34,8 +35,7 @@ export async function recoverAnswers(
   const newest = new Map<string, Segment>();
   for (const segment of stored) {
     const { run } = segment;
-    const state = states.get(run);
-    if (known.has(run) || isForgotten(run) || state === 'open' || state === 'publishing') continue;
+    if (known.has(run) || isForgotten(run) || isUnfinished({ state: states.get(run) })) continue;
     const other = newest.get(run);
     if (other === undefined || isNewer(segment, other)) newest.set(run, segment);
   }

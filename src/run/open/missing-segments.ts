@@ -3,6 +3,7 @@
  * superseded before they were published.
  */
 import type { Checkpoint, CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import { isUnfinished } from '../../checkpoint/state.js';
 import type { Config } from '../../config/schema.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
 import { FoliopipeError } from '../../errors.js';
@@ -55,8 +56,7 @@ export async function runsWithoutSegment(
 ): Promise<readonly Run[]> {
   const known = new Set((await checkpoint.segments()).map(({ run }) => run));
   return (await checkpoint.runs()).filter((run) => {
-    const isOpen = run.state === 'open' || run.state === 'publishing';
-    const hasEnded = !isOpen || run.id === unfinished?.id;
+    const hasEnded = !isUnfinished(run) || run.id === unfinished?.id;
     // A run without a chunk has bought nothing.
     const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
     return mayHave && !known.has(run.id) && hasSentSame(run, config);
