@@ -4,12 +4,17 @@
  */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
-import { type Prepared, statement, type Value } from '../../postgres/statement.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
-import { packNumbers } from '../packed-numbers.js';
-import { type StoredChunk, toChunk } from '../rows/chunk-row.js';
-import { areHalves, containsPicked, haveItsRecords, type Parent } from '../rows/new-chunk.js';
+import {
+  areHalves,
+  haveItsRecords,
+  type Parent,
+  type StoredChunk,
+  toChunk,
+  valuesOfChunk,
+} from '../rows/chunk-row.js';
 import type { ChunkRow, NewChunk } from '../state.js';
 import { pickedNumbers } from './chunks.js';
 import { unmerge } from './merges.js';
@@ -120,22 +125,4 @@ export function cutChanges(db: StateSession): Pick<Checkpoint, CutMethod> {
 async function addHalf(query: Query, run: string, half: NewChunk): Promise<ChunkRow> {
   const [row] = await query(insertHalf, valuesOfChunk('recordSplit', run, half));
   return toChunk(row!);
-}
-
-function valuesOfChunk(method: string, run: string, added: NewChunk, at?: number): Record<string, Value> {
-  if (!containsPicked(added)) {
-    throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
-  }
-  const { start, end, picked, ...chunk } = added;
-  return {
-    ...chunk,
-    run,
-    round: picked?.round ?? 0,
-    startFile: start.file,
-    startOffset: start.offset,
-    endFile: end.file,
-    endOffset: end.offset,
-    at: at ?? null,
-    numbers: picked === null ? null : packNumbers(picked.numbers),
-  };
 }

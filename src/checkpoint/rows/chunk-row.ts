@@ -1,6 +1,8 @@
-/** A chunk as both databases store it. */
+/** A chunk as both databases store it, and what a new one must hold. */
 import type { UnprocessedCause } from '../../types.js';
-import type { ChunkRow, ChunkState } from '../state.js';
+import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { packNumbers, unpackNumbers } from '../packed-numbers.js';
+import type { ChunkRow, ChunkState, NewChunk } from '../state.js';
 
 /** A row of the table `chunks`. */
 export interface StoredChunk {
@@ -48,4 +50,70 @@ export function toChunk(row: StoredChunk): ChunkRow {
     cause: row.cause,
     refusal: row.refusal,
   };
+}
+
+/**
+ * The values of a new chunk's row, without its number; `numbers` holds its picked records.
+ * @param method that adds it.
+ * @param at epoch milliseconds; undefined if the time is not kept.
+ * @throws CheckpointStateError when the picked records are not those of the chunk.
+ */
+export function valuesOfChunk(method: string, run: string, added: NewChunk, at?: number) {
+  if (!containsPicked(added)) {
+    throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
+  }
+  const { start, end, picked, ...chunk } = added;
+  return {
+    ...chunk,
+    run,
+    round: picked?.round ?? 0,
+    startFile: start.file,
+    startOffset: start.offset,
+    endFile: end.file,
+    endOffset: end.offset,
+    at: at ?? null,
+    numbers: picked === null ? null : packNumbers(picked.numbers),
+  };
+}
+
+/** Whether the picked numbers match the chunk. They must ascend, because otherwise they could not be unpacked. */
+function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
+  if (picked === null) return true;
+  const { round, numbers } = picked;
+  return (
+    round >= 0 &&
+    numbers.length === records &&
+    numbers[0] === firstRecord &&
+    numbers.at(-1) === lastRecord &&
+    numbers.every((number, at) => at === 0 || number > numbers[at - 1]!)
+  );
+}
+
+/** The chunk that is split. */
+export interface Parent {
+  readonly round: number;
+  readonly first: number;
+  readonly last: number;
+  readonly records: number;
+}
+
+/** Whether two chunks together hold the records of the one that is split. */
+export function areHalves(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+  return (
+    first.firstRecord === parent.first &&
+    first.lastRecord < second.firstRecord &&
+    second.lastRecord === parent.last &&
+    first.records > 0 &&
+    second.records > 0 &&
+    first.records + second.records === parent.records &&
+    (first.picked?.round ?? 0) === parent.round &&
+    (second.picked?.round ?? 0) === parent.round
+  );
+}
+
+/** Whether the records picked for the chunk are exactly those of its halves. */
+export function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+  const both = [...(first.picked?.numbers ?? []), ...(second.picked?.numbers ?? [])];
+  const numbers = unpackNumbers(packed);
+  return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
 }

@@ -4,8 +4,7 @@
  */
 import type { Checkpoint } from '../../checkpoint.js';
 import { CheckpointStateError } from '../../checkpoint-state-error.js';
-import { packNumbers } from '../../packed-numbers.js';
-import { areHalves, containsPicked, haveItsRecords, type Parent } from '../../rows/new-chunk.js';
+import { areHalves, haveItsRecords, type Parent, valuesOfChunk } from '../../rows/chunk-row.js';
 import type { ChunkRow, NewChunk } from '../../state.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkRead } from './chunks.js';
@@ -118,23 +117,10 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
   const chunkOf = chunkRead(db);
 
   return (method, run, added, at) => {
-    const { start, end, picked, ...chunk } = added;
-    if (!containsPicked(added)) {
-      throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
-    }
+    const { numbers, ...values } = valuesOfChunk(method, run, added, at);
     const number = nextNumber.get(run)!;
-    insert.run({
-      ...chunk,
-      run,
-      number,
-      round: picked?.round ?? 0,
-      startFile: start.file,
-      startOffset: start.offset,
-      endFile: end.file,
-      endOffset: end.offset,
-      at: at ?? null,
-    });
-    if (picked !== null) insertPicked.run({ run, number, numbers: packNumbers(picked.numbers) });
+    insert.run({ ...values, number });
+    if (numbers !== null) insertPicked.run({ run, number, numbers });
     return chunkOf(run, number)!;
   };
 }
