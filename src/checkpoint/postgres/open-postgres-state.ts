@@ -177,13 +177,9 @@ export async function findAccountState(
   address: DatabaseAddress,
   service: string,
 ): Promise<AccountState | undefined> {
-  const session = await openConnection(address);
-  try {
-    const version = await schemaVersion(session);
-    return version < migrations.length ? undefined : await readAccount(session, service);
-  } finally {
-    await session.close();
-  }
+  return ask(address, (session, version) =>
+    version < migrations.length ? undefined : readAccount(session, service),
+  );
 }
 
 /** The process that works on a pipeline now, on any machine; undefined if there is none. */
@@ -191,20 +187,22 @@ export async function findLeaseHolder(
   address: DatabaseAddress,
   pipeline: string,
 ): Promise<WorkingProcess | undefined> {
-  const session = await openConnection(address);
-  try {
-    return (await schemaVersion(session)) === 0 ? undefined : await leaseHolder(session, pipeline);
-  } finally {
-    await session.close();
-  }
+  return ask(address, (session, version) => (version === 0 ? undefined : leaseHolder(session, pipeline)));
 }
 
 /** The mark of a state that was copied, or is being copied; undefined if there is none. */
 export async function findMark(address: DatabaseAddress): Promise<CopyMark | undefined> {
+  return ask(address, (session, version) => (version < migrations.length ? undefined : readMark(session)));
+}
+
+/** Asks a state over a connection of its own. @param read is told the version of its tables, 0 if there are none. */
+async function ask<T>(
+  address: DatabaseAddress,
+  read: (session: PostgresSession, version: number) => Promise<T> | undefined,
+): Promise<T | undefined> {
   const session = await openConnection(address);
   try {
-    const version = await schemaVersion(session);
-    return version < migrations.length ? undefined : await readMark(session);
+    return await read(session, await schemaVersion(session));
   } finally {
     await session.close();
   }
