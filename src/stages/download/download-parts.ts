@@ -7,8 +7,7 @@ import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
-import { type FetchTogether, fetchTogether } from './fetch-together.js';
-import { bytesOf, checkBalance } from './folio-parts.js';
+import { bytesOf, checkBalance, type FetchTogether, fetchTogether } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &

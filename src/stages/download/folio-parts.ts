@@ -1,6 +1,6 @@
 /**
- * The parts of a folio: tells when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetches one
- * to the disk, and checks that their records balance.
+ * The parts of a folio: tells when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetches them
+ * to the disk, several at the same time, and checks that their records balance.
  */
 
 import type { DownloadRequest, FolioReport } from '../../api/prediction-api.js';
@@ -10,11 +10,14 @@ import { MismatchError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
+import { mapConcurrent } from '../../streams/map-concurrent.js';
+import { createPermits, type Permits } from '../../streams/permits.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 import {
   checkListing,
   createColumnLimit,
+  createFolioBytes,
   type FolioBytes,
   folioTooLargeError,
   limitColumns,
@@ -45,6 +48,55 @@ export function listParts(chunk: ChunkRow, report: FolioReport): PartReference[]
   return failed === 0 ? parts : [...parts, { fileStatus: 'FAILED', part: report.failedPart }];
 }
 
+type FetchPartNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'files'> & {
+  readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
+};
+
+/** What else the parts are fetched by. */
+export interface FetchTogether {
+  /** The bytes of the folio's other parts, which are here already. */
+  readonly held: Bytes;
+  /** A permit for each part that is fetched at the same time, for all chunks. Without it: one part after the other. */
+  readonly slots?: Permits | undefined;
+  /** Once aborted, one answer that the folio or a part is not known is final. */
+  readonly until?: AbortSignal | undefined;
+  /** Called with each part as soon as its file is on the disk. */
+  readonly store?: (stored: StoredPart) => Promise<void>;
+}
+
+/**
+ * Fetches several parts at the same time. When it ends, none of them is being fetched any more, also after an error: the
+ * chunk may be given up next.
+ * @returns the parts as stored, in the order given.
+ * @throws the first error of `fetchPart` or `store`; the other downloads are then ended.
+ */
+export async function fetchTogether(
+  run: FetchPartNeeds & { readonly signal: AbortSignal },
+  chunk: ChunkRow,
+  parts: readonly PartReference[],
+  { held, slots, until, store }: FetchTogether,
+): Promise<StoredPart[]> {
+  const { downloads } = run.config.concurrency;
+  const permits = slots ?? createPermits(1);
+  const bytes = createFolioBytes(chunk, held);
+  const controller = new AbortController();
+  const signal = parts.length > 1 ? AbortSignal.any([run.signal, controller.signal]) : run.signal;
+  const stored: StoredPart[] = [];
+  const fetchOne = async ([at, part]: readonly [number, PartReference]): Promise<void> => {
+    const holder = `${chunk.number} ${part.fileStatus} ${part.part}`;
+    await permits.acquire(holder, signal);
+    try {
+      const one = await fetchPart(run, chunk, part, bytes, signal, until);
+      await store?.(one);
+      stored[at] = one;
+    } finally {
+      await permits.release(holder);
+    }
+  };
+  for await (const _ of mapConcurrent(entriesOf(parts), downloads, fetchOne, controller));
+  return stored;
+}
+
 /**
  * Downloads a part to a file. Stored files of the same part with other content are kept.
  * @param bytes counts those of all parts of the folio, which have a limit together.
@@ -55,9 +107,7 @@ export function listParts(chunk: ChunkRow, report: FolioReport): PartReference[]
  *   `FOLIO_TOO_LARGE`, `PART_TOO_WIDE`.
  */
 export async function fetchPart(
-  run: Pick<RunContext, 'id' | 'config' | 'api' | 'files'> & {
-    readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
-  },
+  run: FetchPartNeeds,
   chunk: ChunkRow,
   part: PartReference,
   bytes: FolioBytes,
@@ -123,4 +173,8 @@ export function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readon
       facts: { chunk: chunk.number, folio: chunk.folio },
     },
   );
+}
+
+async function* entriesOf<T>(items: readonly T[]): AsyncGenerator<readonly [number, T]> {
+  yield* items.entries();
 }

@@ -7,8 +7,14 @@ import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
-import { type FetchTogether, fetchTogether } from './fetch-together.js';
-import { bytesOf, checkBalance, isComplete, listParts } from './folio-parts.js';
+import {
+  bytesOf,
+  checkBalance,
+  type FetchTogether,
+  fetchTogether,
+  isComplete,
+  listParts,
+} from './folio-parts.js';
 
 export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'at' | 'files' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched' | 'attempts' | 'recordMixed'>;
