@@ -19,7 +19,6 @@ import {
   type RunFiles,
   type WrittenPart,
 } from './run-files.js';
-import { storedContent } from './stored-gzip.js';
 import { unzipped, writeGzipped } from './write-gzipped.js';
 
 /** Digits of the hash in a part's file name: enough that two contents of one part never have the same name. */
@@ -122,7 +121,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
     try {
       const compressed = readFileSync(storedPath(chunk, part));
-      const bytes = storedContent(compressed) ?? (await unzipped(compressed, part.bytes));
+      const bytes = await unzipped(compressed, part.bytes);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       if (sha256 !== part.sha256) throw new Error('its content is not what was written');
       return bytes;

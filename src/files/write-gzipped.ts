@@ -1,13 +1,21 @@
 /**
  * Writes and reads gzipped files. Compressors are reused, because creating one costs more than compressing a small file.
+ * Very small pieces are stored without compression. Any program for gzip reads both.
  */
 import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
-import { constants, createGzip, gunzip, gunzipSync, type ZlibOptions, type ZlibReset } from 'node:zlib';
+import {
+  constants,
+  crc32,
+  createGzip,
+  gunzip,
+  gunzipSync,
+  type ZlibOptions,
+  type ZlibReset,
+} from 'node:zlib';
 import { adoptBuffer } from '../streams/buffer-pool.js';
 import type { ByteStream } from './run-files.js';
-import { MAX_STORED_BYTES, storedGzip } from './stored-gzip.js';
 
 /**
  * Each write makes a gzip member of its own (RFC 1952, section 2.2). Its bytes are complete when the write has ended,
@@ -23,6 +31,16 @@ const OPTIONS: ZlibOptions & Pick<TransformOptions, 'highWaterMark'> = {
 const writeInThread = promisify(writeFile);
 /** Writing more bytes than this takes longer than passing them to another thread. */
 const MAX_SYNC_BYTES = 32 * 1024;
+
+/** Most bytes of content that are stored. A larger one is worth its compression. */
+const MAX_STORED_BYTES = 16 * 1024;
+
+/** Magic number, deflate, no flags, no time, no extra flags, unknown system; then the mark of a last, stored block. */
+const HEAD = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1);
+/** The block's length and its complement, two bytes each. */
+const LENGTHS_BYTES = 4;
+/** The checksum and the length of the content, four bytes each. */
+const TRAILER_BYTES = 8;
 
 /** Adds `reset`, which Node's types lack. */
 type Gzip = ReturnType<typeof createGzip> & ZlibReset;
@@ -64,6 +82,24 @@ export async function gzipPieces(
   if (isEmpty) await take(storedGzip(new Uint8Array(0)));
 }
 
+/**
+ * A gzip member without compression, with one stored block (RFC 1952, RFC 1951 section 3.2.4). For so few bytes,
+ * compressing takes longer than all else that is done with a file.
+ * @param content at most `MAX_STORED_BYTES`.
+ */
+function storedGzip(content: Uint8Array): Buffer {
+  const size = content.length;
+  const start = HEAD.length + LENGTHS_BYTES;
+  const file = Buffer.allocUnsafe(start + size + TRAILER_BYTES);
+  HEAD.copy(file);
+  file.writeUInt16LE(size, HEAD.length);
+  file.writeUInt16LE(size ^ 0xffff, HEAD.length + 2);
+  file.set(content, start);
+  file.writeUInt32LE(crc32(content), start + size);
+  file.writeUInt32LE(size, start + size + 4);
+  return file;
+}
+
 /** Compresses a piece to one member of a gzip file. */
 async function compress(piece: Uint8Array): Promise<Buffer> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);
@@ -80,10 +116,13 @@ async function compress(piece: Uint8Array): Promise<Buffer> {
 /**
  * Decompresses a file of one or more members.
  * @param size its bytes, if the file is whole.
- * @returns a buffer of the pool, if it is not small.
+ * @returns a buffer of the pool, if it is not small. Of a stored member, a view of
+ *   `compressed`, whose checksum is not checked: the caller knows the hash of the content.
  * @throws when the content has more or fewer bytes, or cannot be decompressed.
  */
 export async function unzipped(compressed: Buffer, size: number): Promise<Buffer> {
+  const stored = storedContent(compressed);
+  if (stored?.length === size) return stored;
   // Room for one byte more than there should be: so the end is found without a second buffer.
   const room = Math.max(size + 1, MIN_READ_BYTES);
   const options = { chunkSize: room, maxOutputLength: room };
@@ -92,6 +131,14 @@ export async function unzipped(compressed: Buffer, size: number): Promise<Buffer
   if (content.length !== size) throw new Error('it is longer or shorter than it was');
   if (content.buffer.byteLength === room) adoptBuffer(content);
   return content;
+}
+
+/** The content of a file that is one stored member; undefined for any other file. */
+function storedContent(file: Buffer): Buffer | undefined {
+  const start = HEAD.length + LENGTHS_BYTES;
+  if (file.length < start + TRAILER_BYTES || !file.subarray(0, HEAD.length).equals(HEAD)) return undefined;
+  const size = file.readUInt16LE(HEAD.length);
+  return file.length === start + size + TRAILER_BYTES ? file.subarray(start, start + size) : undefined;
 }
 
 const unzipInThread = promisify(gunzip);

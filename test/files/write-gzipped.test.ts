@@ -3,8 +3,9 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unzipped, writeGzipped } from '../../src/files/write-gzipped.js';
+import { gzipPieces, unzipped, writeGzipped } from '../../src/files/write-gzipped.js';
 import { giveBack } from '../../src/streams/buffer-pool.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
@@ -109,5 +110,43 @@ describe('a file of members', () => {
       await expect(unzipped(file, content.length + 1)).rejects.toThrow();
       await expect(unzipped(file.subarray(0, -9), content.length)).rejects.toThrow();
     }
+  });
+});
+
+describe('a small piece', () => {
+  const stored = async (content: Uint8Array): Promise<Buffer> => {
+    const pieces: Buffer[] = [];
+    const one = async function* () {
+      yield content;
+    };
+    await gzipPieces(
+      one(),
+      () => undefined,
+      async (piece) => void pieces.push(piece),
+    );
+    return Buffer.concat(pieces);
+  };
+
+  it('is stored as it is, for any program for gzip, and read back', async () => {
+    const content = fc.uint8Array({ maxLength: 16 * 1024, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(content, async (bytes) => {
+        const file = await stored(bytes);
+        expect(file.length).toBe(bytes.length + 23);
+        expect(gunzipSync(file).equals(bytes)).toBe(true);
+        expect((await unzipped(file, bytes.length)).equals(bytes)).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is refused if it is longer, shorter or cut, and read if it is not alone', async () => {
+    const file = await stored(Buffer.from('1,x\n'));
+    await expect(unzipped(file, 3)).rejects.toThrow();
+    await expect(unzipped(file, 5)).rejects.toThrow();
+    await expect(unzipped(file.subarray(0, -1), 4)).rejects.toThrow();
+    await expect(unzipped(file.subarray(0, 5), 4)).rejects.toThrow();
+    await expect(unzipped(Buffer.alloc(0), 4)).rejects.toThrow();
+    expect((await unzipped(Buffer.concat([file, file]), 8)).toString()).toBe('1,x\n1,x\n');
   });
 });
