@@ -2,7 +2,7 @@
 import { ConfigError } from '../errors.js';
 import { showText } from '../text.js';
 import type { FoundTable, TableColumn } from './database.js';
-import { looseKeyError } from './key-errors.js';
+import { looseKeyError } from './load-errors.js';
 import type { ColumnRole, LoadTable } from './load-target.js';
 import { foldName, RUN_COLUMN } from './names.js';
 

@@ -4,7 +4,7 @@ import { showText } from '../text.js';
 import { checkRecords } from './checked-file.js';
 import type { FoundTable, TableName, Transaction } from './database.js';
 import { type FittedTable, fitTable } from './fit-table.js';
-import { doubleKeyError, storedKeyError } from './key-errors.js';
+import { doubleKeyError, storedKeyError } from './load-errors.js';
 import type { LoadDelta, Loaded, LoadFile, LoadOptions, LoadRequest, LoadTable } from './load-target.js';
 import {
   createLoadsTable,

@@ -8,11 +8,10 @@ import {
   loadDenied,
   loadFailed,
   loadUnreadable,
+  type Translate,
   tableUnfit,
   valueUnfit,
 } from '../load-errors.js';
-
-type Translate = (text: string, place: string, details: ErrorDetails) => FoliopipeError;
 
 /** The first one whose pattern is in the message. */
 const byText: readonly (readonly [RegExp, Translate])[] = [

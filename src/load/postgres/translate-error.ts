@@ -14,11 +14,10 @@ import {
   loadDenied,
   loadFailed,
   loadUnreadable,
+  type Translate,
   tableUnfit,
   valueUnfit,
 } from '../load-errors.js';
-
-type Translate = (text: string, place: string, details: ErrorDetails) => FoliopipeError;
 
 const byCode: Readonly<Record<string, Translate>> = {
   '42501': (text, place, details) =>
