@@ -7,7 +7,6 @@ import type { CheckpointReader, ChunkRow, Run } from '../../checkpoint/checkpoin
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import type { Config } from '../../config/schema.js';
 import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
-import { readHeader } from '../../csv/read-header.js';
 import { scanBuffer } from '../../csv/scan-records.js';
 import type { Batch } from '../../csv/table.js';
 import { FoliopipeError } from '../../errors.js';
@@ -16,6 +15,7 @@ import { formatBytes, formatCount } from '../../quantities.js';
 import { lineAt } from '../../source/read-decoded.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
+import { rowsOfChunkFile } from '../../stages/chunk/read-chunk.js';
 import { type ReadPosition, recordsFrom, sendableRecordsFrom } from '../../stages/read-source.js';
 import { stampTime } from '../../streams/file-identity.js';
 import { showText } from '../../text.js';
@@ -181,20 +181,11 @@ async function textOf(
 
 /** The records of an uploaded file as they are written in it. */
 function recordsOf(file: Buffer): string[] {
-  const { columns, bytes } = readHeader(file, ',');
-  const fields = columns.length;
-  const options = {
-    delimiter: ',',
-    fields,
-    maxRecordBytes: Number.MAX_SAFE_INTEGER,
-    file: 0,
-    base: bytes,
-    firstRecord: 1,
-  };
+  const { rows, options } = rowsOfChunkFile(file);
   const records: string[] = [];
-  for (const batch of scanBuffer(file.subarray(bytes), options)) {
+  for (const batch of scanBuffer(rows, options)) {
     for (let row = 0; row < batch.count; row++) {
-      const end = batch.ends[(row + 1) * fields - 1];
+      const end = batch.ends[(row + 1) * options.fields - 1];
       records.push(Buffer.from(batch.bytes.subarray(batch.starts[row], end)).toString());
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { readHeader } from '../../csv/read-header.js';
+import type { ScanOptions } from '../../csv/record-scan.js';
 import { scanTable } from '../../csv/scan-records.js';
 import type { Table } from '../../csv/table.js';
 import { readKeys } from '../../results/join-by-key.js';
@@ -71,20 +72,24 @@ async function readIntoPool(content: UploadContent): Promise<Buffer> {
   return file;
 }
 
+/** The rows of a chunk's file, behind its header, and how they are scanned. */
+export function rowsOfChunkFile(file: Buffer): { readonly rows: Buffer; readonly options: ScanOptions } {
+  const { columns, bytes } = readHeader(file, ',');
+  const options = {
+    delimiter: ',',
+    fields: columns.length,
+    maxRecordBytes: Number.MAX_SAFE_INTEGER,
+    file: 0,
+    base: bytes,
+    firstRecord: 1,
+  };
+  return { rows: file.subarray(bytes), options };
+}
+
 async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
   await restoreChunk(run, chunk);
   const file = await readIntoPool(await run.files.chunkContent(chunk.number));
-  const { columns, bytes: start } = readHeader(file, ',');
-  const rows = file.subarray(start);
-  const fields = columns.length;
-  const options = {
-    delimiter: ',',
-    fields,
-    maxRecordBytes: Number.MAX_SAFE_INTEGER,
-    file: 0,
-    base: start,
-    firstRecord: 1,
-  };
+  const { rows, options } = rowsOfChunkFile(file);
   const table = scanTable(rows, options, chunk.records);
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
   const numbers = picked === undefined ? await numbersIn(run, chunk, table) : Int32Array.from(picked);
