@@ -1,5 +1,5 @@
 /** The client's rate limiter (src/api/rate-limiter.ts) on a virtual clock. */
-import { RequestWindow } from '../../dist/src/api/request-window.js';
+import { RequestWindow } from '../../dist/src/api/rate-limiter.js';
 
 export function createRateLimiter(clock, requestsPerSecond) {
   const window = new RequestWindow(requestsPerSecond);
