@@ -7,6 +7,7 @@ import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder as syncOnDisk } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
+import { readBeginning } from '../streams/read-pieces.js';
 import { codeOf, isMissing } from '../streams/system-error.js';
 import { checkPlace } from './output-place.js';
 import { checkRights, unwritable } from './output-rights.js';
@@ -59,14 +60,7 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
 /** The first bytes of a file; undefined if there is none. */
 export async function readStart(name: string, bytes: number): Promise<Uint8Array | undefined> {
   // A FIFO would wait for its writer.
-  const file = await open(name, constants.O_RDONLY | constants.O_NONBLOCK).catch(ignoreMissing);
-  if (file === undefined) return undefined;
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  return readBeginning(name, bytes, constants.O_RDONLY | constants.O_NONBLOCK).catch(ignoreMissing);
 }
 
 function makeOutputFolder(folder: string): void {

@@ -2,8 +2,8 @@
  * What stands where a report is to be written: nothing, or a report of before. Every other file is left as it is, because
  * a typing mistake in `report.html` would replace the source, the config or the token.
  */
-import { open } from 'node:fs/promises';
 import { ConfigError } from '../errors.js';
+import { readBeginning } from '../streams/read-pieces.js';
 import { lookAt } from './output-place.js';
 
 /** A kind of report: the config key that names its file, and what the beginning of every such file matches. */
@@ -32,7 +32,7 @@ export async function refuseForeignReport({ key, mark }: ReportKind, path: strin
   if (!found.isFile()) {
     throw placeTaken(key, path, `is ${found.isDirectory() ? 'a folder' : 'no regular file, or a link'}`);
   }
-  if (mark.test(await headOf(path))) return;
+  if (mark.test(String(await readBeginning(path, HEAD_BYTES)))) return;
   throw placeTaken(key, path, 'is there already, and foliopipe has not written it');
 }
 
@@ -42,14 +42,4 @@ export function placeTaken(key: string, path: string, why: string): ConfigError 
     hint: 'name another file, or move this one away: a report replaces nothing but a report',
     facts: { key, path },
   });
-}
-
-async function headOf(path: string): Promise<string> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }

@@ -59,6 +59,26 @@ export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffe
   }
 }
 
+/**
+ * The first bytes of a file.
+ * @param bytes at most.
+ * @param flags with which the file is opened.
+ * @throws the system's error.
+ */
+export async function readBeginning(
+  path: string,
+  bytes: number,
+  flags: string | number = 'r',
+): Promise<Buffer> {
+  const file = await open(path, flags);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
 /** @returns a buffer of the pool; undefined if the file is larger, has grown meanwhile, or is no file. */
 function readSmall(path: string, start: number): Buffer | undefined {
   const size = sizeOf(path);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PIECE_BYTES, readPieces } from '../../src/streams/read-pieces.js';
+import { PIECE_BYTES, readBeginning, readPieces } from '../../src/streams/read-pieces.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
@@ -71,4 +71,11 @@ describe('readPieces', () => {
     await expect(readAll(await folder())).rejects.toMatchObject({ code: 'EISDIR' });
     await expect(readAll(join(await folder(), 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
+});
+
+it('the beginning of a file is no longer than the file', async () => {
+  const path = await fileOf(Buffer.from('abc'));
+  const read = [1, 3, 5].map(async (bytes) => (await readBeginning(path, bytes)).toString());
+  expect(await Promise.all(read)).toEqual(['a', 'abc', 'abc']);
+  await expect(readBeginning(`${path}s`, 1)).rejects.toMatchObject({ code: 'ENOENT' });
 });

@@ -3,10 +3,11 @@
  * the process ends, even after kill -9.
  */
 import { constants } from 'node:fs';
-import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { pid as ownPid } from 'node:process';
 import type { Database } from 'better-sqlite3';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
+import { readBeginning } from '../../streams/read-pieces.js';
 import type { LockHolder } from '../pipeline-lock.js';
 import { openPrivateDatabase } from './open-private-database.js';
 
@@ -103,11 +104,6 @@ const HOLDER_BYTES = 64 * 1024;
 
 /** Follows no link, and does not wait for the writer of a FIFO. */
 async function readSmall(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(HOLDER_BYTES), 0, HOLDER_BYTES, 0);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  return (await readBeginning(path, HOLDER_BYTES, flags)).toString();
 }

@@ -1,7 +1,7 @@
 /** Finds outputs that were published after a backup: their manifests have higher numbers than the database. */
-import { open } from 'node:fs/promises';
 import type { CopiedDatabase } from '../../checkpoint/sqlite/copy-database.js';
 import { ownerPath } from '../../report/output-owner.js';
+import { readBeginning } from '../../streams/read-pieces.js';
 
 /** An output that is newer than the backup. */
 export interface NewerOutput {
@@ -26,7 +26,8 @@ export async function newerOutputs(
   }
   const newer: NewerOutput[] = [];
   for (const { pipeline, path } of publications) {
-    const head = await readHead(ownerPath(path));
+    // Of a file that cannot be read, nothing is known.
+    const head = String(await readBeginning(ownerPath(path), HEAD_BYTES).catch(() => ''));
     const publication = Number(/^ {2}"publication": (\d+),?$/m.exec(head)?.[1] ?? 0);
     const run = /^ {2}"run": "([\w.-]+)",?$/m.exec(head)?.[1];
     const owner = /^ {2}"pipeline": "([\w.-]+)",?$/m.exec(head)?.[1];
@@ -36,19 +37,4 @@ export async function newerOutputs(
     }
   }
   return newer;
-}
-
-/** Empty if the file cannot be read: then nothing is known. */
-async function readHead(path: string): Promise<string> {
-  try {
-    const file = await open(path, 'r');
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-      return buffer.toString('utf8', 0, bytesRead);
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return '';
-  }
 }

@@ -1,9 +1,9 @@
 /** Checks an uploaded file before it is accepted: the header, the shape of every record, and the number of records. */
 
-import { open } from 'node:fs/promises';
 import { UTF8_BOM } from '../../csv/bytes.js';
 import { readHeader } from '../../csv/read-header.js';
 import { SourceError } from '../../errors.js';
+import { readBeginning } from '../../streams/read-pieces.js';
 import type { Bytes } from '../../types.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { readUpload, uploadLayout } from './read-upload.js';
@@ -20,7 +20,7 @@ export interface InspectedUpload {
 
 /** @throws HttpRefusal 400 with the reason when the file cannot be predicted. */
 export async function inspectUpload(path: string): Promise<InspectedUpload> {
-  const beginning = await readBeginning(path);
+  const beginning = await readBeginning(path, MAX_HEADER_BYTES);
   const bom = beginning.subarray(0, UTF8_BOM.length).equals(UTF8_BOM) ? UTF8_BOM.length : 0;
   const { columns, bytes } = parseHeader(beginning.subarray(bom));
   const { fields, name } = uploadLayout(columns);
@@ -29,16 +29,6 @@ export async function inspectUpload(path: string): Promise<InspectedUpload> {
   const records = await countRecords(path, offset, fields);
   if (records === 0) throw new HttpRefusal(400, 'the file has a header but no records');
   return { header: withoutLineEnds(beginning.subarray(bom, offset)), offset, records };
-}
-
-async function readBeginning(path: string): Promise<Buffer> {
-  const handle = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_HEADER_BYTES), 0, MAX_HEADER_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
-  }
 }
 
 function parseHeader(beginning: Buffer): ReturnType<typeof readHeader> {
