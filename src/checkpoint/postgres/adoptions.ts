@@ -5,43 +5,22 @@
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
+import {
+  ACCEPT_ADOPTED,
+  FORGET_OTHER_PARTS,
+  type LateChunk,
+  REOPEN,
+  SUBMIT_ADOPTED,
+  SUBMIT_FOUND,
+} from '../rows/late-folios.js';
 import { unmergeForAnswer } from './merges.js';
 import { expectRow, type StateSession } from './state-session.js';
 
-/** A chunk whose answer comes late. */
-interface LateChunk {
-  readonly round: number;
-  readonly first: number;
-}
-
-const submit: Prepared<LateChunk> = statement(`
-  UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at, cause = NULL,
-    successful = NULL, failed = NULL
-  WHERE run = @run AND number = @chunk
-    AND (state = 'ambiguous' OR state = 'unprocessed' AND cause IN ('AMBIGUOUS_HELD', 'FOLIO_LOST', 'FOLIO_ABANDONED'))
-    AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld'))
-  RETURNING round, first_record AS first`);
-const forgetOtherParts = statement(`
-  DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
-    (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio)`);
-const accept = statement(`
-  UPDATE uploads SET state = 'accepted', doubt = NULL, folio = @folio, local = @local,
-    service_records = @serviceRecords, ended_at = @at
-  WHERE run = @run AND chunk = @chunk AND attempt = coalesce(
-    (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND folio = @folio),
-    (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous'),
-    (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'accepted'))
-  RETURNING attempt`);
-const submitAgain: Prepared<LateChunk> = statement(`
-  UPDATE chunks SET state = 'submitted', cause = NULL, successful = NULL, failed = NULL
-  WHERE run = @run AND number = @chunk AND state = 'unprocessed' AND cause = 'FOLIO_LOST'
-    AND folio IS NOT NULL
-    AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld')
-      AND pruned_at IS NULL)
-  RETURNING round, first_record AS first`);
-const reopen = statement(`
-  UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
-  WHERE id = @run AND state IN ('done', 'withheld')`);
+const submit: Prepared<LateChunk> = statement(SUBMIT_ADOPTED);
+const forgetOtherParts = statement(FORGET_OTHER_PARTS);
+const accept = statement(`${ACCEPT_ADOPTED} RETURNING attempt`);
+const submitAgain: Prepared<LateChunk> = statement(SUBMIT_FOUND);
+const reopen = statement(REOPEN);
 const unsettleRounds = statement('UPDATE runs SET round = least(round, @round - 1) WHERE id = @run');
 const markRehearsal = statement('UPDATE runs SET rehearsal = 1 WHERE id = @run');
 

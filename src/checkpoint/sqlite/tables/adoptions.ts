@@ -4,45 +4,25 @@
  */
 import type { AcceptedReply, Checkpoint } from '../../checkpoint.js';
 import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import {
+  ACCEPT_ADOPTED,
+  FORGET_OTHER_PARTS,
+  type LateChunk,
+  REOPEN,
+  SUBMIT_ADOPTED,
+  SUBMIT_FOUND,
+} from '../../rows/late-folios.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { UNMERGE_FOR_ANSWER } from './merges.js';
 
-/** A chunk whose answer comes late. */
-interface LateChunk {
-  readonly round: number;
-  readonly first: number;
-}
-
 /** Makes `recordAdopted` and `recordFound`. */
 export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {
-  const submit = db.prepare<[object], LateChunk>(`
-    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at, cause = NULL,
-      successful = NULL, failed = NULL
-    WHERE run = @run AND number = @chunk
-      AND (state = 'ambiguous' OR state = 'unprocessed' AND cause IN ('AMBIGUOUS_HELD', 'FOLIO_LOST', 'FOLIO_ABANDONED'))
-      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld'))
-    RETURNING round, first_record AS first`);
-  const forgetOtherParts = db.prepare(`
-    DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
-      (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio)`);
-  const accept = db.prepare(`
-    UPDATE uploads SET state = 'accepted', doubt = NULL, folio = @folio, local = @local,
-      service_records = @serviceRecords, ended_at = @at
-    WHERE run = @run AND chunk = @chunk AND attempt = coalesce(
-      (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND folio = @folio),
-      (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous'),
-      (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'accepted'))`);
-  const submitAgain = db.prepare<[object], LateChunk>(`
-    UPDATE chunks SET state = 'submitted', cause = NULL, successful = NULL, failed = NULL
-    WHERE run = @run AND number = @chunk AND state = 'unprocessed' AND cause = 'FOLIO_LOST'
-      AND folio IS NOT NULL
-      AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld')
-        AND pruned_at IS NULL)
-    RETURNING round, first_record AS first`);
+  const submit = db.prepare<[object], LateChunk>(SUBMIT_ADOPTED);
+  const forgetOtherParts = db.prepare(FORGET_OTHER_PARTS);
+  const accept = db.prepare(ACCEPT_ADOPTED);
+  const submitAgain = db.prepare<[object], LateChunk>(SUBMIT_FOUND);
   const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
-  const reopen = db.prepare(`
-    UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
-    WHERE id = @run AND state IN ('done', 'withheld')`);
+  const reopen = db.prepare(REOPEN);
   const unsettleRounds = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
 
