@@ -66,3 +66,17 @@ export function secretsOf({ service, source, load, report, state }: HoldsSecrets
     ...(state?.secrets() ?? []),
   ];
 }
+
+/** Keys of the config whose value is the address of a database. */
+export const DATABASE_KEYS: ReadonlySet<string> = new Set(['source.query.database', 'load.into', 'state']);
+
+/**
+ * A value of `--set` as a command that is shown may name it. The address of a database is shown with host and name alone:
+ * one with more, such as a user, is a variable, which whoever types the command sets.
+ */
+export function shownSetting(key: string, value: string): string {
+  const isWhole = !DATABASE_KEYS.has(key) || value.includes('${') || !URL.canParse(value);
+  const { username, search } = isWhole ? { username: '', search: '' } : new URL(value);
+  const variable = key === 'state' ? 'STATE_URL' : 'DATABASE_URL';
+  return `${key}=${username === '' && search === '' ? value : `\${${variable}}`}`;
+}

@@ -3,6 +3,7 @@
  * flags, so its errors have no hint of their own. Errors of the stages may have their own.
  */
 import type { ErrorFacts, FoliopipeError } from './errors.js';
+import { quoteForShell } from './text.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
 export function hintOf({ hint, code, facts }: FoliopipeError): string | undefined {
@@ -126,11 +127,7 @@ function afterGone(facts: ErrorFacts): string {
 /** The shell command that puts a saved copy in place. All that the lost database's log has is in the copy. */
 function moveCommand({ saved, database, hasLog }: ErrorFacts): string {
   const [from, to] = [String(saved), String(database)];
-  const removed = hasLog === true ? `rm -f ${shellWord(`${to}-wal`)} ${shellWord(`${to}-shm`)} && ` : '';
-  return `${removed}mv ${shellWord(from)} ${shellWord(to)}`;
-}
-
-/** Quotes a path for a shell, if it needs that. */
-function shellWord(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  const removed =
+    hasLog === true ? `rm -f ${quoteForShell(`${to}-wal`)} ${quoteForShell(`${to}-shm`)} && ` : '';
+  return `${removed}mv ${quoteForShell(from)} ${quoteForShell(to)}`;
 }

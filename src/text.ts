@@ -79,3 +79,8 @@ export function shorten(
 ): string {
   return text.length > maxLength ? `${text.slice(0, keep)}${ellipsis}` : text;
 }
+
+/** A word as a shell reads it. */
+export function quoteForShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -136,7 +136,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'failure-reasons': ['type types'],
   'hide-secrets': [],
   'output-format': [],
-  hints: ['errors'],
+  hints: ['text', 'errors'],
   'nearest-name': [],
   quantities: ['type types'],
 };

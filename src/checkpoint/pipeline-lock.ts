@@ -38,6 +38,8 @@ export interface LockHolder {
 export interface WorkingProcess extends LockHolder {
   /** How long its lease lasts unless it is renewed. Left out for a lock of the system, which ends with the process. */
   readonly leaseLeftMs?: Milliseconds;
+  /** How long ago it has renewed its lease last. Left out while it does so when it is time. */
+  readonly leaseSilentMs?: Milliseconds;
 }
 
 /** A lease is held. Its holder renews it while it works; if it does not, the lease ends by itself. */

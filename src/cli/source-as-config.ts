@@ -1,8 +1,7 @@
 /** Recognizes a source in the place of a config: `foliopipe run businesses.csv`. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { ConfigError } from '../../pipelines/index.js';
-import { escapeUnprintable } from '../text.js';
-import { quoteForShell } from './texts/resume-command.js';
+import { escapeUnprintable, quoteForShell } from '../text.js';
 
 /**
  * @param file as it was typed.

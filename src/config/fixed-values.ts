@@ -1,8 +1,12 @@
 /** The values that must not change while a run is open: they decide on the sent data and on the form of the output. */
 import { createHash } from 'node:crypto';
 import { ConfigError } from '../errors.js';
+import { escapeUnprintable, quoteForShell } from '../text.js';
+import { textValue } from './flag-settings.js';
+import { schemaAt } from './known-keys.js';
 import type { Config } from './schema.js';
 import { serviceAddress } from './sections/service-section.js';
+import { isMap } from './settings.js';
 
 /**
  * The fixed values of a run, for the checkpoint: dotted key to JSON text.
@@ -73,36 +77,61 @@ export function isOnlyMoved(
   return keys.length > 0 && keys.every((key) => key === 'service' || key === 'service.address');
 }
 
+/** What is known of the run whose fixed values are compared. */
+export interface FixedRun {
+  readonly id: string;
+  /** Whether it has sent anything that was, or may have been, paid for. Default: it has. */
+  readonly hasPaid?: boolean;
+  /** Whether the command names the run, which may have ended. */
+  readonly isNamed?: boolean;
+}
+
 /**
- * Throws if a config differs from the fixed values of an open run.
- * @param hasPaid whether the run has sent anything that was, or may have been, paid for.
- * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values.
+ * Throws if a config differs from the fixed values of a run.
+ * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values, and the flags that give the values of then.
  */
 export function checkFixedValues(
   then: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
-  run: string,
-  hasPaid = true,
+  { id: run, hasPaid = true, isNamed = false }: FixedRun,
 ): void {
   const { keys, lines } = changedValues(then, now);
   if (keys.length === 0) return;
-  throw new ConfigError('CONFIG_FROZEN', `run ${run} is unfinished and began with other values:${lines}`, {
-    hint: hasPaid ? waysOut(keys, run) : waysOutUnpaid,
-    facts: { run, keys: keys.join(', ') },
+  const settings = settingsOfThen(then, now);
+  const flags = settings?.map((setting) => `--set ${quoteForShell(setting)}`).join(' ') ?? null;
+  const what = isNamed ? 'began' : 'is unfinished and began';
+  throw new ConfigError('CONFIG_FROZEN', `run ${run} ${what} with other values:${lines}`, {
+    hint: isNamed ? namedWayOut(flags) : hasPaid ? waysOut(keys, run, flags) : waysOutUnpaid(flags),
+    facts: { run, keys: keys.join(', '), flags },
   });
 }
 
-const waysOutUnpaid =
-  'nothing was paid for in this run: begin a new one with foliopipe run --new, which gives up nothing; or restore the old values to continue it';
+/** @param flags those that give the values of then; null if there are none. */
+function goOn(flags: string | null): string {
+  return flags === null
+    ? 'restore the old values to continue this run'
+    : `to continue this run, give the old values: foliopipe run ${flags}`;
+}
 
-function waysOut(keys: readonly string[], run: string): string {
+function namedWayOut(flags: string | null): string {
+  return flags === null
+    ? 'restore the old values, then the same command again'
+    : `give the old values: the same command with ${flags}`;
+}
+
+function waysOutUnpaid(flags: string | null): string {
+  return `nothing was paid for in this run: begin a new one with foliopipe run --new, which gives up nothing; or ${goOn(flags)}`;
+}
+
+function waysOut(keys: readonly string[], run: string, flags: string | null): string {
   if (keys.includes('service.address')) {
-    return 'its folios are at the old address: give that to go on with this run, such as with --base-url, and the new one once it is done; or begin a new run with --new, which pays again';
+    const how = flags === null ? 'such as with --base-url' : `foliopipe run ${flags}`;
+    return `its folios are at the old address: give that to go on with this run, ${how}, and the new one once it is done; or begin a new run: foliopipe run --new, which pays again`;
   }
   if (keys.every(isOutputValue)) {
-    return `restore the old values to continue this run; once it has all its answers, foliopipe publish ${run} writes them with the new values and pays nothing; --new begins a new run, which pays again`;
+    return `${goOn(flags)}; once it has all its answers, foliopipe publish ${run} writes them with the new values and pays nothing; foliopipe run --new begins a new run, which pays again`;
   }
-  return 'restore the old values to continue this run, or begin a new run with --new, which pays again';
+  return `${goOn(flags)}; or begin a new run: foliopipe run --new, which pays again`;
 }
 
 /** What a run did that was begun before these keys existed. */
@@ -129,6 +158,48 @@ export function changedValues(
   const keys = Object.keys(before).filter((key) => now[key] !== undefined && now[key] !== before[key]);
   const lines = keys.map((key) => `\n  ${key}: ${before[key]} when it began, ${now[key]} now`);
   return { keys, lines: lines.join('') };
+}
+
+/**
+ * What `--set` takes to give a config the values with which a run began, for all that differ now: such as
+ * `chunks.maxRecords=100`.
+ * @returns undefined if a value cannot be given in a flag, such as a query or a map of columns.
+ */
+export function settingsOfThen(
+  then: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): readonly string[] | undefined {
+  const before = { ...valuesBeforeKeys, ...then };
+  const settings = changedValues(then, now).keys.map((key) => settingOf(key, before[key]!, now[key]!));
+  return settings.some((setting) => setting === undefined)
+    ? undefined
+    : [...new Set(settings as readonly string[])];
+}
+
+function settingOf(key: string, then: string, now: string): string | undefined {
+  const value: unknown = JSON.parse(then);
+  if (key === 'service' || key === 'service.address') {
+    // The name of a service may be given or taken away: both must be addresses.
+    const isMoved = [value, JSON.parse(now)].every((text) => /^https?:/.test(String(text)));
+    return isMoved ? `service.baseUrl=${String(value)}` : undefined;
+  }
+  // A flag adds to a map, and removes nothing from it.
+  const named = isMap(value) ? Object.keys(JSON.parse(now) as object) : [];
+  if (isMap(value) && !named.every((name) => Object.hasOwn(value, name))) return undefined;
+  const parts = key.split('.');
+  const texts = typeof value === 'string' ? [value, then] : [...onlyText(value), then];
+  const text = texts.find((one) => {
+    // A tab in a message could not be copied.
+    if (escapeUnprintable(one) !== one) return false;
+    const read = schemaAt(parts)?.safeParse(textValue(parts, one));
+    return read?.success === true && (key === 'output.mode' || JSON.stringify(read.data) === then);
+  });
+  return text === undefined ? undefined : `${key}=${text}`;
+}
+
+/** A list of one text may be written as the text. */
+function onlyText(value: unknown): string[] {
+  return Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' ? [value[0]] : [];
 }
 
 function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, string> {

@@ -1,5 +1,6 @@
 /** Settings from flags: `--set chunks.maxRecords=500`, `--output out.csv`. */
 import { parseDocument } from 'yaml';
+import { DATABASE_KEYS } from '../hide-secrets.js';
 import { schemaAt } from './known-keys.js';
 import type { Problems } from './problems.js';
 import { STREAM } from './sections/values.js';
@@ -63,7 +64,7 @@ function isLiteralToken({ key, value }: Setting): boolean {
 
 /** Whether a setting shows the password of a database. */
 function hasLiteralPassword({ key, value }: Setting): boolean {
-  return DATABASES.has(key.join('.')) && typeof value === 'string' && showsPassword(value);
+  return DATABASE_KEYS.has(key.join('.')) && typeof value === 'string' && showsPassword(value);
 }
 
 /** Whether an address shows a password. A reference to a variable does not show it. */
@@ -74,8 +75,6 @@ export function showsPassword(address: string): boolean {
     /^(?:\$\{.*\})?$/.test(decodeURI(text)),
   );
 }
-
-const DATABASES: ReadonlySet<string> = new Set(['source.query.database', 'load.into', 'state']);
 
 /**
  * The value of a text from a variable or a flag. A key that takes a text gets it unchanged, because YAML would alter

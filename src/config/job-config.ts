@@ -3,6 +3,7 @@
  * secrets and what belongs to a machine.
  */
 import { isAbsolute, join } from 'node:path';
+import { shownSetting } from '../hide-secrets.js';
 import { literalSecret } from './flag-settings.js';
 import { type LoadOptions, readLayers, settingValue } from './load-config.js';
 import { Problems } from './problems.js';
@@ -40,6 +41,18 @@ export function configForJob(options: LoadOptions): Tree {
   });
   problems.throwIfAny();
   return toTree(kept.map((setting) => ({ ...setting, value: anywhere(setting, env, baseDir) })));
+}
+
+/**
+ * What `--set` takes to enqueue the config again with the flags that were given: such as `chunks.maxRecords=100`. Relative
+ * paths are absolute. An address of a database, which may hold a secret, is a variable.
+ */
+export function settingsOfJob({ overrides, env, cwd }: LoadOptions): readonly string[] {
+  return overrides.flatMap(({ key, value, baseDir, origin: label }) => {
+    if (typeof value !== 'string') return [];
+    const setting: Setting = { key: key.split('.'), value, origin: { label, baseDir } };
+    return [shownSetting(key, String(anywhere(setting, env, cwd)))];
+  });
 }
 
 /** What stands for a variable that is not set is written out, too. */

@@ -30,6 +30,14 @@ export interface RunFlags {
   readonly publishPartial?: boolean;
 }
 
+/** Where the config was read: what to mend when it is wrong. */
+export interface JobOrigin {
+  readonly host: string;
+  readonly files: readonly string[];
+  /** What `--set` takes for the flags that were given. Left out without any. */
+  readonly settings?: readonly string[];
+}
+
 export interface RunJob {
   readonly version: 1;
   readonly pipeline: string;
@@ -39,8 +47,7 @@ export interface RunJob {
    */
   readonly config: string;
   readonly flags: RunFlags;
-  /** Where the config was read: what to mend when it is wrong. */
-  readonly from: { readonly host: string; readonly files: readonly string[] };
+  readonly from: JobOrigin;
   /** The time of its schedule that was missed and for which it makes up, epoch milliseconds. */
   readonly madeUpFor?: number;
   /** Left out as long as nothing has gone wrong. */

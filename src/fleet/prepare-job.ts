@@ -1,6 +1,6 @@
 /** Makes the job of a config, as `foliopipe enqueue` hands it to the workers. */
 
-import { configForJob } from '../config/job-config.js';
+import { configForJob, settingsOfJob } from '../config/job-config.js';
 import { type LoadOptions, loadConfig } from '../config/load-config.js';
 import type { Config } from '../config/schema.js';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
@@ -29,7 +29,9 @@ export async function prepareJob(options: LoadOptions, flags: RunFlags, host: st
   }
   const text = JSON.stringify(configForJob(options), null, 2);
   const files = ownFiles.slice(0, options.files.length);
-  const job: RunJob = { version: 1, pipeline, config: text, flags, from: { host, files } };
+  const settings = settingsOfJob(options);
+  const from = { host, files, ...(settings.length > 0 && { settings }) };
+  const job: RunJob = { version: 1, pipeline, config: text, flags, from };
   return { job, state: expectState(state), config };
 }
 

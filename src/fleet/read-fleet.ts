@@ -31,6 +31,8 @@ export interface WorkedRun {
   readonly holder: HeldLease['holder'] | null;
   /** How long the lease lasts unless it is renewed, in ms. */
   readonly leaseLeftMs: number | null;
+  /** How long ago that process has renewed the lease last, in ms; null while it does so when it is time. */
+  readonly leaseSilentMs: number | null;
   /** Whether it is a job of the fleet, and not begun by hand. */
   readonly isJob: boolean;
   /** For how long its worker has said nothing, in ms; null while it says what it should, and for a run by hand. */
@@ -81,6 +83,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
       pipeline,
       holder: held.get(pipeline)?.holder ?? null,
       leaseLeftMs: held.get(pipeline)?.leftMs ?? null,
+      leaseSilentMs: held.get(pipeline)?.silentMs ?? null,
       // The job of a worker that is lost is taken away from it before its lease ends.
       isJob: jobs.has(pipeline) || held.get(pipeline)?.holder?.command === OF_WORKER,
       workerSilentMs: silentMs(workers, pipeline),
@@ -113,5 +116,10 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
 function silentMs(workers: readonly KnownWorker[], pipeline: string): number | null {
   const own = workers.filter(({ pipelines }) => pipelines.includes(pipeline));
   const least = Math.min(...own.map((worker) => worker.silentMs));
-  return own.length > 0 && least > 2 * fleetTimes().beat ? least : null;
+  return own.length > 0 && isSilent(least) ? least : null;
+}
+
+/** Whether a worker has not said that it lives when it was time. */
+export function isSilent(silentMs: number): boolean {
+  return silentMs > 2 * fleetTimes().beat;
 }

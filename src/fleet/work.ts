@@ -148,7 +148,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       return;
     }
     const lease = (await tables.leases()).find((one) => one.pipeline === pipeline);
-    if (lease?.isRenewed === true || pipelines().includes(pipeline)) {
+    if (lease?.silentMs === null || pipelines().includes(pipeline)) {
       logger.debug({ pipeline }, `${pipeline}: another process works on it`);
       await queue.giveBack(taken, times.locked, taken.job.trouble);
       return;

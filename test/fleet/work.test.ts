@@ -70,7 +70,7 @@ const held = (pipeline: string, isRenewed: boolean): HeldLease => ({
   pipeline,
   holder: undefined,
   leftMs: 1,
-  isRenewed,
+  silentMs: isRenewed ? null : 13_000,
 });
 
 it('settles each job by the end of its run, and hands back the rest when it is stopped', async () => {

@@ -77,7 +77,13 @@ export async function leaseHolder(
 ): Promise<WorkingProcess | undefined> {
   const [row] = await db.query(readHolder, { pipeline }, true);
   const holder = holderIn(row);
-  return holder && { ...holder, leaseLeftMs: Math.round(row!.leftMs) };
+  if (holder === undefined) return undefined;
+  const silentMs = silence(row!.leftMs);
+  return {
+    ...holder,
+    leaseLeftMs: Math.round(row!.leftMs),
+    ...(silentMs !== null && { leaseSilentMs: silentMs }),
+  };
 }
 
 /** A lease that is held now. */
@@ -86,20 +92,25 @@ export interface HeldLease {
   readonly holder: LockHolder | undefined;
   /** How long it lasts unless it is renewed, in ms. */
   readonly leftMs: number;
-  /** Whether its holder has renewed it when it was time. */
-  readonly isRenewed: boolean;
+  /** How long ago its holder has renewed it last, in ms; null while it renews it when it is time. */
+  readonly silentMs: number | null;
 }
 
 /** The leases of pipelines that are held now. */
 export async function heldLeases(db: Pick<PostgresSession, 'query'>): Promise<readonly HeldLease[]> {
-  const { lease, renew } = leaseTimes();
   const rows = await db.query(readHeld, {}, true);
   return rows.map((row) => ({
     pipeline: row.pipeline,
     leftMs: Math.round(row.leftMs),
     holder: holderIn(row),
-    isRenewed: row.leftMs > (lease - renew) * 0.9,
+    silentMs: silence(row.leftMs),
   }));
+}
+
+/** How long ago a lease was renewed, if that is longer than it should be. */
+function silence(leftMs: number): number | null {
+  const { lease, renew } = leaseTimes();
+  return leftMs > (lease - renew) * 0.9 ? null : Math.round(lease - leftMs);
 }
 
 function holderIn(row: { readonly holder: string | null } | undefined): LockHolder | undefined {

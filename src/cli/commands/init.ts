@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../../pipelines/index.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, quoteForShell } from '../../text.js';
 import type { Finish } from '../common-options.js';
 import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
 import { chooseColumns, choosePlaces, findSource, type InitFlags } from '../init/choose.js';
@@ -17,7 +17,6 @@ import { type FormatFlags, foundLines, foundText, guessLines, type LookFormat } 
 import { stderr, writeJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
 import { asStarted } from '../texts/next-steps.js';
-import { quoteForShell } from '../texts/resume-command.js';
 
 interface Options extends InitFlags {
   readonly config?: readonly string[];

@@ -24,6 +24,7 @@ import {
   type ProgressSnapshot,
   type Run,
   type RunSummary,
+  settingsToGoOn,
   shownRun,
   summarizeRun,
   systemClock,
@@ -40,14 +41,14 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { laterRunText, partialLines } from '../display/how-it-stands.js';
+import { laterRunText, leaseText, partialLines } from '../display/how-it-stands.js';
 import { progressText } from '../display/progress.js';
 import { waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
 import { openState, tellMoved } from '../session.js';
 import { listenForStop } from '../stop-signals.js';
 import { missingLoadText } from '../texts/load-text.js';
-import { nextSteps } from '../texts/next-steps.js';
+import { nextSteps, rememberUnfinished } from '../texts/next-steps.js';
 import { runReuseLines } from '../texts/reuse-text.js';
 import { summaryText } from '../texts/summary-text.js';
 
@@ -103,6 +104,7 @@ export function addStatus(command: Command, finish: Finish): void {
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
         await print(nextSteps(text + notes + workingText(holder) + accountLine(account)));
       } else {
+        rememberUnfinished(settingsToGoOn(config, run), run.source.limit);
         const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
         const text = await openText(reader, run, summary, snapshot, config.poll.timeout);
         await print(
@@ -149,11 +151,10 @@ function copiedText({ source, createdAt }: Run): string {
  */
 function workingText(holder: WorkingProcess | undefined, unfinished?: ProgressSnapshot): string {
   if (holder !== undefined) {
-    const { pid, command, since, host, leaseLeftMs } = holder;
+    const { pid, command, since, host, leaseLeftMs, leaseSilentMs = null } = holder;
     const age = formatDuration(Math.max(Date.now() - since, 0));
     const where = host === undefined ? '' : ` on ${escapeUnprintable(host)}`;
-    const lease =
-      leaseLeftMs === undefined ? '' : `; its lease ends in ${formatDuration(leaseLeftMs)} unless renewed`;
+    const lease = leaseLeftMs === undefined ? '' : `; ${leaseText(leaseLeftMs, leaseSilentMs)}`;
     return `  working   process ${pid}${where} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}${lease}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';

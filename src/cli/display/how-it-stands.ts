@@ -88,3 +88,13 @@ export function partialLines({ partial }: Pick<RunSummary, 'partial'>): string[]
   };
   return field('partial', `publication ${publication}${age} (exit ${exitCode}) ${there()}: ${lack}`);
 }
+
+/**
+ * How long the lease of a process lasts, or that it may be lost.
+ * @param leftMs until the lease ends unless it is renewed.
+ * @param silentMs how long ago it was renewed last, if that is longer than it should be.
+ */
+export function leaseText(leftMs: number, silentMs: number | null): string {
+  if (silentMs === null) return `lease ends in ${formatDuration(leftMs)} unless renewed`;
+  return `last heard ${formatDuration(silentMs)} ago: it may be lost, and its lease ends in ${formatDuration(leftMs)}`;
+}

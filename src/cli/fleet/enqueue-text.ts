@@ -34,7 +34,7 @@ export function enqueuedText(
   const lines = jobs.flatMap((job) => [
     `${job.pipeline}: ${stateText(job)}`,
     ...(job.isScheduleStale === true
-      ? [completeCommands(STALE, asFlags(configs.get(job.pipeline) ?? []))]
+      ? [completeCommands(STALE, asFlags({ files: configs.get(job.pipeline) ?? [] }))]
       : []),
   ]);
   const isSent = jobs.some(({ state }) => state === 'enqueued' || state === 'waiting' || state === 'behind');

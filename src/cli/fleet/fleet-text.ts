@@ -1,16 +1,23 @@
 /** What `foliopipe fleet` tells: first what a person has to do. */
 import { madeUpText } from '../../fleet/missed-times.js';
-import { type FleetFacts, FORGOTTEN_MS, type WaitingRun, type WorkedRun } from '../../fleet/read-fleet.js';
+import {
+  type FleetFacts,
+  FORGOTTEN_MS,
+  isSilent,
+  type WaitingRun,
+  type WorkedRun,
+} from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
-import { escapeUnprintable, oneLine } from '../../text.js';
+import { escapeUnprintable, oneLine, quoteForShell } from '../../text.js';
+import { leaseText } from '../display/how-it-stands.js';
 import { asFlags, completeCommands } from '../texts/next-steps.js';
-import { quoteForShell } from '../texts/resume-command.js';
 
 /** @param now epoch milliseconds. */
 export function fleetText(facts: FleetFacts, now: number): string {
   const { workers, runs, waiting, schedules, deadLetters } = facts;
   const alive = workers.filter(({ isAlive }) => isAlive);
   const gone = workers.length - alive.length;
+  const silent = alive.filter(({ silentMs }) => isSilent(silentMs)).length;
   if (workers.length + runs.length + waiting.length + schedules.length + deadLetters.length === 0) {
     return 'nothing here yet: enqueue a run with: foliopipe enqueue; and start a worker with: foliopipe worker\n';
   }
@@ -20,10 +27,14 @@ export function fleetText(facts: FleetFacts, now: number): string {
       deadLetters.flatMap((letter) => letterLines(letter, now)),
     ),
     section(
-      `${countOf(alive.length, 'worker')}${gone === 0 ? '' : `, and ${formatCount(gone)} gone`}`,
+      [
+        countOf(alive.length - silent, 'worker'),
+        ...(silent === 0 ? [] : [`${gone === 0 ? 'and ' : ''}${formatCount(silent)} not heard from`]),
+        ...(gone === 0 ? [] : [`and ${formatCount(gone)} gone`]),
+      ].join(', '),
       workers.map(({ host, pid, version, node, runs: most, state, pipelines, isAlive, silentMs }) => {
         const how = isAlive
-          ? state
+          ? aliveText(state, silentMs)
           : `gone: not seen for ${formatDuration(silentMs)}; forgotten after ${formatDuration(FORGOTTEN_MS)}`;
         const load = isAlive ? `, ${pipelines.length} of ${countOf(most, 'run')}` : '';
         return `${shown(host)} ${pid}  ${how}${load}  (foliopipe ${shown(version)}, Node ${shown(node)})`;
@@ -45,6 +56,10 @@ export function fleetText(facts: FleetFacts, now: number): string {
   const isStuck = alive.length === 0 && waiting.length + schedules.length > 0;
   const advice = isStuck ? 'no worker lives; start one with: foliopipe worker\n' : '';
   return `${sections.join('')}${advice}`;
+}
+
+function aliveText(state: string, silentMs: number): string {
+  return isSilent(silentMs) ? `${state} when it was last heard, ${formatDuration(silentMs)} ago` : state;
 }
 
 function scheduleText(
@@ -70,14 +85,13 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
   // Without the flag it would ask again.
   const asks = exitCode === 9 && hint?.includes('--yes') === true;
   const which = run === null ? '' : `, run ${shown(run)}`;
-  const files = from.files.map((file) => quoteForShell(escapeUnprintable(file)));
-  const [last, ...base] = [...files].reverse();
-  const layers = base.reverse().map((file) => `-c ${file} `);
+  const words = (name: string, values: readonly string[]) =>
+    values.map((value) => ` ${name}${quoteForShell(escapeUnprintable(value))}`).join('');
+  const { files, settings = [], host: there } = from;
+  const named = words('-c ', files.slice(0, -1)) + words('--set ', settings) + words('', files.slice(-1));
   const mended =
-    last === undefined
-      ? ''
-      : `; with a changed config: foliopipe enqueue ${layers.join('')}${last} (on ${shown(from.host)})`;
-  const told = hint ? shown(completeCommands(hint, asFlags(from.files))) : '';
+    files.length === 0 ? '' : `; with a changed config: foliopipe enqueue${named} (on ${shown(there)})`;
+  const told = hint ? shown(completeCommands(hint, asFlags(from))) : '';
   // A hint may put it back itself.
   const steps = [
     ...(told === '' ? [] : [told]),
@@ -97,15 +111,16 @@ function endOf(exitCode: number | null): string {
 }
 
 function workedText(
-  { pipeline, holder, leaseLeftMs, isJob, workerSilentMs, since, ...made }: WorkedRun,
+  { pipeline, holder, leaseLeftMs, leaseSilentMs, isJob, workerSilentMs, since, ...made }: WorkedRun,
   now: number,
 ): string {
   const age = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}${inPlaceText(made)}`;
-  const silent = workerSilentMs === null ? '' : `its worker is silent for ${formatDuration(workerSilentMs)}`;
-  const by = !isJob ? ', by hand and not by a worker' : silent === '' ? '' : `, ${silent}`;
+  const silent =
+    workerSilentMs === null ? '' : `its worker was last heard ${formatDuration(workerSilentMs)} ago`;
   if (holder == null) return `${pipeline}  ${silent === '' ? `starting${age}` : silent}`;
-  const lease = `lease ends in ${formatDuration(leaseLeftMs!)} unless renewed`;
-  return `${pipeline}  process ${holder.pid} on ${shown(holder.host ?? '?')}${age}${by}; ${lease}`;
+  const by = isJob ? '' : ', by hand and not by a worker';
+  const lease = leaseText(leaseLeftMs!, leaseSilentMs);
+  return `${pipeline}  process ${holder.pid} on ${shown(holder.host ?? '?')}${age}${by}${silent === '' ? '' : `, ${silent}`}; ${lease}`;
 }
 
 function inPlaceText({ madeUpFor }: Pick<WorkedRun, 'madeUpFor'>): string {

@@ -2,9 +2,10 @@
  * What the run of a job says, for those who have enqueued it. Its process has a config file of its own, which is gone when
  * it is read, and the same command is not typed again: the job is put back.
  */
+
 import { isRepeated, type RunEnd } from '../../fleet/after-run.js';
 import type { RunJob } from '../../fleet/job.js';
-import { quoteForShell } from '../texts/resume-command.js';
+import { quoteForShell } from '../../text.js';
 
 type Words = Pick<RunJob, 'pipeline' | 'from'>;
 

@@ -47,7 +47,7 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
       FOLIOPIPE_STATE: options.state,
       FOLIOPIPE_SCRATCH_DIR: options.scratchDir,
       // Read by stop-signals.ts and next-steps.ts: where the config was read, for the commands that it names.
-      FOLIOPIPE_OF_WORKER: JSON.stringify(job.from.files),
+      FOLIOPIPE_OF_WORKER: JSON.stringify(job.from),
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

@@ -3,12 +3,16 @@
  * must find the same config, source, output and state. A process runs one command, which is remembered here.
  */
 import type { Command } from 'commander';
-import { isRehearsal, quoteForShell, withoutNew } from './resume-command.js';
+import { shownSetting } from '../../hide-secrets.js';
+import { quoteForShell } from '../../text.js';
+import { isRehearsal, withoutNew } from './resume-command.js';
 
 /** A flag of the command line that chooses the config, such as `--set` with `chunks.maxRecords=5`. */
 export interface ConfigFlag {
   readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set' | '--limit';
   readonly value: string;
+  /** Only for the commands that go on with an unfinished run: it gives a value with which the run began. */
+  readonly isOfRun?: true;
 }
 
 interface Typed {
@@ -16,6 +20,8 @@ interface Typed {
   /** Of the program; empty while the command line is not parsed. */
   readonly version: string;
   readonly flags: readonly ConfigFlag[];
+  /** Those that the unfinished run needs that the command tells of. */
+  ofRun: readonly ConfigFlag[];
   readonly isByNpm: boolean;
   /** Of several; undefined while none of them is worked on. */
   config: ConfigFlag | undefined;
@@ -34,6 +40,7 @@ let typed: Typed = {
   argv: [],
   version: '',
   flags: [],
+  ofRun: [],
   isByNpm: false,
   config: undefined,
   run: undefined,
@@ -46,6 +53,7 @@ export function rememberCommand(argv: readonly string[], command?: Command): voi
     argv,
     version: command === undefined ? '' : versionOf(command),
     flags: flagsOfWorker(process.env) ?? (command === undefined ? [] : configFlags(command)),
+    ofRun: [],
     isByNpm: isStartedByNpm(process.env),
     config: undefined,
     run: undefined,
@@ -69,7 +77,20 @@ export function rememberConfig(file: string): void {
 
 /** The flags that choose the config that the command works on now. */
 function knownFlags(): readonly ConfigFlag[] {
-  return typed.config === undefined ? typed.flags : [...typed.flags, typed.config];
+  const { flags, config, ofRun } = typed;
+  return [...flags, ...(config === undefined ? [] : [config]), ...ofRun];
+}
+
+/**
+ * The commands that texts name from now on go on with this unfinished run.
+ * @param settings what `--set` takes for the values with which it began, where the config has others now.
+ * @param limit of a sample.
+ */
+export function rememberUnfinished(settings: readonly string[], limit: number | undefined): void {
+  const flags: ConfigFlag[] = settings.map((value) => ({ name: '--set', value, isOfRun: true }));
+  const sample: ConfigFlag[] =
+    limit === undefined ? [] : [{ name: '--limit', value: String(limit), isOfRun: true }];
+  typed.ofRun = [...flags, ...sample];
 }
 
 /** From now on `--new` would begin another run. */
@@ -120,16 +141,31 @@ function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.Proce
 }
 
 /**
- * Adds the flags to each command of foliopipe in a text. A flag that the command in the text has itself is not added;
- * `--set` counts by its key.
+ * Adds the flags to each command of foliopipe in a text. A flag that the command in the text has itself is not added, nor
+ * one that gives a key another value than the unfinished run has; `--set` counts by its key.
  */
 export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
+  const ofRun = new Set(flags.filter(({ isOfRun }) => isOfRun).map(keyOf));
   return text.replace(commandInText, (_, command: string, own: string) => {
-    const added = flags.filter((flag) => !hasFlag(own, flag) && takes(command, flag));
+    const goesOn = /^foliopipe (?:run|submit|collect)$/.test(command) && !/--(?:new|limit)\b/.test(own);
+    const known = flags.filter((flag) => (flag.isOfRun ? goesOn : !goesOn || !ofRun.has(keyOf(flag))));
+    const added = known.filter((flag) => !hasFlag(own, flag) && takes(command, flag));
     const words = added.flatMap(({ name, value }) => [name, quoteForShell(value)]);
     return [command, ...words].join(' ') + own;
   });
 }
+
+/** The key of the config that a flag gives, if it gives one. */
+function keyOf({ name, value }: ConfigFlag): string {
+  return name === '--set' ? value.split('=', 1)[0]! : (KEYS[name] ?? name);
+}
+
+const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
+  '--source': 'source.path',
+  '--output': 'output.path',
+  '--base-url': 'service.baseUrl',
+  '--state-dir': 'stateDir',
+};
 
 /** "The next foliopipe run" is no command to type. The second group is what stands behind the command's name. */
 const commandInText =
@@ -143,15 +179,14 @@ function takes(command: string, { name, value }: ConfigFlag): boolean {
   return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
 }
 
-function hasFlag(words: string, { name, value }: ConfigFlag): boolean {
+function hasFlag(words: string, flag: ConfigFlag): boolean {
+  const { name, value } = flag;
   const own = words.split(/[\s=]+/);
   // A config may be an argument too, as in a command that is repeated as it was typed.
   if (name === '-c') return own.includes('-c') || own.includes('--config') || own.includes(value);
-  if (name === '--set') {
-    const key = value.split('=', 1)[0];
-    return words.includes(`--set ${key}=`) || words.includes(`--set '${key}=`);
-  }
-  return own.includes(name);
+  const key = keyOf(flag);
+  const names = [key, `'${key}`, ...(name === '--set' ? [] : [name])];
+  return names.some((one) => own.includes(one));
 }
 
 /** The config that `enqueue` is given, if it is one; the argument may name several, or pipelines. */
@@ -163,14 +198,25 @@ function onlyConfig(command: Command): unknown {
   return named?.length === 1 ? named[0] : undefined;
 }
 
-/** The config files of a job. What its run reads is a file of the worker, which nobody else can name. */
-function flagsOfWorker({ FOLIOPIPE_OF_WORKER: files }: NodeJS.ProcessEnv): ConfigFlag[] | undefined {
-  return files === undefined ? undefined : asFlags(JSON.parse(files) as string[]);
+/** The config of a job. What its run reads is a file of the worker, which nobody else can name. */
+function flagsOfWorker({
+  FOLIOPIPE_OF_WORKER: origin,
+}: NodeJS.ProcessEnv): readonly ConfigFlag[] | undefined {
+  return origin === undefined ? undefined : asFlags(JSON.parse(origin) as ConfigOrigin);
 }
 
-/** Config files as flags of a command. */
-export function asFlags(files: readonly string[]): ConfigFlag[] {
-  return files.map((value) => ({ name: '-c', value }));
+/** Where a config is: its files, and what `--set` takes besides. */
+export interface ConfigOrigin {
+  readonly files: readonly string[];
+  readonly settings?: readonly string[];
+}
+
+/** A config as flags of a command. */
+export function asFlags({ files, settings = [] }: ConfigOrigin): readonly ConfigFlag[] {
+  return [
+    ...files.map((value): ConfigFlag => ({ name: '-c', value })),
+    ...settings.map((value): ConfigFlag => ({ name: '--set', value })),
+  ];
 }
 
 /** The flags of a parsed command that choose its config, in the order in which they count. */
@@ -191,8 +237,13 @@ function configFlags(command: Command): ConfigFlag[] {
     ['--output', command.name() === 'report' ? undefined : of.output],
     ['--base-url', of.baseUrl],
     ['--state-dir', of.stateDir],
-    ...[...set].map((value): [ConfigFlag['name'], unknown] => ['--set', value]),
+    ...[...set].map((value): [ConfigFlag['name'], unknown] => ['--set', shownFlag(value)]),
     ['--limit', limit === undefined ? undefined : String(limit)],
   ];
   return all.flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
+}
+
+function shownFlag(text: string): string {
+  const equals = text.indexOf('=');
+  return equals < 0 ? text : shownSetting(text.slice(0, equals), text.slice(equals + 1));
 }

@@ -55,15 +55,28 @@ export function describeFailure(thrown: unknown, argv: readonly string[]) {
   const message = error instanceof Error ? error.message : String(error);
   const { code = 'UNEXPECTED', facts = {} } = known ?? {};
   const next = known && hintOf(known);
-  const hint = next === undefined ? null : withCommand(code, nextSteps(asRehearsed(next, argv)), argv);
+  const hint =
+    known === undefined || next === undefined
+      ? null
+      : withCommand(known, nextSteps(asRehearsed(next, argv)), argv);
   const resume = needsResumeCommand(error, argv) ? asStarted(resumeCommand(argv)) : null;
   const told = hideSecrets({ code, message, hint, resume, facts });
   return { error, known, exitCode: known?.exitCode ?? 1, told };
 }
 
-/** Adds the command to a hint that asks for `--yes`. It is part of the hint, so that no program types it by itself. */
-function withCommand(code: string, hint: string, argv: readonly string[]): string {
-  return code === 'RUN_UNFINISHED_PAID' ? `${hint}: ${asStarted(confirmCommand(argv))}` : hint;
+/**
+ * Writes the command into a hint that asks for `--yes`, or for flags with the same command. It is part of the hint, so
+ * that no program types it by itself.
+ */
+function withCommand(
+  { code, facts }: Pick<FoliopipeError, 'code' | 'facts'>,
+  hint: string,
+  argv: readonly string[],
+) {
+  if (code === 'RUN_UNFINISHED_PAID') return `${hint}: ${asStarted(confirmCommand(argv))}`;
+  if (code !== 'CONFIG_FROZEN') return hint;
+  const { flags } = facts;
+  return hint.replace(`the same command with ${flags}`, () => `${asStarted(resumeCommand(argv))} ${flags}`);
 }
 
 function usageError({ code, message }: CommanderError, argv: readonly string[]): ConfigError {

@@ -1,4 +1,5 @@
 /** The commands that errors name as the next step, ready to paste into a shell. */
+import { quoteForShell } from '../../text.js';
 
 /**
  * The same command without the flags of a new run: `--new` would begin another run and pay again, and its `--yes` would
@@ -34,9 +35,4 @@ export function asRehearsed(hint: string, argv: readonly string[]): string {
   // A hint that names the flag does not mean the real job.
   if (!isRehearsal(argv) || hint.includes('--rehearse')) return hint;
   return hint.replaceAll(/\bfoliopipe run\b/g, () => resumeCommand(argv));
-}
-
-/** A word as a shell reads it. */
-export function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -83,7 +83,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
   const context = { ...given, config };
   if (goesOn) {
     const hasPaid = !(await hasPaidNothing(context, unfinished));
-    checkFixedValues(unfinished.frozen, frozen, unfinished.id, hasPaid);
+    checkFixedValues(unfinished.frozen, frozen, { id: unfinished.id, hasPaid });
     const source = await checkSource({ config, output, signal }, reading, false, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') {
@@ -181,7 +181,7 @@ async function findExisting(
   if (wanted === true && hasEnded) return { run, found: 'done' };
   const frozen = Object.entries(fixedValues(given.config, service));
   const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
-  checkFixedValues(run.frozen, Object.fromEntries(compared), run.id);
+  checkFixedValues(run.frozen, Object.fromEntries(compared), { id: run.id, isNamed: wanted !== true });
   if (run.prunedAt !== null) throw prunedError(run);
   const config = withOutputPath(given.config, run);
   const { copies } = given;

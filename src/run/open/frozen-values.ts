@@ -1,6 +1,7 @@
 /** The values of a config that an unfinished run has frozen: a resume takes no others. */
 
-import { changedValues, fixedValues } from '../../config/fixed-values.js';
+import type { Run } from '../../checkpoint/checkpoint.js';
+import { changedValues, fixedValues, settingsOfThen } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { FoliopipeError } from '../../errors.js';
 import { serviceIdentity, withAddressOf } from '../service.js';
@@ -33,6 +34,15 @@ export async function frozenValues(config: Config): Promise<FrozenValues | undef
     (KEYS[key] ?? [key]).map((name) => [name, changed.has(key) ? value : null] as const),
   );
   return { run: run.id, values: Object.fromEntries(values) };
+}
+
+/**
+ * What `--set` takes to go on with an unfinished run where the config has other values than those with which it began.
+ * @returns none if it has the same, or if a flag cannot give one of them: then no command goes on, and `run` says why.
+ */
+export function settingsToGoOn(config: Config, run: Run): readonly string[] {
+  const now = withAddressOf(config, run);
+  return settingsOfThen(run.frozen, fixedValues(now, serviceIdentity(now))) ?? [];
 }
 
 async function unfinishedRun(config: Config) {

@@ -253,7 +253,7 @@ async function findNext(
     isOnlyMoved(unfinished.frozen, frozen) &&
     (await hasPaidNothing({ config, checkpoint: reader }, unfinished));
   if (unfinished !== undefined && !isDropped) {
-    checkFixedValues(unfinished.frozen, frozen, unfinished.id);
+    checkFixedValues(unfinished.frozen, frozen, unfinished);
     if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
     if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
     return { kind: 'changed', run: unfinished };

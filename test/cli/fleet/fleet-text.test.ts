@@ -12,11 +12,11 @@ const worker = (pid: number, silentMs: number, ...pipelines: string[]) => ({
   ...{ id: `w${pid}`, host: 'vm', pid, version: '0.1.0', node: '24.1.0', runs: 2, since: 0 },
   ...{ state: 'working', silentMs, pipelines },
 });
-const lease = (pipeline: string, command: string) => ({
+const lease = (pipeline: string, command: string, silentMs: number | null = null) => ({
   pipeline,
   holder: { pid: 8506, command, host: 'vm', since: now - seconds(5) },
   leftMs: seconds(20),
-  isRenewed: true,
+  silentMs,
 });
 const job = (pipeline: string): RunJob => ({
   version: 1,
@@ -51,7 +51,7 @@ const fleet = {
     ],
     schedules: async () => [schedule('nightly', 2), schedule('weekly', 30)],
     served: async () => new Map([['nightly', hoursAgo(40)]]),
-    leases: async () => [lease('orphan', OF_WORKER), lease('typed', 'run -c a.yaml')],
+    leases: async () => [lease('orphan', OF_WORKER, seconds(13)), lease('typed', 'run -c a.yaml')],
   },
   queue: {
     worked: async () =>
@@ -77,15 +77,17 @@ it('tells workers that are gone, runs of lost workers, and letters in their orde
       'next: to buy them, type foliopipe enqueue --again -c /cfg/a.yaml --yes earlier; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
       'later: killed, 10s ago on vm',
       'next: look at its memory; then: foliopipe enqueue --again later; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
-      '2 workers, and 1 gone',
+      '1 worker, 1 not heard from, and 1 gone',
+      'vm 1  working, 1 of 2 runs  (foliopipe 0.1.0, Node 24.1.0)',
+      'vm 2  working when it was last heard, 22s ago, 1 of 2 runs  (foliopipe 0.1.0, Node 24.1.0)',
       'vm 3  gone: not seen for 10m; forgotten after 1h  (foliopipe 0.1.0, Node 24.1.0)',
       `starts  starting for 2s, in place of ${iso(now)}, which was missed`,
-      'lost  its worker is silent for 22s',
+      'lost  its worker was last heard 22s ago',
       expect.stringContaining(
         `; ${iso(hoursAgo(2))} was missed: no worker lived; the first one makes up for it`,
       ),
       expect.stringContaining(`; ${iso(hoursAgo(30))} was missed: no worker lived; it is too long ago`),
-      'orphan  process 8506 on vm for 5s; lease ends in 20s unless renewed',
+      'orphan  process 8506 on vm for 5s; last heard 13s ago: it may be lost, and its lease ends in 20s',
       'typed  process 8506 on vm for 5s, by hand and not by a worker; lease ends in 20s unless renewed',
     ]),
   );

@@ -7,6 +7,7 @@ import {
   nextSteps,
   rememberCommand,
   rememberRun,
+  rememberUnfinished,
 } from '../../../src/cli/texts/next-steps.js';
 
 const flags: ConfigFlag[] = [
@@ -99,6 +100,10 @@ describe('what was typed', () => {
       "foliopipe retry --base-url http://x --set 'a=b c' RUN",
     ],
     [['runs'], 'foliopipe retry RUN'],
+    [
+      ['runs', '--set', 'state=postgres://me@db.test/one', '--set', 'load.into=postgres://db.test/two'],
+      `foliopipe retry --set 'state=\${STATE_URL}' --set load.into=postgres://db.test/two RUN`,
+    ],
     [['report', 'R1', 'a.yaml', '--output', 'page.html'], 'foliopipe retry -c a.yaml RUN'],
     [['run', '--rehearse', '--output', 'x'], 'foliopipe retry RUN'],
   ])('%j', async (words, completed) => {
@@ -118,4 +123,19 @@ it('the same command with --new goes on only without it, once its run has begun'
   await type('run', 'a.yaml');
   rememberRun('r1');
   expect(nextSteps(hint)).toBe(hint);
+});
+
+it('commands that go on with an unfinished run have its values, and others have what was typed', async () => {
+  await type('status', 'a.yaml', '--output', 'b.csv', '--set', 'chunks.maxRecords=5', '--set', 'pipeline=x');
+  rememberUnfinished(['chunks.maxRecords=100', 'output.path=/out/c.csv'], 50);
+  const own = '--set chunks.maxRecords=100 --set output.path=/out/c.csv --limit 50';
+  const given = '-c a.yaml --output b.csv --set chunks.maxRecords=5 --set pipeline=x';
+  expect(nextSteps('foliopipe run')).toBe(`foliopipe run -c a.yaml --set pipeline=x ${own}`);
+  expect(nextSteps('foliopipe collect --no-wait; foliopipe retry RUN')).toBe(
+    `foliopipe collect -c a.yaml --set pipeline=x ${own} --no-wait; foliopipe retry ${given} RUN`,
+  );
+  expect(nextSteps('foliopipe run --new')).toBe(`foliopipe run ${given} --new`);
+  expect(nextSteps('foliopipe run --set output.path=d.csv')).toBe(
+    `foliopipe run -c a.yaml --set pipeline=x ${own.replace(' --set output.path=/out/c.csv', '')} --set output.path=d.csv`,
+  );
 });
