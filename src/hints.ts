@@ -3,6 +3,7 @@
  * flags, so its errors have no hint of their own. Errors of the stages may have their own.
  */
 import type { ErrorFacts, FoliopipeError } from './errors.js';
+import { databaseCheck } from './postgres/read-error.js';
 import { quoteForShell } from './text.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
@@ -39,7 +40,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
   STATE_DIR_UNWRITABLE: afterUnwritable,
 
-  STATE_DATABASE_LOST: () => `look whether the database is up, then ${GO_ON}`,
+  STATE_DATABASE_LOST: ({ reason }) =>
+    `${databaseCheck(String(reason), 'state')}, then run the same command again: a run goes on where it stopped`,
   STATE_DATABASE_FAILED: () => `look at the log of the database, then ${GO_ON}`,
   STATE_DATABASE_REFUSED: () =>
     'correct user and password in state, or let the server accept this user from this machine',

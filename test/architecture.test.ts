@@ -122,7 +122,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   csv: ['streams', 'kernel', 'text', 'types', 'errors'],
   progress: ['type checkpoint', 'streams', 'logger', 'text', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
-  config: ['output-format', 'text', 'nearest-name', 'quantities', 'types', 'errors'],
+  config: ['output-format', 'text', 'nearest-name', 'quantities', 'hide-secrets', 'types', 'errors'],
   'sqlite-driver': ['errors'],
   errors: ['text', 'type types'],
   'disk-error': ['errors'],
@@ -136,7 +136,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'failure-reasons': ['type types'],
   'hide-secrets': [],
   'output-format': [],
-  hints: ['text', 'errors'],
+  hints: ['postgres', 'text', 'errors'],
   'nearest-name': [],
   quantities: ['type types'],
 };

@@ -12,7 +12,7 @@ import { OF_WORKER } from '../fleet/job.js';
 import { secretsOf } from '../hide-secrets.js';
 import { rememberSecrets } from './redact.js';
 import { refuseSourceAsConfig } from './source-as-config.js';
-import { isOfWorker } from './stop-signals.js';
+import { isOfWorker } from './texts/next-steps.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;

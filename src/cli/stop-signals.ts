@@ -1,7 +1,9 @@
 /** Handles SIGINT, SIGTERM and SIGHUP (docs/resume.md): the first signal stops the run resumably, the second ends it. */
+
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { InterruptedError, type StopSignal } from '../../pipelines/index.js';
+import { isOfWorker } from './texts/next-steps.js';
 
 export interface StopSignals {
   /** Aborted with an `InterruptedError` by the first signal. */
@@ -57,11 +59,6 @@ function listenForWorker(onClosed: () => void): () => void {
   process.channel?.unref();
   if (!process.connected) onClosed();
   return () => void process.off('disconnect', onClosed);
-}
-
-/** Whether a worker has started this process. */
-export function isOfWorker(): boolean {
-  return process.env.FOLIOPIPE_OF_WORKER !== undefined;
 }
 
 /** Does the work of a command that has nothing to say at a stop; the signal aborts at the first of these signals. */

@@ -7,8 +7,8 @@ import { MAX_ROW_BYTES, type OutputTable } from './delta-rows.js';
 import type { RowPlaces } from './row-places.js';
 import type { SortedPairs } from './sorted-pairs.js';
 
-/** Record, column, the value in the base and the value now. */
-export type KeyDifference = readonly [number, string, string, string];
+/** The number of the record, its key where the list has that, the column, the value in the base and the value now. */
+export type KeyDifference = readonly [record: number, ...texts: string[]];
 
 export interface DriftList {
   /** The content of the base; undefined if it is not to be had as it was published: the values of before are empty then. */
@@ -31,10 +31,11 @@ export async function listDrift(
   /** @param before gives a value in the base. */
   const differences = (row: number, bits: ColumnBits, before: (field: number) => string) => {
     const now: readonly string[] = parse(Buffer.from(places.row(row)))[0]!;
+    const key = table.keyFields.map((field) => now[field]!);
     return columns.flatMap((column, index): KeyDifference[] => {
       const field = table.answerFields[index]!;
       const differs = index < COLUMN_BITS && (bits & (1 << index)) !== 0;
-      return differs ? [[row + 1, column, before(field), now[field]!]] : [];
+      return differs ? [[row + 1, ...key, column, before(field), now[field]!]] : [];
     });
   };
   const base = await openBase();

@@ -11,7 +11,15 @@ export type PostgresTrouble =
   /** The server cannot be reached, or the connection was lost. */
   | { readonly kind: 'lost'; readonly text: string }
   /** The server has said no to a statement. */
-  | { readonly kind: 'server'; readonly sqlstate: string; readonly text: string };
+  | {
+      readonly kind: 'server';
+      readonly sqlstate: string;
+      readonly text: string;
+      /** What the server proposes, such as another name; null if it proposes nothing. */
+      readonly advice: string | null;
+      /** The character of the statement where it is, from 1; null if it is nowhere. */
+      readonly position: number | null;
+    };
 
 /**
  * Reads the code that Postgres or the system has given; the driver's own errors by their text.
@@ -22,7 +30,14 @@ export function readPostgresError(error: unknown): PostgresTrouble | undefined {
   const code = 'code' in error ? String(error.code) : '';
   if (SQLSTATE.test(code) && 'severity' in error) {
     if (code.startsWith('28')) return { kind: 'refused' };
-    return { kind: 'server', sqlstate: code, text: shorten(oneLine(error.message), 300) };
+    const { hint, position } = error as { readonly hint?: unknown; readonly position?: unknown };
+    return {
+      kind: 'server',
+      sqlstate: code,
+      text: shorten(oneLine(error.message), 300),
+      advice: typeof hint === 'string' ? shorten(oneLine(hint), 200) : null,
+      position: Number(position) > 0 ? Number(position) : null,
+    };
   }
   if (code === '' && /SASL|password/.test(error.message)) return { kind: 'refused' };
   if (!isOfConnection(error)) return undefined;
@@ -37,4 +52,43 @@ const NETWORK =
 function isOfConnection(error: Error): boolean {
   if ('code' in error) return NETWORK.test(String(error.code));
   return /connection|timeout|terminated|not queryable|SSL/i.test(error.message);
+}
+
+/**
+ * Says of a lost connection what has happened, such as `cannot be reached: no process listens at db.test:5432 (ECONNREFUSED)`.
+ * @param text of a `PostgresTrouble`.
+ * @param place the database as it may be shown.
+ */
+export function lostText(text: string, place: string): string {
+  const { hostname = '', port = '' } = URL.canParse(place) ? new URL(place) : {};
+  const at = `${hostname}:${port || DEFAULT_PORT}`;
+  const why = hostname === '' ? undefined : reasons(hostname, at)[text];
+  return why === undefined
+    ? `cannot be reached, or the connection was lost (${text})`
+    : `cannot be reached: ${why} (${text})`;
+}
+
+const DEFAULT_PORT = 5432;
+
+function reasons(host: string, at: string): Readonly<Record<string, string>> {
+  const silent = `${at} gives no answer`;
+  return {
+    ECONNREFUSED: `no process listens at ${at}`,
+    ENOTFOUND: `no host has the name ${host}`,
+    EAI_AGAIN: `the name ${host} cannot be looked up now`,
+    ETIMEDOUT: silent,
+    'timeout expired': silent,
+    EHOSTUNREACH: `no network leads to ${host}`,
+    ENETUNREACH: `no network leads to ${host}`,
+  };
+}
+
+/**
+ * What a person does about a lost connection, before the same command.
+ * @param key the key of the config that has the address.
+ */
+export function databaseCheck(text: string, key: string): string {
+  if (text === 'ENOTFOUND') return `correct the host in ${key}, or let this machine know its name`;
+  if (text === 'ECONNREFUSED') return `start the database, or correct host and port in ${key}`;
+  return 'look whether the database is up';
 }

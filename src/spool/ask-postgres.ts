@@ -16,8 +16,20 @@ export const askPostgres: AskDatabase = {
 };
 
 async function columnsOf({ query }: Transaction, { sql }: DatabaseQuery): Promise<readonly string[]> {
-  const { columns } = await query(`select * from (\n${sql}\n) as source limit 0`);
+  const { columns } = await query(`${BEFORE_QUERY}${sql}\n) as source limit 0`);
   return columns;
+}
+
+const BEFORE_QUERY = 'select * from (\n';
+
+/** The line of the query in the statement that asks for its columns, which comes first. */
+function lineIn(sql: string, position: number): number | undefined {
+  // Postgres counts characters, and not the units of a string.
+  const characters = [...sql];
+  const at = position - 1 - BEFORE_QUERY.length;
+  return at >= characters.length
+    ? undefined
+    : characters.slice(0, at).filter((one) => one === '\n').length + 1;
 }
 
 /**
@@ -34,11 +46,13 @@ function copyStatement(sql: string, columns: readonly string[]): string {
 }
 
 function inSnapshot<T>(
-  { address, connectMs, signal }: DatabaseQuery,
+  { address, connectMs, signal, sql }: DatabaseQuery,
   body: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const begin = 'begin isolation level repeatable read read only';
-  const options = { address, connectMs, begin, driverMissing, translate: translatePostgresError };
+  const translate = (error: unknown, place: string) =>
+    translatePostgresError(error, place, (position) => lineIn(sql, position));
+  const options = { address, connectMs, begin, driverMissing, translate };
   return withTransaction(options, signal, async (transaction) => {
     // Dates are texts that do not depend on the role's settings. The time zone is the role's: current_date needs it.
     await transaction.query("set local datestyle = 'ISO, YMD'");

@@ -1,13 +1,20 @@
 /** Says what an error of a database means for a source that is a query. */
 import type { DuckdbError } from '../duckdb/open-duckdb.js';
 import { ConfigError, type FoliopipeError, RefusedError, TroubleError } from '../errors.js';
-import { readPostgresError } from '../postgres/read-error.js';
-import { oneLine, shorten } from '../text.js';
+import { databaseCheck, lostText, readPostgresError } from '../postgres/read-error.js';
+import { oneLine, shorten, showText } from '../text.js';
 
 const AGAIN = 'run the same command again: nothing was sent';
 
-/** @param place the database as it may be shown. */
-export function translatePostgresError(error: unknown, place: string): unknown {
+/**
+ * @param place the database as it may be shown.
+ * @param lineOf gives the line of the query for a character of the statement; undefined behind its end.
+ */
+export function translatePostgresError(
+  error: unknown,
+  place: string,
+  lineOf: (position: number) => number | undefined = () => undefined,
+): unknown {
   const trouble = readPostgresError(error);
   if (trouble === undefined) return error;
   if (trouble.kind === 'lost') return unreachable(place, trouble.text);
@@ -18,7 +25,7 @@ export function translatePostgresError(error: unknown, place: string): unknown {
       { hint: 'correct source.query.database, or let the server accept this user from this machine' },
     );
   }
-  const { sqlstate, text } = trouble;
+  const { sqlstate, text, advice, position } = trouble;
   if (/^(?:08|57P)/.test(sqlstate)) return unreachable(place, text);
   const facts = { sqlstate };
   if (sqlstate === '42501') {
@@ -39,7 +46,9 @@ export function translatePostgresError(error: unknown, place: string): unknown {
       facts,
     });
   }
-  return invalidQuery(place, text, facts);
+  const line = position === null ? null : lineOf(position);
+  const where = line === undefined ? ', which ends too early' : line === null ? '' : ` in line ${line}`;
+  return invalidQuery(place, text, { facts, where, advice });
 }
 
 /** @param error of opening the file. */
@@ -71,26 +80,46 @@ export function translateDuckdbError(error: DuckdbError, place: string): Foliopi
   });
 }
 
-/** Without the lines that show the statement, which may hold secrets. */
+/** Without the lines that show the statement, which may hold secrets, and the part of DuckDB that says it. */
 export function firstLine({ message }: DuckdbError): string {
-  return shorten(oneLine(message.split(/\nLINE \d+:/)[0]!), 300);
+  const [text = ''] = message.split(/\nLINE \d+:/);
+  return shorten(oneLine(text.replace(/^(?:Binder|Catalog|Parser) Error: /, '')), 300);
 }
 
+interface QueryDetails {
+  readonly facts?: Readonly<Record<string, string>>;
+  /** Where in the query, as it is put behind a name of it; empty if that is not known. */
+  readonly where?: string;
+  /** What the database proposes. */
+  readonly advice?: string | null;
+}
+
+/** @param text what the database says, as one line. */
 export function invalidQuery(
   place: string,
   text: string,
-  facts: Readonly<Record<string, string>> = {},
+  { facts = {}, where = '', advice = null }: QueryDetails = {},
 ): ConfigError {
+  const proposed = advice === null ? '' : `; the database says: ${advice.replace(/[.?!]$/, '')}`;
   return new ConfigError('SOURCE_QUERY_INVALID', `${place} cannot answer source.query: ${text}`, {
-    hint: 'correct source.query.sql: one statement that reads; nothing was sent',
+    hint: `${wayOut(text, where)}${proposed}; nothing was sent`,
     facts,
   });
 }
 
+/** By the words of Postgres and DuckDB. A server that speaks another language gets the general way. */
+function wayOut(text: string, where: string): string {
+  const column = /\bcolumn "?([^" ]+)"? (?:does not exist|not found)/.exec(text)?.[1];
+  if (column !== undefined) return `correct the column ${showText(column)} in source.query.sql${where}`;
+  const table = /(?:\brelation|Table with name) "?([^" ]+)"? does not exist/.exec(text)?.[1];
+  if (table !== undefined) {
+    return `correct the table ${showText(table)} in source.query.sql${where}: with its schema, if it is not in the default one; or name the database that has it in source.query.database`;
+  }
+  return `correct source.query.sql${where}: one statement that reads`;
+}
+
 function unreachable(place: string, text: string): FoliopipeError {
-  return new TroubleError(
-    'SOURCE_DATABASE_UNREACHABLE',
-    `${place} cannot be reached, or the connection was lost (${text})`,
-    { hint: `look whether the database is up, then ${AGAIN}` },
-  );
+  return new TroubleError('SOURCE_DATABASE_UNREACHABLE', `${place} ${lostText(text, place)}`, {
+    hint: `${databaseCheck(text, 'source.query.database')}, then ${AGAIN}`,
+  });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DuckdbError } from '../../src/duckdb/open-duckdb.js';
+import type { FoliopipeError } from '../../src/errors.js';
 import { translateDuckdbError, translatePostgresError } from '../../src/spool/translate-error.js';
 
 const place = 'postgres://db/warehouse';
@@ -59,5 +60,22 @@ describe('a DuckDB file that cannot be opened', () => {
       message: 'duckdb:x is not a DuckDB database',
       hint: expect.stringContaining('source.path'),
     });
+  });
+});
+
+describe('a lost connection', () => {
+  it.each([
+    [
+      system('ECONNREFUSED'),
+      /^postgres:\/\/db\/warehouse cannot be reached: no process listens at db:5432 \(ECONNREFUSED\)$/,
+      /^start the database, or correct host and port in source\.query\.database, then/,
+    ],
+    [system('ENOTFOUND'), /: no host has the name db \(ENOTFOUND\)$/, /^correct the host in source/],
+    [new Error('timeout expired'), /: db:5432 gives no answer/, /^look whether the database is up, then/],
+    [new Error('Connection terminated unexpectedly'), /, or the connection was lost/, /^look whether/],
+  ])('by %s says where, and what to do', (error, message, hint) => {
+    const told = translatePostgresError(error, place) as FoliopipeError;
+    expect(told.message).toMatch(message);
+    expect(told.hint).toMatch(hint);
   });
 });

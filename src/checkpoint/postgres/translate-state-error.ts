@@ -1,6 +1,6 @@
 /** What an error of Postgres or of its connection means for the state. */
 import { ConfigError, TroubleError } from '../../errors.js';
-import { readPostgresError } from '../../postgres/read-error.js';
+import { lostText, readPostgresError } from '../../postgres/read-error.js';
 
 /** @param place the database as it may be shown. */
 export function translateStateError(error: unknown, place: string): unknown {
@@ -36,8 +36,10 @@ export function translateStateError(error: unknown, place: string): unknown {
 function lost(text: string, place: string): TroubleError {
   return new TroubleError(
     'STATE_DATABASE_LOST',
-    `${place}, which holds the state, cannot be reached, or the connection was lost (${text})`,
-    { facts: { database: place } },
+    `${place}, which holds the state, ${lostText(text, place)}`,
+    {
+      facts: { database: place, reason: text },
+    },
   );
 }
 

@@ -139,7 +139,7 @@ function planText(
     `cost\n  ${costText(cost, next)}`,
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     ...(disks.length > 0 ? ['disk', ...disks.map((disk) => `  ${diskText(disk)}`)] : []),
-    `next\n  ${nextSteps(nextText(next, isNew))}`,
+    `next\n  ${nextSteps(nextText(next, isNew, reuse))}`,
     ...givesUpLines(next, isNew),
   ];
   return `${lines.join('\n')}\n`;
@@ -193,7 +193,7 @@ function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
     ...(stops === null
       ? []
       : [
-          `more than reuse.maxMiss is new: foliopipe run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}; --yes passes`,
+          `more than reuse.maxMiss is new: foliopipe run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}`,
         ]),
   ];
 }
@@ -223,11 +223,12 @@ function givesUpLines({ givesUp }: Plan['next'], isNew: boolean): string[] {
 function nextText(
   { kind, run, chunks, records, publishedAgain, released }: Plan['next'],
   isNew: boolean,
+  reuse: Plan['reuse'],
 ): string {
   const rest = `${countOf(chunks, 'chunk')}, ${countOf(records, 'record')} to send`;
   switch (kind) {
     case 'begin':
-      return `foliopipe run${isNew ? ' --new' : ''} begins a new run: ${rest}`;
+      return beginText(isNew, rest, reuse);
     case 'continue':
       return `foliopipe run goes on with run ${run}: ${rest}`;
     case 'done':
@@ -240,4 +241,15 @@ function nextText(
     case 'changed':
       return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4; put the source back, or foliopipe run --new`;
   }
+}
+
+/** Where reuse would stop the run, names the command that passes: it buys what is new. */
+function beginText(isNew: boolean, rest: string, reuse: Plan['reuse']): string {
+  const command = `foliopipe run${isNew ? ' --new' : ''}`;
+  if (reuse?.stops == null) return `${command} begins a new run: ${rest}`;
+  const without =
+    reuse.unkept > 0
+      ? `look first what ${command} without --yes adds and says`
+      : `without --yes it ends with ${reuse.stops}, exit 9`;
+  return `${command} --yes begins a new run and buys what is new: ${rest}; ${without}`;
 }

@@ -32,16 +32,19 @@ const UNUSED: Readonly<Record<NonNullable<ShownSegment['unused']>, string>> = {
 
 function segmentText(segment: ShownSegment, now: number): string {
   const { run, successful, failed, bytes, oldest, newest, epoch, rehearsal, unused, expires } = segment;
-  const ages = [...new Set([oldest, newest].map((time) => dayOf(time)))].join(' to ');
+  const days = [...new Set([oldest, newest].map(dayOf))].join(' to ');
+  const ages = [...new Set([oldest, newest].map((time) => formatDuration(now - time)))].join(' to ');
   const last = Math.max(expires.successful ?? 0, expires.failed ?? 0);
   return [
     run,
     `${formatCount(successful)} SUCCESSFUL, ${formatCount(failed)} FAILED`,
     formatBytes(bytes),
-    `paid ${ages}`,
+    `paid ${days}, ${ages} ago`,
     ...(epoch === '' ? [] : [`epoch ${epoch}`]),
     ...(rehearsal ? ['rehearsal'] : []),
-    ...(unused === null && last > now ? [`until ${dayOf(last)}`] : []),
+    ...(unused === null && last > now
+      ? [`until ${dayOf(last)}, ${formatDuration(last - now)} from now`]
+      : []),
     ...(unused === null ? [] : [UNUSED[unused]]),
   ].join('  ');
 }

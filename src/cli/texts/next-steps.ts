@@ -198,6 +198,11 @@ function onlyConfig(command: Command): unknown {
   return named?.length === 1 ? named[0] : undefined;
 }
 
+/** Whether a worker has started this process. */
+export function isOfWorker(): boolean {
+  return process.env.FOLIOPIPE_OF_WORKER !== undefined;
+}
+
 /** The config of a job. What its run reads is a file of the worker, which nobody else can name. */
 function flagsOfWorker({
   FOLIOPIPE_OF_WORKER: origin,

@@ -17,6 +17,7 @@ import { stderr, writeJson } from '../output.js';
 import { hideSecrets } from '../redact.js';
 import {
   asStarted,
+  isOfWorker,
   nextSteps,
   type RememberedStand,
   rememberedRun,
@@ -66,17 +67,22 @@ export function describeFailure(thrown: unknown, argv: readonly string[]) {
 
 /**
  * Writes the command into a hint that asks for `--yes`, or for flags with the same command. It is part of the hint, so
- * that no program types it by itself.
+ * that no program types it by itself. The command of a job is not typed.
  */
 function withCommand(
   { code, facts }: Pick<FoliopipeError, 'code' | 'facts'>,
   hint: string,
   argv: readonly string[],
-) {
-  if (code === 'RUN_UNFINISHED_PAID') return `${hint}: ${asStarted(confirmCommand(argv))}`;
+): string {
+  if (isOfWorker()) return hint;
+  if (code === 'REUSE_MISS' || code === 'RUN_UNFINISHED_PAID') {
+    return hint.replace('add --yes', () => `add --yes: ${asStarted(confirmCommand(argv))}`);
+  }
   if (code !== 'CONFIG_FROZEN') return hint;
-  const { flags } = facts;
-  return hint.replace(`the same command with ${flags}`, () => `${asStarted(resumeCommand(argv))} ${flags}`);
+  return hint.replace(
+    `the same command with ${facts.flags}`,
+    () => `${asStarted(resumeCommand(argv))} ${facts.flags}`,
+  );
 }
 
 function usageError({ code, message }: CommanderError, argv: readonly string[]): ConfigError {

@@ -7,7 +7,7 @@ import {
   TroubleError,
   UntrustedError,
 } from '../../errors.js';
-import { readPostgresError } from '../../postgres/read-error.js';
+import { databaseCheck, lostText, readPostgresError } from '../../postgres/read-error.js';
 import {
   AGAIN,
   loadBusy,
@@ -86,14 +86,10 @@ function refused(place: string, details: ErrorDetails): FoliopipeError {
 }
 
 function lost(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return new TroubleError(
-    'LOAD_UNREACHABLE',
-    `${place} cannot be reached, or the connection was lost (${text})`,
-    {
-      ...details,
-      hint: `look whether the database is up, then ${AGAIN}`,
-    },
-  );
+  return new TroubleError('LOAD_UNREACHABLE', `${place} ${lostText(text, place)}`, {
+    ...details,
+    hint: `${databaseCheck(text, 'load.into')}, then ${AGAIN}`,
+  });
 }
 
 function busy(text: string, place: string, details: ErrorDetails): FoliopipeError {

@@ -25,17 +25,21 @@ export interface DriftFile {
 
 export type AppendDifferences = (differences: readonly KeyDifference[]) => void;
 
-/** @param pathOf gives the list's place beside an output. */
+/**
+ * @param pathOf gives the list's place beside an output.
+ * @param key the columns of the source whose values name a record, and stand behind its number.
+ */
 export function driftFile(
   { id, config, output }: Pick<RunContext, 'id' | 'config' | 'output'>,
   pathOf: (output: string) => string,
+  key: readonly string[] = [],
 ): DriftFile {
   const path = pathOf(config.output.path);
   const waiting = workPathOf(path, id, config.stateDir);
   return {
     write: async (fill) => {
       const result = await writeLocalFile(waiting, (append) => {
-        append(stringify([['record', 'column', 'before', 'now']]));
+        append(stringify([['record', ...key.map(nameOfKey), 'column', 'before', 'now']]));
         return fill((differences) => append(stringify([...differences])));
       });
       if (result === undefined) await removeLocalFile(waiting);
@@ -48,4 +52,9 @@ export function driftFile(
     },
     removeWaiting: () => removeLocalFile(waiting),
   };
+}
+
+/** A column of the key has its own name, unless the list has one of that name. */
+function nameOfKey(column: string): string {
+  return ['record', 'column', 'before', 'now'].includes(column) ? `key_${column}` : column;
 }

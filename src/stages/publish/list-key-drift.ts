@@ -28,7 +28,7 @@ export async function listKeyDrift(
   last: LastPublication | undefined,
   compute: (list: DriftList | undefined) => Promise<PublishedDelta>,
 ): Promise<PublishedDelta> {
-  const file = driftFile(run, keyDriftPath);
+  const file = driftFile(run, keyDriftPath, run.config.source.key ?? []);
   await file.removeWaiting();
   if (!run.config.output.drift || last === undefined) return compute(undefined);
   const delta = await file.write((append) => compute({ openBase: () => openBase(run, last), append }));

@@ -181,10 +181,10 @@ describe('drift by key', () => {
         const { path, data } = output!;
         const list = await readFile(besidePath(data ? `${dirname(data)}/` : path, 'key-drift.csv'), 'utf8');
         expect(parse(list)).toEqual([
-          ['record', 'column', 'before', 'now'],
-          ['38', 'code', 'same', 'more, "quoted"'],
-          ['38', 'label', 'label of same', 'label of more, "quoted"'],
-          ['37', 'status', 'SUCCESSFUL', 'FAILED'],
+          ['record', 'id', 'column', 'before', 'now'],
+          ['38', 'Shop 3', 'code', 'same', 'more, "quoted"'],
+          ['38', 'Shop 3', 'label', 'label of same', 'label of more, "quoted"'],
+          ['37', 'Shop 4', 'status', 'SUCCESSFUL', 'FAILED'],
         ]);
       });
     },
@@ -199,9 +199,9 @@ describe('drift by key', () => {
       service.said = { 'Shop 3': 'other' };
       await nights.night(moved(3, 9));
       expect(await listed(nights, 'key-drift.csv')).toEqual([
-        ['record', 'column', 'before', 'now'],
-        ['4', 'code', '', 'other'],
-        ['4', 'label', '', 'label of other'],
+        ['record', 'id', 'column', 'before', 'now'],
+        ['4', 'Shop 3', 'code', '', 'other'],
+        ['4', 'Shop 3', 'label', '', 'label of other'],
       ]);
       // Nothing is sent, so nothing is compared.
       await nights.night(moved(3, 9).toReversed());

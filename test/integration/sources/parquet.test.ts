@@ -197,7 +197,11 @@ describe('a query to DuckDB', () => {
       `select error('s' || 'top') as "Business"`,
       { code: 'SOURCE_QUERY_INVALID', exitCode: 2 },
     ],
-    ['a missing table', `select * from c -- s3cret`, { code: 'SOURCE_QUERY_INVALID', exitCode: 2 }],
+    [
+      'a missing table',
+      `select * from c -- s3cret`,
+      { code: 'SOURCE_QUERY_INVALID', exitCode: 2, hint: expect.stringMatching(/^correct the table "c" in/) },
+    ],
   ])('says what is wrong with %s', async (_, sql, expected) => {
     await withSpooledJob({ query }, async (job) => {
       if (sql !== '') await put(job, 'b.db', 'b.db');

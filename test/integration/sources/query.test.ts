@@ -233,7 +233,28 @@ describe('Postgres', () => {
     ['a wrong password', 'password', { code: 'SOURCE_DATABASE_REFUSED', exitCode: 7 }],
     ['a database that does not exist', 'nowhere', { code: 'SOURCE_DATABASE_MISSING', exitCode: 2 }],
     ['a table that it may not read', 'denied', { code: 'SOURCE_DATABASE_DENIED', exitCode: 7 }],
-    ['a statement that is none', 'selekt 1', { code: 'SOURCE_QUERY_INVALID', exitCode: 2 }],
+    [
+      'a statement that is none',
+      'selekt 1',
+      invalid('correct source.query.sql in line 1: one statement that reads; nothing was sent'),
+    ],
+    [
+      'a statement that ends too early',
+      'select * from',
+      invalid('correct source.query.sql, which ends too early: one statement that reads; nothing was sent'),
+    ],
+    [
+      'a column that its table has not',
+      'select id,\n  "Busines" from businesses',
+      invalid(
+        'correct the column "Busines" in source.query.sql in line 2; the database says: Perhaps you meant to reference the column "businesses.Business"; nothing was sent',
+      ),
+    ],
+    [
+      'a table that is not there',
+      'select * from biz',
+      invalid(/^correct the table "biz" in source\.query\.sql in line 1: .* nothing was sent$/),
+    ],
     ['two statements', 'select 1; drop table businesses', { code: 'SOURCE_QUERY_INVALID', exitCode: 2 }],
     [
       'a statement that writes',
@@ -329,3 +350,8 @@ describe('Postgres', () => {
     }
   });
 });
+
+function invalid(hint: string | RegExp): object {
+  const told: unknown = typeof hint === 'string' ? hint : expect.stringMatching(hint);
+  return { code: 'SOURCE_QUERY_INVALID', exitCode: 2, hint: told };
+}
