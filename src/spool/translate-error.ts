@@ -102,20 +102,20 @@ export function invalidQuery(
 ): ConfigError {
   const proposed = advice === null ? '' : `; the database says: ${advice.replace(/[.?!]$/, '')}`;
   return new ConfigError('SOURCE_QUERY_INVALID', `${place} cannot answer source.query: ${text}`, {
-    hint: `${wayOut(text, where)}${proposed}; nothing was sent`,
+    hint: `correct ${wrongPart(text, where)}${proposed}; nothing was sent`,
     facts,
   });
 }
 
-/** By the words of Postgres and DuckDB. A server that speaks another language gets the general way. */
-function wayOut(text: string, where: string): string {
+/** By the words of Postgres and DuckDB. A server that speaks another language gets the general words. */
+function wrongPart(text: string, where: string): string {
   const column = /\bcolumn "?([^" ]+)"? (?:does not exist|not found)/.exec(text)?.[1];
-  if (column !== undefined) return `correct the column ${showText(column)} in source.query.sql${where}`;
+  if (column !== undefined) return `the column ${showText(column)} in source.query.sql${where}`;
   const table = /(?:\brelation|Table with name) "?([^" ]+)"? does not exist/.exec(text)?.[1];
   if (table !== undefined) {
-    return `correct the table ${showText(table)} in source.query.sql${where}: with its schema, if it is not in the default one; or name the database that has it in source.query.database`;
+    return `the table ${showText(table)} in source.query.sql${where}: with its schema, if it is not in the default one; or name the database that has it in source.query.database`;
   }
-  return `correct source.query.sql${where}: one statement that reads`;
+  return `source.query.sql${where}: one statement that reads`;
 }
 
 function unreachable(place: string, text: string): FoliopipeError {

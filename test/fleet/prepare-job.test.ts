@@ -46,3 +46,22 @@ it('keeps the order of every map of the config', async () => {
   const worker = { ...ofWorker, env: { ...env, FOLIOPIPE_STATE: env.STATE_URL } };
   expect(await read(worker)).toBe(await read(byHand));
 });
+
+it('keeps the flags that were given for the commands that texts name, with absolute paths and no address', async () => {
+  const file = join(await folder(), 'flags.yaml');
+  await writeFile(file, yaml);
+  const given = (key: string, value: string) => ({ key, value, baseDir: '/typed', origin: '--set' });
+  const overrides = [
+    given('source.path', 'in.csv'),
+    given('chunks.maxRecords', '5'),
+    given('service.token', `\${OTHER}`),
+    given('state', 'postgres://me@h/d'),
+  ];
+  const { job } = await prepareJob(
+    { files: [file], env: { OTHER: 'x' }, overrides, cwd: '/typed' },
+    {},
+    'here',
+  );
+  const settings = ['source.path=/typed/in.csv', 'chunks.maxRecords=5', `service.token=\${OTHER}`];
+  expect(job.from).toEqual({ host: 'here', files: [file], settings: [...settings, `state=\${STATE_URL}`] });
+});

@@ -58,15 +58,14 @@ function uncollectedError(run: string, open: number, unsent: number): TroubleErr
     {
       hint:
         unsent > 0
-          ? `foliopipe run submits the rest, collects all and publishes${collectAlone}`
+          ? 'foliopipe run submits the rest, collects all and publishes, foliopipe submit does the first alone; collect and publish submit nothing'
           : 'foliopipe run or foliopipe collect waits for them and publishes; nothing is paid again',
       facts: { run, open, unsent },
     },
   );
 }
 
-const collectAlone =
-  ' (foliopipe submit does the first alone; collect and publish submit nothing, however often)';
+(' (foliopipe submit does the first alone; collect and publish submit nothing, however often)');
 
 function isOrAre(count: number): string {
   return count === 1 ? 'is' : 'are';
@@ -112,7 +111,10 @@ export async function incompleteError(
   return new TroubleError(
     'CHUNKS_MISSING',
     `run ${run}: ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
-    { hint: `foliopipe run submits the rest and goes on${collectAlone}`, facts },
+    {
+      hint: 'foliopipe run submits the rest and goes on, foliopipe submit does the first alone; collect and publish submit nothing',
+      facts,
+    },
   );
 }
 

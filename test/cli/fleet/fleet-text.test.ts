@@ -62,6 +62,10 @@ const fleet = {
     waiting: async () => [],
     deadLetters: async () => [
       letter('later', seconds(10), null, 'look at its memory'),
+      {
+        ...letter('flagged', seconds(70), 2, 'go on with foliopipe run'),
+        from: { host: 'vm', files: ['/cfg/b.yaml', '/cfg/my c.yaml'], settings: ['chunks.maxRecords=5'] },
+      },
       letter('earlier', seconds(60), 9, 'to buy them, type foliopipe enqueue --again --yes earlier'),
     ],
   },
@@ -73,6 +77,7 @@ it('tells workers that are gone, runs of lost workers, and letters in their orde
   const text = fleetText(facts, now);
   expect(text.split('\n').map((line) => line.trim())).toEqual(
     expect.arrayContaining([
+      "next: go on with foliopipe run -c /cfg/b.yaml -c '/cfg/my c.yaml' --set chunks.maxRecords=5; then: foliopipe enqueue --again flagged; with a changed config: foliopipe enqueue -c /cfg/b.yaml --set chunks.maxRecords=5 '/cfg/my c.yaml' (on vm)",
       'earlier: exit 9, 1m ago on vm',
       'next: to buy them, type foliopipe enqueue --again -c /cfg/a.yaml --yes earlier; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
       'later: killed, 10s ago on vm',
