@@ -77,6 +77,6 @@ export const DATABASE_KEYS: ReadonlySet<string> = new Set(['source.query.databas
 export function shownSetting(key: string, value: string): string {
   const isWhole = !DATABASE_KEYS.has(key) || value.includes('${') || !URL.canParse(value);
   const { username, search } = isWhole ? { username: '', search: '' } : new URL(value);
-  const variable = key === 'state' ? 'STATE_URL' : 'DATABASE_URL';
-  return `${key}=${username === '' && search === '' ? value : `\${${variable}}`}`;
+  const variable = key === 'state' ? `\${STATE_URL}` : `\${DATABASE_URL}`;
+  return `${key}=${username === '' && search === '' ? value : variable}`;
 }

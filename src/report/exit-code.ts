@@ -90,7 +90,7 @@ export function failureText(failed: number, records: number, tolerate: number): 
  * @param newRun the command that begins a new run.
  */
 export function raiseToleranceHint(run: string, failed: number, records: number, newRun: string): string {
-  return `set failures.tolerate to ${enoughTolerance(failed, records)} or more and run the same command again to go on with run ${run}, or remove the cause and start a new run: ${newRun}`;
+  return `if so many may fail, foliopipe run --set failures.tolerate=${enoughTolerance(failed, records)} goes on with run ${run}; else remove the cause and start a new run: ${newRun}`;
 }
 
 /** A value of `failures.tolerate` with which so many failed records are tolerated, such as `14.3%`. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escapeReferences, interpolate } from '../../src/config/interpolate.js';
+import { escapeReferences, interpolate, withVariables } from '../../src/config/interpolate.js';
 import { variable } from '../helpers/config/minimal-config.js';
 
 const env = { NAME: 'Ann', EMPTY: '', NESTED: variable('NAME') };
@@ -39,3 +39,15 @@ test.each(['a', variable('NAME'), `$${variable('NAME')}`, '$${', '${', '$'])(
     expect(put(escapeReferences(text))).toEqual({ text, problems: [] });
   },
 );
+
+test('an empty variable is no state in a folder, unless its default is empty', () => {
+  const problems: string[] = [];
+  const read = (value: string) =>
+    withVariables({ key: ['state'], value }, { STATE_URL: '' }, (text) => problems.push(text));
+  expect([read(`\${STATE_URL:-}`), read('')]).toEqual([null, '']);
+  expect(problems).toEqual([]);
+  read(`\${STATE_URL}`);
+  expect(problems).toEqual([
+    `\${STATE_URL} is empty; write \${STATE_URL:-} if the state is to be in stateDir then`,
+  ]);
+});

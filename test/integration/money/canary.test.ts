@@ -128,7 +128,7 @@ describe('a canary that does not pass', () => {
         message: expect.stringMatching(
           /2 of 5 records failed \(40%\), and failures.tolerate is 5%; reasons: "no industry matches the name" \(2\)$/,
         ),
-        hint: expect.stringContaining('set failures.tolerate to 40% or more'),
+        hint: expect.stringContaining('foliopipe run --set failures.tolerate=40% goes on with run '),
       });
       expect(await job.failure()).toMatchObject({ code: 'CANARY_FAILED' });
       expect(await job.served()).toHaveLength(1);

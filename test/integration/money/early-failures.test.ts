@@ -28,7 +28,7 @@ describe('a failure rate that is not tolerated', () => {
         exitCode: 9,
         code: 'FAILURE_RATE',
         message: expect.stringContaining('2 of 10 records failed (20%), and failures.tolerate is 5%'),
-        hint: expect.stringContaining('set failures.tolerate to 20% or more'),
+        hint: expect.stringContaining('foliopipe run --set failures.tolerate=20% goes on with run '),
       });
       expect((await job.kept()).tally.chunks).toMatchObject({ downloaded: 1, submitted: 0 });
       expect(await job.served()).toHaveLength(1);
