@@ -58,12 +58,14 @@ export function laterRunText({
   recordsByState: of,
 }: ProgressSnapshot): string {
   if (state === 'publishing') return 'puts the output in place; nothing more is sent';
-  const open = of.submitted + of.finished;
   const perhaps = of.ambiguous + of.uploading;
-  const left = toSend + sentAgain - open - perhaps - of.downloaded - of.unprocessed - of.refused;
-  const folios = byState.submitted + byState.finished;
+  const left =
+    toSend + sentAgain - of.submitted - of.finished - perhaps - of.downloaded - of.unprocessed - of.refused;
+  const folios = (state: 'submitted' | 'finished', kind: string) =>
+    `${countOf(byState[state], kind)} with ${countOf(of[state], 'record')}`;
   const steps = [
-    ...(open > 0 ? [`waits for ${countOf(folios, 'open folio')} with ${countOf(open, 'record')}`] : []),
+    ...(of.submitted > 0 ? [`waits for ${folios('submitted', 'open folio')}`] : []),
+    ...(of.finished > 0 ? [`fetches ${folios('finished', 'finished folio')}`] : []),
     ...(perhaps > 0 ? [`decides on ${countOf(perhaps, 'record')} that may have been accepted`] : []),
     ...(left > 0 ? [`sends ${countOf(left, 'record')}`] : []),
   ];

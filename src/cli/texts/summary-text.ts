@@ -33,8 +33,7 @@ function headline(summary: RunSummary): string {
     return `${what} was stopped by its deadline: what is done is published, and the same command continues it`;
   if (state === 'withheld' && found === 'done') return `${what} is still withheld; nothing was sent`;
   if (state === 'withheld') return `${what} is complete, and its output is withheld`;
-  if (state !== 'done')
-    return `${what}: ${countOf(chunks.byState.submitted, 'open folio')}; go on with: foliopipe collect`;
+  if (state !== 'done') return `${what}: ${foliosText(chunks)}; go on with: foliopipe collect`;
   if (released !== null)
     return `${what} was withheld; nothing was sent. It is published now, as publication ${publication}: ${released}`;
   if (publishedAgain !== null)
@@ -43,6 +42,11 @@ function headline(summary: RunSummary): string {
     return `${what} is done already; nothing was sent. --new starts over${rehearsal ? '' : ' and pays again'}`;
   if (isNothingSent(summary)) return `${what} is done; every answer was known, and nothing was sent`;
   return `${what} is done`;
+}
+
+function foliosText({ byState }: RunSummary['chunks']): string {
+  const finished = byState.finished === 0 ? '' : `, ${countOf(byState.finished, 'finished one')}`;
+  return `${countOf(byState.submitted, 'open folio')}${finished}`;
 }
 
 /** Whether every record takes an answer that was known, and no failed one was sent again. */

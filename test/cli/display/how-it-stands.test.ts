@@ -38,6 +38,11 @@ describe('laterRunText', () => {
     expect(later({ recordsByState, byState: { submitted: 2 } })).toBe(
       'waits for 2 open folios with 20 records, decides on 10 records that may have been accepted, sends 20 records, and publishes the whole output',
     );
+    const fetched = {
+      recordsByState: { ...records, finished: 10, downloaded: 50 },
+      byState: { finished: 1 },
+    };
+    expect(later(fetched)).toBe('fetches 1 finished folio with 10 records, and publishes the whole output');
     expect(later({ state: 'publishing' })).toBe('puts the output in place; nothing more is sent');
   });
 });

@@ -148,6 +148,10 @@ describe('summaryText', () => {
     const open = { state: 'open', output: null, manifest: null, marker: null } as const;
     const chunks = { all: 3, byState: { ...nothingTallied, submitted: 1 } };
     expect(textOf({ ...open, chunks })).toBe('run r1: 1 open folio; go on with: foliopipe collect\n');
+    const finished = { all: 3, byState: { ...nothingTallied, submitted: 1, finished: 2 } };
+    expect(textOf({ ...open, chunks: finished })).toBe(
+      'run r1: 1 open folio, 2 finished ones; go on with: foliopipe collect\n',
+    );
   });
   it.each([
     [

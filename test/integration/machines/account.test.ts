@@ -59,7 +59,7 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   expect(first.signal).toBe('SIGKILL');
   const status = async (...flags: string[]) => callMain(['status', ...killed.args, ...flags], killed);
   expect((await status()).stdout).toMatch(
-    /\n {2}working {3}process \d+ on \S+ \(run .*\) has been working on the pipeline for .+; its lease ends in [\d.]+m?s unless renewed\n/,
+    /\n {2}working {3}process \d+ on \S+ \(run .*\) has been working on the pipeline for .+; lease ends in [\d.]+m?s unless renewed\n/,
   );
   const account = async () =>
     (jsonLines((await status('--json')).stdout).at(-1) as { account: unknown }).account;
