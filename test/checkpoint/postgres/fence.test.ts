@@ -17,16 +17,16 @@ import {
   sampleRun,
 } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../../helpers/postgres/postgres-state.js';
 
 const newFolder = useFolder();
-let server: PostgresServer;
+let server: OwnPostgresServer;
 let database: Database;
 let empty: () => Promise<void>;
 
 beforeAll(async () => {
-  server = await openPostgres();
+  server = await openOwnPostgres();
   database = await server.createDatabase();
   await (await openState(database)).close();
   empty = await stateEmptier(database);

@@ -16,5 +16,6 @@ export async function setup(): Promise<void> {
 }
 
 export async function teardown(): Promise<void> {
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  // A database server may still be writing its last files, hence the retries.
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }

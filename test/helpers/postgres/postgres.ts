@@ -1,4 +1,4 @@
-/** A real Postgres server for one test file: its own folder, a free port, a database for each test. */
+/** A real Postgres server for the test files of one worker: its own folder, a free port, a database for each test. */
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,10 +25,25 @@ export interface Database {
 
 export interface PostgresServer {
   createDatabase(): Promise<Database>;
+  close(): Promise<void>;
+}
+
+export interface OwnPostgresServer extends PostgresServer {
   /** Kills every process of the server at once, before it returns; resolves when they have ended. */
   kill(): Promise<void>;
   start(): Promise<void>;
-  close(): Promise<void>;
+}
+
+let shared: Promise<PostgresServer> | undefined;
+
+/**
+ * Gives the server that the test files of this worker share, because its start takes longer than most tests. It ends
+ * with the worker. Roles are those of the whole server.
+ */
+export async function openPostgres(): Promise<PostgresServer> {
+  shared ??= openOwnPostgres();
+  const { createDatabase } = await shared;
+  return { createDatabase, close: async () => undefined };
 }
 
 /** Whether every user may enter the folder. */
@@ -64,6 +79,9 @@ function startChild(settings: object) {
       execArgv: [],
     },
   );
+  // A worker ends though a server that its test files share is up.
+  child.unref();
+  child.channel?.unref();
   const ended = once(child, 'exit').then(([code]) => ({
     failure: `Postgres: its process ended with code ${code}`,
   }));
@@ -84,8 +102,10 @@ function startChild(settings: object) {
   };
 }
 
-/** Starts a server without durability: a killed one recovers from its log all the same. */
-export async function openPostgres(): Promise<PostgresServer> {
+/**
+ * Starts a server that one test file may kill. It has no durability: a killed one recovers from its log all the same.
+ */
+export async function openOwnPostgres(): Promise<OwnPostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'foliopipe-postgres-'));
   const port = await freePort();
   const password = randomBytes(8).toString('hex');

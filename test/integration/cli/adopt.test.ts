@@ -66,7 +66,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     const adopt = (chunk: string, folio: string, ...flags: string[]) =>
       cli(['adopt', '--run', run, '--chunk', chunk, folio, job.config, ...flags]);
     const words = ['adopt', '--run', run, '--chunk', '1', first!, job.config];
-    const text = await runCli(words, { env: job.env });
+    const text = await cli(words);
     expect(text).toMatchObject({ code: 0, stdout: '' });
     expect(text.stderr).toMatch(/rehearsal \S+: chunk 1 is bound to folio \S+ \(10 records, \w+\); the next/);
     const again = await adopt('1', first!, '--json');
@@ -78,7 +78,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
     expect(json).toMatchObject([{ type: 'summary', run, chunk: 2, folio: second, records: 10, exitCode: 0 }]);
 
     expect(await cli(['run', job.config])).toMatchObject({ code: 0 });
-    const table = await runCli(['ledger', job.config], { env: job.env });
+    const table = await cli(['ledger', job.config]);
     const csv = await cli(['ledger', job.config, '--csv', '--all']);
     const lines = await cli(['ledger', job.config, '--json']);
     const elsewhen = await cli(['ledger', job.config, '--json', '--month', '2020-02']);

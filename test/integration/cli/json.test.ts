@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, filesHolding, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
 
@@ -66,7 +67,7 @@ describe('--json', () => {
     const first = await runCli(['run', job.config], { env: job.env });
     expect(first, first.stderr).toMatchObject({ code: 0, stdout: '' });
     expect(first.stderr).toMatch(/rehearsal \S+ is done\n {2}output {4}.*enriched\.csv\s+\(60 records/);
-    const second = await runCli(['run', job.config, '--log-format', 'json'], { env: job.env });
+    const second = await callMain(['run', job.config, '--log-format', 'json'], { env: job.env });
     expect(second).toMatchObject({ code: 0, stdout: '' });
     expect(jsonLines(second.stderr).at(-1)).toMatchObject({ type: 'summary', level: 30, found: 'done' });
     await expectNoToken(job, first);

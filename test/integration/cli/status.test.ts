@@ -5,7 +5,8 @@ import { expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 
 const folder = useFolder();
 
@@ -15,7 +16,7 @@ it('names the process that works on an unfinished run, and after a kill the comm
   const env = { FOLIOPIPE_TOKEN: service.token };
   const running = spawnCli(['run', job.config, '--log-level', 'debug'], { env });
   await running.waitFor('stderr', /folio/);
-  const status = (...more: string[]) => runCli(['status', job.config, ...more], { env });
+  const status = (...more: string[]) => callMain(['status', job.config, ...more], { env });
 
   const working = await status();
   expect(working).toMatchObject({ code: 0, stderr: '' });

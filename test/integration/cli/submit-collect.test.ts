@@ -15,7 +15,7 @@ describe('submit and collect', () => {
     const dataDir = join(await folder(), 'service');
     const slow = await openServe(dataDir, { recordsPerSecond: 0.01 });
     const job = await createJob(await folder(), { baseUrl: slow.url });
-    const run = (...args: string[]) => runCli([...args, job.config, '--json'], { env: job.env });
+    const run = (...args: string[]) => callMain([...args, job.config, '--json'], { env: job.env });
 
     const submitted = await run('submit');
     expect(submitted.code, submitted.stderr).toBe(0);
@@ -36,7 +36,7 @@ describe('submit and collect', () => {
     await slow.stop();
     const quick = await openServe(dataDir, { port: slow.port });
     const whole = await createJob(await folder(), { pipeline: 'whole', baseUrl: quick.url });
-    const [late, other] = await Promise.all([run('collect'), enrichJob(whole)]);
+    const [late, other] = [await run('collect'), await enrichJob(whole)];
     expect(late.code, late.stderr).toBe(0);
     expect(other.exitCode).toBe(0);
     expect(await readFile(job.output)).toEqual(await readFile(whole.output));
@@ -62,7 +62,7 @@ describe('submit and collect', () => {
     expect(byState.submitted! + byState.finished!).toBe(6);
     const told = /go on with: foliopipe (.+)\n/.exec(submitted.stderr)?.[1];
     expect(told).toBe(`collect -c ${job.config}`);
-    const collected = await runCli(told!.split(' '), { env: job.env });
+    const collected = await callMain(told!.split(' '), { env: job.env });
     expect(collected.code, collected.stderr).toBe(0);
     await serve.stop();
     expect(servedFolios(dataDir)).toHaveLength(6);

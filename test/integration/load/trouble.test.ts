@@ -10,14 +10,14 @@ import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 
 const listeners = process.listenerCount('SIGTERM');
-let server: PostgresServer;
+let server: OwnPostgresServer;
 beforeAll(async () => {
-  server = await openPostgres();
+  server = await openOwnPostgres();
 });
 afterAll(() => server.close());
 

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { openSite } from '../../helpers/postgres/machines.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
-let server: PostgresServer;
+let server: OwnPostgresServer;
 let serve: Serve;
 
 beforeAll(async () => {
   // Its folios are not done before the database is gone.
   serve = await openServe(join(await folder(), 'service'), { recordsPerSecond: 0.2 });
-  server = await openPostgres();
+  server = await openOwnPostgres();
 }, 60_000);
 
 afterAll(async () => {

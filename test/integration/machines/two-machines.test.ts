@@ -10,7 +10,7 @@ import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesHolding } from '../../helpers/jobs/cli-job.js';
 import { endLeases, loseMachine, openSite } from '../../helpers/postgres/machines.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
@@ -18,7 +18,7 @@ import { openServe, type Serve, servedFolios } from '../../helpers/service/serve
 const records = 60;
 const chunks = 6;
 const folder = useSharedFolder();
-let server: PostgresServer;
+let server: OwnPostgresServer;
 let serve: Serve;
 let dataDir: string;
 let unbroken: Buffer;
@@ -26,7 +26,7 @@ let unbroken: Buffer;
 beforeAll(async () => {
   dataDir = join(await folder(), 'service');
   serve = await openServe(dataDir, { segmentRecords: 7 });
-  server = await openPostgres();
+  server = await openOwnPostgres();
   const job = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url, records });
   expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   unbroken = await readFile(job.output);

@@ -17,6 +17,7 @@ import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js
 import { fineNames, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { createMemoryOutputStore } from '../../helpers/memory/memory-output-store.js';
 import { type Business, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 
 const to = (more: Changes = {}): Changes => ({ output: { path: 'out/', maxFileBytes: '2KB', ...more } });
@@ -260,27 +261,26 @@ describe('a folder for each day', () => {
     budget: { timeZone: 'UTC' },
     source: { path: 'source.csv', maxRejected: 1 },
   };
-  it.concurrent.each([
-    'after-part-of-folder-before-next:2',
-    'after-marker-before-latest',
-    'after-latest-before-sweep',
-  ])('killed %s by the system, is finished by the same command and shown by status', async (armed) => {
-    await withLocalJob({ names, config }, async (job) => {
-      await writeFile(job.source, `${sourceOf(names)}broken,"record\n`);
-      const end = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
-      const finished = await runCli(['run', job.file]);
-      expect(finished.code, finished.stderr).toBe(0);
-      const [day] = await readdir(join(job.folder, 'out'));
-      const { latest, texts, read } = await readLatest(job, join('out', day!));
-      expect(latest).toMatchObject({ publication: 1, counts: { read: 41, rejected: 1 } });
-      expect(texts.length).toBeGreaterThan(2);
-      expect(await read(`${latest.folder}rejects.csv`)).toContain('SOURCE_QUOTE_NOT_CLOSED');
-      expect(finished.stderr + finished.stdout).toContain(join(latest.folder, 'data/'));
-      expect(finished.stderr + finished.stdout).toContain(join(latest.folder, 'rejects.csv'));
-      const status = await runCli(['status', job.file, '--json']);
-      expect(jsonLines(status.stdout).at(-1)).toMatchObject({ output: { inPlace: true } });
-      expect(await job.served()).toHaveLength(4);
-    });
-  });
+  it.each(['after-part-of-folder-before-next:2', 'after-marker-before-latest', 'after-latest-before-sweep'])(
+    'killed %s by the system, is finished by the same command and shown by status',
+    async (armed) => {
+      await withLocalJob({ names, config }, async (job) => {
+        await writeFile(job.source, `${sourceOf(names)}broken,"record\n`);
+        const end = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+        expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
+        const finished = await callMain(['run', job.file]);
+        expect(finished.code, finished.stderr).toBe(0);
+        const [day] = await readdir(join(job.folder, 'out'));
+        const { latest, texts, read } = await readLatest(job, join('out', day!));
+        expect(latest).toMatchObject({ publication: 1, counts: { read: 41, rejected: 1 } });
+        expect(texts.length).toBeGreaterThan(2);
+        expect(await read(`${latest.folder}rejects.csv`)).toContain('SOURCE_QUOTE_NOT_CLOSED');
+        expect(finished.stderr + finished.stdout).toContain(join(latest.folder, 'data/'));
+        expect(finished.stderr + finished.stdout).toContain(join(latest.folder, 'rejects.csv'));
+        const status = await callMain(['status', job.file, '--json']);
+        expect(jsonLines(status.stdout).at(-1)).toMatchObject({ output: { inPlace: true } });
+        expect(await job.served()).toHaveLength(4);
+      });
+    },
+  );
 });

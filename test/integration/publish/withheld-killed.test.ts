@@ -55,7 +55,7 @@ async function expectNothingLeft(job: LocalJob): Promise<void> {
 const summaryOf = ({ stdout }: Pick<CliEnd, 'stdout'>) => jsonLines(stdout).at(-1) as Record<string, unknown>;
 
 describe('a bad night that is killed', () => {
-  it.concurrent.each([
+  it.each([
     'after-last-merge-before-publishing',
     'after-segment-before-withheld',
     'after-withheld-before-removal',
@@ -66,7 +66,7 @@ describe('a bad night that is killed', () => {
       const left = Object.entries(await filesOf(job)).filter(([name]) => isKnown({ name }));
       expect(Object.fromEntries(left)).toEqual(before);
 
-      const end = await runCli(['run', job.file, '--json']);
+      const end = await callMain(['run', job.file, '--json']);
       expect(end.code, end.stderr).toBe(9);
       expect(summaryOf(end)).toMatchObject({ state: 'withheld', published: false, exitCode: 9 });
       expect(await filesOf(job)).toEqual(before);
@@ -106,7 +106,7 @@ describe('a bad night that is killed', () => {
 });
 
 describe('a release that is killed', () => {
-  it.concurrent.each([
+  it.each([
     ['after-publishing-before-rename', 'publish'],
     ['after-publishing-before-rename', 'run'],
     ['after-marker-before-done', 'run'],
@@ -114,7 +114,7 @@ describe('a release that is killed', () => {
     beforeBadNight(async (job) => {
       const { run } = await job.enrich();
       await kill(job, armed, 'publish', run);
-      const end = await runCli([command, ...(command === 'publish' ? [run] : []), job.file, '--json']);
+      const end = await callMain([command, ...(command === 'publish' ? [run] : []), job.file, '--json']);
       expect(end.code, end.stderr).toBe(3);
       expect(summaryOf(end)).toMatchObject({ run, state: 'done', exitCode: 3, published: true });
       expect((await job.rows()).filter((row) => row.prediction_status === 'FAILED')).toHaveLength(6);

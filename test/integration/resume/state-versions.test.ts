@@ -12,7 +12,7 @@ import { withStateFixture } from '../../helpers/state/prepared-state.js';
 describe('a state file of version 1', () => {
   it('in the middle of a run goes on there, and a copy of the old file is kept', async () => {
     await withStateFixture('version-1-mid-run', async (folder) => {
-      const { code, stdout, stderr } = await run(folder, 'run', '--json', ...tolerant);
+      const { code, stdout, stderr } = await here(folder, 'run', '--json', ...tolerant);
       expect(code, stderr).toBe(0);
       const summary = jsonLines(stdout).at(-1);
       // Chunk 4 was being sent when that process ended, so it is ambiguous and sent again.
@@ -56,7 +56,8 @@ describe('a state file of version 1', () => {
       const state = join(folder, 'state');
       const holder = { pid: 4711, command: 'run other.yaml', since: Date.now() };
       const lock = await createFileLock(state).take('other', holder);
-      const { code, stderr } = await run(folder, 'run');
+      // The lock is one between processes.
+      const { code, stderr } = await runCli(['run', '-c', join(folder, 'foliopipe.yaml')]);
       await lock.close();
       expect(code, stderr).toBe(11);
       expect(stderr).toMatch(/process 4711 \(run other\.yaml\)/);
@@ -76,7 +77,7 @@ describe('a state file of version 1', () => {
 describe('a state file of version 2', () => {
   it('in the middle of a round goes on there, and gets a journal', async () => {
     await withStateFixture('version-2-mid-round', async (folder) => {
-      const { code, stdout, stderr } = await run(folder, 'run', '--json');
+      const { code, stdout, stderr } = await here(folder, 'run', '--json');
       expect(code, stderr).toBe(0);
       const summary = jsonLines(stdout).at(-1) as { run: string };
       // Chunks 7 and 8 of the round were being sent when that process ended.
@@ -87,27 +88,27 @@ describe('a state file of version 2', () => {
       expect(versionOf(join(folder, 'state/checkpoint.db.v2.bak'))).toBe(2);
 
       await rm(join(folder, 'state/checkpoint.db'));
-      expect((await run(folder, 'status')).code).toBe(2);
-      const recovered = await run(folder, 'recover');
+      expect((await here(folder, 'status')).code).toBe(2);
+      const recovered = await here(folder, 'recover');
       expect(recovered.code, recovered.stderr).toBe(0);
       expect(recovered.stdout).toContain(
         `${summary.run}  fixture, done: 29 records paid for, 5 more perhaps, 8 folios`,
       );
-      const again = await run(folder, 'run', '--json');
+      const again = await here(folder, 'run', '--json');
       expect(jsonLines(again.stdout).at(-1)).toMatchObject({ found: 'done', run: summary.run });
     });
   });
 
   it('that is restored beside journals which know more is refused', async () => {
     await withStateFixture('version-2-mid-round', async (folder) => {
-      expect((await run(folder, 'run')).code).toBe(0);
+      expect((await here(folder, 'run')).code).toBe(0);
       const state = join(folder, 'state');
       await copyFile(join(state, 'checkpoint.db.v2.bak'), join(state, 'checkpoint.db'));
-      const { code, stderr } = await run(folder, 'run');
+      const { code, stderr } = await here(folder, 'run');
       expect(code).toBe(2);
       expect(stderr).toMatch(/\[CHECKPOINT_BEHIND\]\n {2}next: .*foliopipe recover/);
-      expect((await run(folder, 'recover')).code).toBe(0);
-      expect((await run(folder, 'run')).code).toBe(0);
+      expect((await here(folder, 'recover')).code).toBe(0);
+      expect((await here(folder, 'run')).code).toBe(0);
     });
   });
 });
@@ -119,11 +120,6 @@ const tolerant = [
   'poll.first=20ms',
   'poll.max=100ms',
 ].flatMap((setting) => ['--set', setting]);
-
-/** Runs the command in a process of its own. */
-function run(folder: string, ...args: string[]) {
-  return runCli([...args, '-c', join(folder, 'foliopipe.yaml')]);
-}
 
 function here(folder: string, ...args: string[]) {
   return callMain([...args, '-c', join(folder, 'foliopipe.yaml')]);

@@ -19,13 +19,13 @@ import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 
-let server: PostgresServer;
+let server: OwnPostgresServer;
 beforeAll(async () => {
-  server = await openPostgres();
+  server = await openOwnPostgres();
 });
 afterAll(() => server.close());
 
