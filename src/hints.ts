@@ -115,7 +115,7 @@ function afterUnwritable({ hasCheckpoint }: ErrorFacts): string {
 /** The checkpoint is missing. A run may have saved a copy of it. */
 function afterLost(facts: ErrorFacts): string {
   return facts.saved === undefined
-    ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal`
+    ? `${REBUILD} back a copy of checkpoint.db, together with its checkpoint.db-wal; if the pipeline has its state in a database (state, FOLIOPIPE_STATE), set that again instead`
     : `put the copy in its place: ${moveCommand(facts)}; then run the same command again`;
 }
 
