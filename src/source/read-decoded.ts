@@ -27,8 +27,7 @@ export async function* readDecoded(
   const { path, dialect } = file;
   const { gzip, bom, quote, skippedBytes = 0 } = dialect;
   const mark = bom && !isTranscoded(dialect) ? UTF8_BOM.length : 0;
-  const isChanged = gzip || isTranscoded(dialect) || quote === 'none';
-  const start = isChanged || from === 0 ? 0 : from + mark;
+  const start = from > 0 && isSeekable({ dialect }) ? from + mark : 0;
   const unzipped = readUnzipped({ path, gzip }, start, options);
   const utf8 = isTranscoded(dialect) ? transcode(unzipped, dialect.encoding) : unzipped;
   const decoded = quote === 'none' ? quoteFields(utf8, dialect.delimiter, mark + skippedBytes) : utf8;
@@ -42,6 +41,11 @@ export async function* readDecoded(
     yield drop === 0 ? piece : piece.subarray(drop);
     drop = 0;
   }
+}
+
+/** Whether reading a file from an offset on reads nothing of what is before it. */
+export function isSeekable({ dialect }: { readonly dialect: Dialect }): boolean {
+  return !dialect.gzip && !isTranscoded(dialect) && dialect.quote !== 'none';
 }
 
 /** The physical line of a decoded offset of a file, from 1. Reads the file again: it is needed for an error only. */

@@ -134,13 +134,22 @@ export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow)
 }
 
 /** About how many bytes the records of a chunk have in the source; 0 if that is not known. */
-export function bytesInSource({ start, end, firstRecord, lastRecord, records }: ChunkRow): number {
-  const hasGaps = lastRecord - firstRecord + 1 !== records;
-  return hasGaps || start.file !== end.file ? 0 : end.offset - start.offset;
+export function bytesInSource(chunk: ChunkRow): number {
+  const { start, end } = chunk;
+  return leavesOut(chunk) || start.file !== end.file ? 0 : end.offset - start.offset;
+}
+
+/** Whether some records between those of a chunk do not belong to it. */
+export function leavesOut({ firstRecord, lastRecord, records }: ChunkRow): boolean {
+  return lastRecord - firstRecord + 1 !== records;
 }
 
 /** @throws SourceError when the block does not hold the records of the chunk. */
-export function checkSameRecords(run: Pick<RunContext, 'source'>, chunk: ChunkRow, block: RecordBlock): void {
+export function checkSameRecords(
+  run: Pick<RunContext, 'source'>,
+  chunk: ChunkRow,
+  block: Pick<RecordBlock, 'count' | 'numbers'>,
+): void {
   const same =
     block.count === chunk.records &&
     block.numbers[0] === chunk.firstRecord &&

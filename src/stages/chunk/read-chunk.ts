@@ -13,7 +13,13 @@ import type { RunContext } from '../../run-context.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
 import type { UploadContent } from '../../types.js';
-import { bytesInSource, checkSameRecords, type RecordsOfChunkNeeds, recordsOfChunk } from '../read-source.js';
+import {
+  bytesInSource,
+  checkSameRecords,
+  leavesOut,
+  type RecordsOfChunkNeeds,
+  recordsOfChunk,
+} from '../read-source.js';
 import { restoreChunk } from './save-chunk.js';
 
 export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'keepsChunks'>;
@@ -98,15 +104,24 @@ async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<Reco
   return block;
 }
 
-/** The numbers of a chunk's records. Reads the source again only if the file does not have them and some are left out. */
+/** The numbers of a chunk's records. Reads the source again only if the file does not have them. */
 async function numbersIn(
   run: ReadChunkNeeds,
   chunk: ChunkRow,
   file: Table,
 ): Promise<Int32Array<ArrayBuffer>> {
+  return leavesOut(chunk) && run.config.upload.keyColumn !== null
+    ? readKeys(file, 0)
+    : numbersInSource(run, chunk);
+}
+
+/** The numbers of a chunk's records. Reads the source only if some between them are left out. */
+export async function numbersInSource(
+  run: RecordsOfChunkNeeds,
+  chunk: ChunkRow,
+): Promise<Int32Array<ArrayBuffer>> {
   const numbers = Int32Array.from({ length: chunk.records }, (_, at) => chunk.firstRecord + at);
-  if (numbers.at(-1) === chunk.lastRecord) return numbers;
-  if (run.config.upload.keyColumn !== null) return readKeys(file, 0);
+  if (!leavesOut(chunk)) return numbers;
   let count = 0;
   for await (const more of recordsOfChunk(run, chunk)) {
     numbers.set(more.numbers, count);

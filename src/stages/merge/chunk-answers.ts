@@ -25,6 +25,7 @@ import { checkSameRecords, recordsFrom } from '../read-source.js';
 import {
   type ChunkJoiner,
   type ChunkJoinerOptions,
+  type ChunkRecords,
   checkIndistinct,
   createChunkJoiner,
   releaseTable,
@@ -35,10 +36,10 @@ export interface ChunkAnswers {
   /**
    * The answers for the records of a chunk that is downloaded, given up or refused. Chunks must be asked for in the
    * order of the source. The answers are valid until they are released.
-   * @param block the chunk's records, see `readChunkBlock`.
+   * @param records of the chunk, see `readChunkBlock` and `streamChunk`.
    * @throws UntrustedError when the proof fails; OutageError when results must be fetched again and cannot be.
    */
-  forChunk(chunk: ChunkRow, block: RecordBlock): Promise<Answers>;
+  forChunk(chunk: ChunkRow, records: ChunkRecords): Promise<Answers>;
   /** Returns the buffers of these answers to the pool. */
   release(answers: Answers): void;
   close(): Promise<void>;
@@ -55,11 +56,10 @@ export async function openChunkAnswers(
   /** The sources that belong to one chunk only. The answers of rounds are kept, because the next chunk may need them. */
   const own = new Set<AnswerSource>();
 
-  const addLater = async (chunk: ChunkRow, answers: Answers, block: RecordBlock): Promise<Answers> => {
-    const { numbers } = block;
+  const addLater = async (chunk: ChunkRow, answers: Answers, numbers: Int32Array): Promise<Answers> => {
     const retried = await rounds.addTo(answers, numbers);
     if (retried !== answers && run.config.result.echo === null) {
-      await checkIndistinct(run, retried, block).catch((error: unknown) => {
+      await checkIndistinct(run, retried, { count: chunk.records }).catch((error: unknown) => {
         throw errorOfChunk(chunk, error);
       });
     }
@@ -68,17 +68,19 @@ export async function openChunkAnswers(
   };
 
   return {
-    forChunk: async (chunk, block) => {
-      if (chunk.state === 'unprocessed') return unprocessedAnswers(block.count, chunk.cause!, chunk.folio);
+    forChunk: async (chunk, records) => {
+      const { numbers } = records;
+      const { length: count } = numbers;
+      if (chunk.state === 'unprocessed') return unprocessedAnswers(count, chunk.cause!, chunk.folio);
       if (chunk.state === 'refused') {
-        const refused = refusedAnswers(block.count, chunk.refusal!);
+        const refused = refusedAnswers(count, chunk.refusal!);
         const found = await findSearchAnswers(run, chunk);
-        return found === undefined ? refused : overlay({ numbers: block.numbers, answers: refused }, found);
+        return found === undefined ? refused : overlay({ numbers, answers: refused }, found);
       }
-      const joined = await joiner.join(chunk, () => Promise.resolve(block));
-      if (joined === undefined) return unprocessedAnswers(block.count, 'FOLIO_LOST', chunk.folio);
+      const joined = await joiner.join(chunk, () => Promise.resolve(records));
+      if (joined === undefined) return unprocessedAnswers(count, 'FOLIO_LOST', chunk.folio);
       for (const source of joined.sources) own.add(source);
-      return mayHaveFailures(joined) ? addLater(chunk, joined, block) : joined;
+      return mayHaveFailures(joined) ? addLater(chunk, joined, numbers) : joined;
     },
     release: ({ sources }) => {
       for (const one of sources) {

@@ -13,25 +13,29 @@ import { weakEchoText } from '../../results/declared-echo.js';
 import { type CompareEchoes, compareEchoes } from '../../results/echo-kinds.js';
 import type { SentColumns } from '../../results/join-method.js';
 import { joinResults } from '../../results/join-results.js';
+import { joinWindows, type StreamedRecords } from '../../results/join-windows.js';
 import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
 import { type ColumnChange, checkAddedColumns } from '../../results/output-layout.js';
-import { readPartTable } from '../../results/part-table.js';
+import { type PartTable, readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
 import { readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
+import { isStreamed, streamChunk } from '../chunk/stream-chunk.js';
 import { type Refetch, withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
 export interface ChunkJoiner {
   /**
-   * @param records reads the records of the chunk, with the fields of `readChunkBlock`.
+   * @param records reads the records of the chunk, with the fields of `readChunkBlock`, or says how they are read.
    * @returns undefined when a damaged part must be fetched again and the folio is lost.
    * @throws UntrustedError when the proof fails, also with the parts fetched again.
    */
-  join(chunk: ChunkRow, records: () => Promise<RecordBlock>): Promise<Answers | undefined>;
+  join(chunk: ChunkRow, records: () => Promise<ChunkRecords>): Promise<Answers | undefined>;
 }
+
+export type ChunkRecords = RecordBlock | StreamedRecords;
 
 export interface ChunkJoinerOptions {
   /** The columns that the service adds; without them any added column is accepted. */
@@ -50,32 +54,49 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
   const { echo: declared, onChange } = run.config.result;
+  const terms = { sent, fields, declared, compare, matcher };
 
-  const joinParts = async (
-    chunk: ChunkRow,
-    parts: readonly StoredPart[],
-    records: () => Promise<RecordBlock>,
-  ): Promise<Answers> => {
-    const tables = [];
-    for (const part of parts) {
-      tables.push(readPartTable(part, await readWhole(run.files.readPart(chunk.number, part))));
-    }
-    const block = await records();
-    // No await from here until the method is saved: another stage may be joining too.
+  /** No await before the method is saved: another stage may be joining too. */
+  const joinBlock = async (chunk: ChunkRow, tables: readonly PartTable[], block: RecordBlock) => {
     const before = run.join.method;
-    const { joined, method } = joinResults(tables, block, {
-      sent,
-      fields,
-      method: before,
-      declared,
-      compare,
-      matcher,
-    });
+    const { joined, method } = joinResults(tables, block, { ...terms, method: before });
     if (method !== before) await saveMethod(run, method);
     // The answers of a round are checked in chunk-answers, together with the answers that they replace.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
       await checkIndistinct(run, joined, block);
     }
+    return { joined, method };
+  };
+
+  const joinStreamed = async (
+    chunk: ChunkRow,
+    tables: readonly PartTable[],
+    records: StreamedRecords,
+  ): ReturnType<typeof joinBlock> => {
+    const { method } = run.join;
+    const joined = method && (await joinWindows(tables, records, { ...terms, method }));
+    if (joined) return { joined, method };
+    const block = await records.whole();
+    try {
+      return await joinBlock(chunk, tables, block);
+    } finally {
+      releaseBlock(block);
+    }
+  };
+
+  const joinParts = async (
+    chunk: ChunkRow,
+    parts: readonly StoredPart[],
+    records: () => Promise<ChunkRecords>,
+  ): Promise<Answers> => {
+    const tables = [];
+    for (const part of parts) {
+      tables.push(readPartTable(part, await readWhole(run.files.readPart(chunk.number, part))));
+    }
+    const given = await records();
+    const { joined, method } = await ('windows' in given
+      ? joinStreamed(chunk, tables, given)
+      : joinBlock(chunk, tables, given));
     const { kinds } = method.judged!;
     for (const table of tables) {
       if (columns === undefined || table.reference.fileStatus === 'FAILED' || table.count === 0) continue;
@@ -104,6 +125,7 @@ export async function lookAtJoined<T>(
 ): Promise<T | undefined> {
   const blocks: RecordBlock[] = [];
   const answers = await joiner.join(chunk, async () => {
+    if (isStreamed(run, chunk)) return streamChunk(run, chunk);
     const block = await readChunkBlock(run, chunk);
     blocks.push(block);
     return block;

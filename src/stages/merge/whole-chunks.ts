@@ -3,7 +3,7 @@
  * is large, or has large answers, is joined as a whole and given in several stretches, so that its rows take little
  * memory. Blank records between chunks are stretches of their own.
  */
-import type { Checkpoint, Stretch } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
 import { endOfFitting } from '../../csv/table.js';
@@ -16,8 +16,10 @@ import {
   sliceOfBlock,
 } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
+import { checkRecords, isStreamed, streamChunk } from '../chunk/stream-chunk.js';
 import { bytesInSource, checkSameRecords, type ReadPosition, skipsBlank } from '../read-source.js';
 import { type ChunkAnswers, unansweredError } from './chunk-answers.js';
+import type { ChunkRecords } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { sentRecords, withSkipped } from './skipped-records.js';
 
@@ -71,22 +73,28 @@ export function wholeChunks(
 ): AnsweredBlocks {
   const hasSkipped = skipsBlank(run.source);
   let merged = from.record - 1;
-  /** The chunk, or the records without one, of which `given` records are given already. */
-  let open: AnsweredBlock | undefined;
-  let given = 0;
+  let open: Stretches | undefined;
   let last: Answers | undefined;
 
   /** The next records without a chunk: blank ones, and at a deadline those that are not cut yet. */
-  const withoutChunk = async (upTo: number): Promise<AnsweredBlock | undefined> => {
+  const withoutChunk = async (upTo: number): Promise<Stretches | undefined> => {
     const block = await records.take(recordsAtOnce, { maxBytes: MAX_CHUNK_BYTES, upTo });
     if (block.count === 0) return undefined;
-    const rest = block.blank.length === 0 ? block : sentRecords(block);
+    const rest = withoutSkipped(block);
     if (rest.count > 0 && unanswered === undefined) throw unansweredError(run.id, rest.numbers[0]!);
-    if (rest.count === 0) return { block, answers: skippedAnswers(block.count) };
-    return withBlank(block, rest, unprocessedAnswers(rest.count, unanswered!, null));
+    if (rest.count === 0) return stretchesOf({ block, answers: skippedAnswers(block.count) });
+    return stretchesOf(withBlank(block, rest, unprocessedAnswers(rest.count, unanswered!, null)));
   };
 
-  const nextChunk = async (upTo: number): Promise<AnsweredBlock | undefined> => {
+  const answersFor = async (chunk: ChunkRow, sent: ChunkRecords): Promise<Answers> => {
+    if (unanswered !== undefined && !isAnswered(chunk)) {
+      return unprocessedAnswers(chunk.records, unanswered, chunk.folio);
+    }
+    last = await answers.forChunk(chunk, sent);
+    return last;
+  };
+
+  const nextChunk = async (upTo: number): Promise<Stretches | undefined> => {
     const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
     if (chunk === undefined) {
       return unanswered === undefined && !hasSkipped ? undefined : withoutChunk(upTo);
@@ -94,39 +102,84 @@ export function wholeChunks(
     if (chunk.lastRecord > upTo) return undefined;
     const before = hasSkipped ? await withoutChunk(chunk.firstRecord - 1) : undefined;
     if (before !== undefined) return before;
+    merged = chunk.lastRecord;
+    if (isStreamed(run, chunk)) {
+      const sent = await streamChunk(run, chunk);
+      return readAgain(run, chunk, records, sent.numbers, await answersFor(chunk, sent));
+    }
     const expectedBytes = bytesInSource(chunk);
     const block = await (hasSkipped
       ? records.take(Number.MAX_SAFE_INTEGER, { upTo: chunk.lastRecord, expectedBytes })
       : records.take(chunk.records, { expectedBytes }));
-    const sent = block.blank.length === 0 ? block : sentRecords(block);
+    const sent = withoutSkipped(block);
     checkSameRecords(run, chunk, sent);
-    merged = chunk.lastRecord;
-    if (unanswered === undefined || isAnswered(chunk)) {
-      last = await answers.forChunk(chunk, sent);
-      return withBlank(block, sent, last);
-    }
-    return withBlank(block, sent, unprocessedAnswers(sent.count, unanswered, chunk.folio));
+    return stretchesOf(withBlank(block, sent, await answersFor(chunk, sent)));
   };
 
   return {
     next: async (upTo) => {
       open ??= await nextChunk(upTo);
-      if (open === undefined) return undefined;
-      const { block } = open;
-      const from = given;
-      const most = Math.min(block.count, from + recordsOfStretch(open));
-      given = Math.max(from + 1, endOfFitting(block, from, most, STRETCH_BYTES));
-      return { block: sliceOfBlock(block, from, given), answers: sliceOfAnswers(open.answers, from, given) };
+      return open?.next();
     },
     release: () => {
-      if (given !== open?.block.count) return;
+      if (open?.isEnd() !== true) return;
       open = undefined;
-      given = 0;
       if (last !== undefined) answers.release(last);
       last = undefined;
     },
     close: async () => undefined,
   };
+}
+
+/** The stretches of a chunk, or of records without one. */
+interface Stretches {
+  next(): Promise<AnsweredBlock>;
+  /** Whether all are given. */
+  isEnd(): boolean;
+}
+
+function stretchesOf({ block, answers }: AnsweredBlock): Stretches {
+  const most = recordsOfStretch(block.count, block.bytes.length, answers);
+  let given = 0;
+  return {
+    next: async () => {
+      const from = given;
+      given = Math.max(
+        from + 1,
+        endOfFitting(block, from, Math.min(block.count, from + most), STRETCH_BYTES),
+      );
+      return { block: sliceOfBlock(block, from, given), answers: sliceOfAnswers(answers, from, given) };
+    },
+    isEnd: () => given === block.count,
+  };
+}
+
+/** The stretches of a chunk whose records are not in memory. @param numbers of its records. */
+function readAgain(
+  run: MergeChunksNeeds,
+  chunk: ChunkRow,
+  records: BlockReader,
+  numbers: Int32Array,
+  answers: Answers,
+): Stretches {
+  const { lastRecord: upTo } = chunk;
+  const most = recordsOfStretch(chunk.records, chunk.bytes, answers);
+  let given = 0;
+  return {
+    next: async () => {
+      const block = await records.take(most, { maxBytes: STRETCH_BYTES, upTo });
+      const sent = withoutSkipped(block);
+      checkRecords(run, chunk, numbers, given, block.count === 0 ? undefined : sent);
+      const from = given;
+      given += sent.count;
+      return withBlank(block, sent, sliceOfAnswers(answers, from, given));
+    },
+    isEnd: () => given === chunk.records,
+  };
+}
+
+function withoutSkipped(block: SourceBlock): RecordBlock {
+  return block.blank.length === 0 ? block : sentRecords(block);
 }
 
 function withBlank(block: SourceBlock, sent: RecordBlock, answers: Answers): AnsweredBlock {
@@ -137,10 +190,11 @@ function withBlank(block: SourceBlock, sent: RecordBlock, answers: Answers): Ans
 /** Most bytes of the records of a stretch; with their answers, on average. A chunk of the usual size has fewer. */
 const STRETCH_BYTES = 3 * 1024 * 1024;
 
-function recordsOfStretch({ block, answers }: AnsweredBlock): number {
-  const tables = answers.sources.map((one) => (one.origin === 'fixed' ? 0 : one.table.bytes.length));
-  const bytes = tables.reduce((sum, length) => sum + length, block.bytes.length);
-  return Math.ceil(block.count / Math.ceil((bytes + 1) / STRETCH_BYTES));
+/** Most records of a stretch. @param bytes about how many the records have. */
+function recordsOfStretch(records: number, bytes: number, { sources }: Answers): number {
+  const tables = sources.map((one) => (one.origin === 'fixed' ? 0 : one.table.bytes.length));
+  const all = tables.reduce((sum, length) => sum + length, bytes);
+  return Math.ceil(records / Math.ceil((all + 1) / STRETCH_BYTES));
 }
 
 const recordsAtOnce = 10_000;

@@ -1,0 +1,69 @@
+/**
+ * The records of a large chunk, read from the source as often as they are needed: a block of them would hold all columns
+ * of the source, whichever are sent.
+ */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { StreamedRecords } from '../../results/join-windows.js';
+import type { RunContext } from '../../run-context.js';
+import { isSeekable } from '../../source/read-decoded.js';
+import type { RecordBlock } from '../../source/record-block.js';
+import { checkSameRecords, recordsOfChunk } from '../read-source.js';
+import { numbersInSource, type ReadChunkNeeds, readChunkBlock } from './read-chunk.js';
+
+/** A chunk with fewer bytes in the source is read into a block. */
+const LARGE_BYTES = 16 * 1024 * 1024;
+
+/** Whether a chunk is large, and can be read again without reading all that is before it. */
+export function isStreamed(
+  { source, keepsChunks }: Pick<RunContext, 'source' | 'keepsChunks'>,
+  { round, start, end, bytes }: ChunkRow,
+): boolean {
+  if (keepsChunks || round > 0) return false;
+  const size = start.file === end.file ? end.offset - start.offset : bytes;
+  return size > LARGE_BYTES && source.files.slice(start.file, end.file + 1).every(isSeekable);
+}
+
+/** @param chunk for which `isStreamed` is true. */
+export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise<StreamedRecords> {
+  const numbers = await numbersInSource(run, chunk);
+  return {
+    numbers,
+    windows: async function* () {
+      let count = 0;
+      for await (const batch of recordsOfChunk(run, chunk)) {
+        const window = windowOf(batch);
+        checkRecords(run, chunk, numbers, count, window);
+        yield window;
+        count += window.count;
+      }
+      checkRecords(run, chunk, numbers, count);
+    },
+    whole: () => readChunkBlock(run, chunk),
+  };
+}
+
+/** The bytes are shared, but are another object: see `TableMemory`. */
+function windowOf({ bytes, count, fields, starts, ends, numbers }: RecordBlock): RecordBlock {
+  return { bytes: bytes.subarray(), count, fields, starts, ends, numbers: numbers.subarray(0, count) };
+}
+
+/**
+ * Checks the next records of a chunk.
+ * @param from how many came before them.
+ * @param next left out at the end of the chunk.
+ * @throws SourceError when the chunk holds others.
+ */
+export function checkRecords(
+  run: Pick<RunContext, 'source'>,
+  chunk: ChunkRow,
+  numbers: Int32Array,
+  from: number,
+  next?: RecordBlock,
+): void {
+  const rest = numbers.subarray(from, next === undefined ? numbers.length : from + next.count);
+  if (rest.length === 0 && (next ?? NO_RECORDS).count === 0) return;
+  const expected = { firstRecord: rest[0] ?? 0, lastRecord: rest.at(-1) ?? 0, records: rest.length };
+  checkSameRecords(run, { ...chunk, ...expected }, next ?? NO_RECORDS);
+}
+
+const NO_RECORDS = { count: 0, numbers: new Int32Array(0) };
