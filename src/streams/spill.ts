@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Bytes that are kept in memory. */
-const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+const MAX_KEPT_BYTES = 2 * 1024 * 1024;
 
 export class Spill {
   readonly #folder: string;

@@ -18,7 +18,7 @@ import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
 import { type ColumnChange, checkAddedColumns } from '../../results/output-layout.js';
 import { type PartTable, readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import { giveBack } from '../../streams/buffer-pool.js';
+import { freeNumbers, giveBack } from '../../streams/buffer-pool.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
 import { readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
@@ -89,7 +89,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     parts: readonly StoredPart[],
     records: () => Promise<ChunkRecords>,
   ): Promise<Answers> => {
-    const tables = [];
+    const tables: PartTable[] = [];
     for (const part of parts) {
       tables.push(readPartTable(part, await readWhole(run.files.readPart(chunk.number, part))));
     }
@@ -132,8 +132,14 @@ export async function lookAtJoined<T>(
   });
   const seen = answers && look(answers);
   for (const block of blocks) releaseBlock(block);
-  for (const source of answers?.sources ?? []) releaseTable(source);
+  if (answers !== undefined) release(answers);
   return seen;
+}
+
+/** Frees the memory of answers whose tables are their own. */
+function release({ sources, source, result }: Answers): void {
+  for (const one of sources) releaseTable(one);
+  for (const array of [source, result]) freeNumbers(array as Int32Array<ArrayBuffer>);
 }
 
 /** Returns the buffers of a joined part to the pool. */

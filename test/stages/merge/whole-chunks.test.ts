@@ -1,4 +1,7 @@
-/** A chunk of more than 3 MB: its rows are given in several stretches, though it is joined as a whole. */
+/**
+ * A chunk of more than 3 MB: its rows are given in several stretches, though it is joined as a whole. The records of one
+ * with more than 16 MB are not held in memory.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
@@ -16,13 +19,10 @@ import {
 const folder = useFolder();
 const RECORDS = 60;
 const BAD = 5;
-const filler = 'x'.repeat(100_000);
 const numbers = Array.from({ length: RECORDS }, (_, i) => i + 1);
 const good = numbers.filter((n) => n !== BAD);
-const source = `name,address\n${numbers.map((n) => (n === BAD ? 'bad\n' : `n${n},${n} ${filler}\n`)).join('')}`;
 const isFailed = (n: number) => n % 20 === 0;
-const rowOf = (n: number) =>
-  `n${n},${n} ${filler},${isFailed(n) ? 'FAILED,SERVICE_FAILED,no,' : `SUCCESSFUL,,,c${n}`}\n`;
+const answerOf = (n: number) => (isFailed(n) ? 'FAILED,SERVICE_FAILED,no,' : `SUCCESSFUL,,,c${n}`);
 const header = 'name,address,prediction_status,prediction_error_code,prediction_error,prediction_code\n';
 
 function service(changed?: (address: string) => string): FakeApi {
@@ -42,15 +42,23 @@ function service(changed?: (address: string) => string): FakeApi {
   });
 }
 
-async function downloaded(api = service(), more: Record<string, unknown> = {}): Promise<StageRun> {
+const upload = { columns: { name: 'name', address: 'address' }, keyColumn: 'id' };
+
+async function downloaded(
+  source: string,
+  api = service(),
+  more: Record<string, unknown> = {},
+  blank = 0,
+): Promise<StageRun> {
   const config = {
     source: { path: `${await folder()}/source.csv`, maxRejected: 1 },
-    upload: { columns: { name: 'name', address: 'address' }, keyColumn: 'id' },
-    chunks: { maxRecords: RECORDS },
+    upload,
+    chunks: { maxRecords: RECORDS, maxBytes: '64MB' },
     failures: { tolerate: 1 },
     ...more,
   };
-  const run = await createStageRun(await folder(), { source, config, api });
+  const made = await createStageRun(await folder(), { source, config, api });
+  const run = blank === 0 ? made : { ...made, source: { ...made.source, blank } };
   await downloadAll(run);
   return run;
 }
@@ -78,8 +86,13 @@ const published = async (run: StageRun) => {
 };
 
 describe('a large chunk', () => {
+  const filler = 'x'.repeat(100_000);
+  const lines = numbers.map((n) => (n === BAD ? 'bad\n' : `n${n},${n} ${filler}\n`));
+  const source = `name,address\n${lines.join('')}`;
+  const rowOf = (n: number) => `n${n},${n} ${filler},${answerOf(n)}\n`;
+
   it('is given in stretches that follow one another, each with its own records, rows and end', async () => {
-    const run = await downloaded();
+    const run = await downloaded(source);
     const merged = await collect(mergeResults(run)(nothing()));
     expect(merged.length).toBeGreaterThan(3);
     expect(merged.map(({ bytes }) => bytes.toString()).join('')).toBe(good.map(rowOf).join(''));
@@ -102,7 +115,7 @@ describe('a large chunk', () => {
   });
 
   it('is merged from its first record on after a kill in its middle', async () => {
-    const run = await downloaded();
+    const run = await downloaded(source);
     const killed = again(run, 'after-merged-before-next', 2);
     await expect(appendMerged(killed)(mergeResults(killed)(nothing()))).rejects.toThrow('killed');
     expect((await run.checkpoint.lastStretch(run.id))!.lastRecord).toBeLessThan(RECORDS);
@@ -119,12 +132,51 @@ describe('a large chunk', () => {
   it('with an echo that differs in one of its records is not trusted', async () => {
     const api = service((address) => (address.startsWith('57 ') ? address.replace('x', 'y') : address));
     await expect(
-      downloaded(api, { result: { echo: ['name', 'address'] } }).then((one) =>
+      downloaded(source, api, { result: { echo: ['name', 'address'] } }).then((one) =>
         collect(mergeResults(one)(nothing())),
       ),
     ).rejects.toMatchObject({
       code: 'RESULTS_DO_NOT_MATCH',
       message: expect.stringContaining('record 57'),
     });
+  });
+});
+
+describe('a large chunk behind one that has proved the join', () => {
+  /** The first chunk is small. A record of the second one is blank in the sent columns. */
+  const BLANK = 100;
+  const filler = 'y'.repeat(300_000);
+  const addressOf = (n: number) => (n > RECORDS ? `${n} Road ${filler}` : `${n} Road`);
+  const fieldsOf = (n: number) => (n === BLANK ? ',' : `n${n},${addressOf(n)}`);
+  const all = Array.from({ length: 2 * RECORDS + 1 }, (_, i) => i + 1);
+  const source = `name,address\n${all.map((n) => `${fieldsOf(n)}\n`).join('')}`;
+  const rowOf = (n: number) => {
+    const skipped = 'FAILED,NOTHING_TO_SEND,"every sent column of this record is blank, so it was not sent",';
+    return `${fieldsOf(n)},${n === BLANK ? skipped : answerOf(n)}\n`;
+  };
+  const expected = all.map(rowOf).join('');
+  const received = (changed?: (address: string) => string) => downloaded(source, service(changed), {}, 1);
+  const merge = async (changed: (address: string) => string) =>
+    collect(mergeResults(await received(changed))(nothing()));
+
+  it('gives the rows of all its records, with those that were not sent, also after a kill in its middle', async () => {
+    const run = await received();
+    const killed = again(run, 'after-merged-before-next', 4);
+    await expect(appendMerged(killed)(mergeResults(killed)(nothing()))).rejects.toThrow('killed');
+    expect((await run.checkpoint.lastStretch(run.id))!.lastRecord).toBeGreaterThan(RECORDS + 1);
+    const { output, manifest } = await published(again(run));
+    expect(output).toBe(header + expected);
+    expect(manifest.counts).toMatchObject({ failed: all.filter(isFailed).length });
+  });
+
+  it('is not trusted if one of its echoes differs', async () => {
+    await expect(
+      merge((address) => (address.startsWith('107 ') ? address.replace('y', 'z') : address)),
+    ).rejects.toMatchObject({ code: 'RESULTS_DO_NOT_MATCH', message: expect.stringContaining('record 107') });
+  });
+
+  it('may have an echo with other capitals', async () => {
+    const merged = await merge((address) => (address.startsWith('107 ') ? address.toLowerCase() : address));
+    expect(merged.map(({ bytes }) => bytes.toString()).join('')).toBe(expected);
   });
 });
