@@ -1,6 +1,7 @@
 /** Joins results to records by the record number that was sent and came back. */
 import { QUOTE, ZERO } from '../csv/bytes.js';
 import { fieldEnd, fieldStart, type Table } from '../csv/table.js';
+import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
 import { type Joined, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
@@ -20,6 +21,7 @@ export function joinByKey(parts: readonly PartTable[], column: string, numbers: 
       if (isSent) mismatches.add('doubled', `record ${keys[row]}`);
       else mismatches.add('strange', `${column} ${JSON.stringify(keyText(table, column, row))}`);
     }
+    giveBack(keys);
   }
   for (let i = part.indexOf(NONE); i >= 0; i = part.indexOf(NONE, i + 1)) {
     mismatches.add('missing', `record ${numbers[i]}`);
@@ -46,10 +48,13 @@ function assign(at: number, keys: Int32Array, numbers: Int32Array, part: Int32Ar
   return unassigned;
 }
 
-/** The record number of each row; -1 if its field holds no number that foliopipe could have sent. */
+/**
+ * The record number of each row; -1 if its field holds no number that foliopipe could have sent. The array is of the
+ * buffer pool.
+ */
 export function readKeys(table: Table, field: number): Int32Array<ArrayBuffer> {
   const { bytes, count, fields, starts, ends } = table;
-  const keys = new Int32Array(count);
+  const keys = takeNumbers(count);
   for (let row = 0; row < count; row++) {
     // `fieldStart`, inlined: this loop runs for every result, and a call would make it 10 % slower.
     const at = row * fields + field;
