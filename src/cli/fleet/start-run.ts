@@ -43,6 +43,8 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
     env: {
       // Memory that each thread keeps for itself (glibc): with few threads at work at a time, two places are enough.
       MALLOC_ARENA_MAX: '2',
+      // Large buffers go back to the system when they are freed. Without this, glibc keeps more of them after each.
+      MALLOC_MMAP_THRESHOLD_: `${1024 * 1024}`,
       ...process.env,
       FOLIOPIPE_STATE: options.state,
       FOLIOPIPE_SCRATCH_DIR: options.scratchDir,
