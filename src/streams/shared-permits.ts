@@ -167,6 +167,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
     },
     refused: (holder) => (held.has(holder) ? table.refused(holder) : true),
     limit: () => last?.limit ?? Number.POSITIVE_INFINITY,
-    open: () => last?.open ?? 0,
+    // Where other pipelines wait, all that may be open are, or will be at once.
+    open: () => (last === undefined ? 0 : last.others > 0 ? Math.max(last.open, last.limit) : last.open),
   };
 }
