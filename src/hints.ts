@@ -26,7 +26,7 @@ export function movedHint(place: string): string {
 function removeMark(state: string): string {
   return state.startsWith('postgres')
     ? 'delete from foliopipe.copy_marks, in the database'
-    : `rm '${state}/copy.json'`;
+    : `rm ${quoteForShell(`${state}/copy.json`)}`;
 }
 
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
@@ -54,7 +54,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
 
   STATE_IN_FOLDER: ({ stateDir }) =>
-    `copy the folder into the database: foliopipe state copy --from '${stateDir}'; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs count no longer, move that folder away`,
+    `copy the folder into the database: foliopipe state copy --from ${quoteForShell(String(stateDir))}; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs count no longer, move that folder away`,
   STATE_MOVED: ({ state, place }) =>
     `${movedHint(String(place))}, then the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
   STATE_COPY_UNFINISHED: () =>

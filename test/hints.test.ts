@@ -43,6 +43,10 @@ it('a hint says what to do, with the facts', () => {
   expect(hintOf(new ConfigError('STATE_DIR_UNWRITABLE', 'what', { facts: { hasCheckpoint: true } }))).toMatch(
     /^let this user write there again, then run the same command again/,
   );
+  const inFolder = new ConfigError('STATE_IN_FOLDER', 'what', { facts: { stateDir: "it's/state" } });
+  expect(hintOf(inFolder)).toContain("foliopipe state copy --from 'it'\\''s/state'; or");
+  const moved = new ConfigError('STATE_MOVED', 'what', { facts: { state: "it's", place: 'p' } });
+  expect(hintOf(moved)).toMatch(/remove the mark: rm 'it'\\''s\/copy\.json'/);
   const behind = (facts: Record<string, string>) =>
     hintOf(new ConfigError('CHECKPOINT_BEHIND', 'what', { facts }));
   expect(behind({ newest: 'r1' })).toBe(
