@@ -50,6 +50,8 @@ export async function checkAllCollected({
   if (open > 0) throw uncollectedError(run, open, chunks.cut + chunks.uploading);
 }
 
+const SUBMITS_ALONE = 'foliopipe submit does the first alone; collect and publish submit nothing';
+
 function uncollectedError(run: string, open: number, unsent: number): TroubleError {
   const also = unsent > 0 ? `, and ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted` : '';
   return new TroubleError(
@@ -58,14 +60,12 @@ function uncollectedError(run: string, open: number, unsent: number): TroubleErr
     {
       hint:
         unsent > 0
-          ? 'foliopipe run submits the rest, collects all and publishes, foliopipe submit does the first alone; collect and publish submit nothing'
+          ? `foliopipe run submits the rest, collects all and publishes, ${SUBMITS_ALONE}`
           : 'foliopipe run or foliopipe collect waits for them and publishes; nothing is paid again',
       facts: { run, open, unsent },
     },
   );
 }
-
-(' (foliopipe submit does the first alone; collect and publish submit nothing, however often)');
 
 function isOrAre(count: number): string {
   return count === 1 ? 'is' : 'are';
@@ -112,7 +112,7 @@ export async function incompleteError(
     'CHUNKS_MISSING',
     `run ${run}: ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
     {
-      hint: 'foliopipe run submits the rest and goes on, foliopipe submit does the first alone; collect and publish submit nothing',
+      hint: `foliopipe run submits the rest and goes on, ${SUBMITS_ALONE}`,
       facts,
     },
   );
