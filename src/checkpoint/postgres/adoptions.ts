@@ -9,6 +9,7 @@ import {
   ACCEPT_ADOPTED,
   FORGET_OTHER_PARTS,
   type LateChunk,
+  MARK_REHEARSAL,
   REOPEN,
   SUBMIT_ADOPTED,
   SUBMIT_FOUND,
@@ -22,7 +23,7 @@ const accept = statement(`${ACCEPT_ADOPTED} RETURNING attempt`);
 const submitAgain: Prepared<LateChunk> = statement(SUBMIT_FOUND);
 const reopen = statement(REOPEN);
 const unsettleRounds = statement('UPDATE runs SET round = least(round, @round - 1) WHERE id = @run');
-const markRehearsal = statement('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+const markRehearsal = statement(MARK_REHEARSAL);
 
 /** Makes `recordAdopted` and `recordFound`. */
 export function adoptionChanges(db: StateSession): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {

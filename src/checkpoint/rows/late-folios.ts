@@ -38,6 +38,9 @@ export const ACCEPT_ADOPTED = `
     (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous'),
     (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'accepted'))`;
 
+/** Marks a run whose answer comes from the local service. */
+export const MARK_REHEARSAL = 'UPDATE runs SET rehearsal = 1 WHERE id = @run';
+
 /** Opens a run that was published, confirmed or withheld without the answer. */
 export const REOPEN = `
   UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL

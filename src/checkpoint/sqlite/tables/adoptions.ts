@@ -8,6 +8,7 @@ import {
   ACCEPT_ADOPTED,
   FORGET_OTHER_PARTS,
   type LateChunk,
+  MARK_REHEARSAL,
   REOPEN,
   SUBMIT_ADOPTED,
   SUBMIT_FOUND,
@@ -24,7 +25,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
   const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
   const reopen = db.prepare(REOPEN);
   const unsettleRounds = db.prepare('UPDATE runs SET round = min(round, @round - 1) WHERE id = @run');
-  const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run');
+  const markRehearsal = db.prepare(MARK_REHEARSAL);
 
   /** Undoes what was made without the answer: merges from this chunk on, the end of its round, and the publication. */
   const reopenForAnswer = (run: string, { round, first }: LateChunk) => {
