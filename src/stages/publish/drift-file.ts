@@ -25,6 +25,10 @@ export interface DriftFile {
 
 export type AppendDifferences = (differences: readonly KeyDifference[]) => void;
 
+/** The columns of a list, but for the key, which stands behind the record. */
+const RECORD = 'record';
+const DIFFERENCE = ['column', 'before', 'now'];
+
 /**
  * @param pathOf gives the list's place beside an output.
  * @param key the columns of the source whose values name a record, and stand behind its number.
@@ -39,7 +43,7 @@ export function driftFile(
   return {
     write: async (fill) => {
       const result = await writeLocalFile(waiting, (append) => {
-        append(stringify([['record', ...key.map(nameOfKey), 'column', 'before', 'now']]));
+        append(stringify([[RECORD, ...key.map(nameOfKey), ...DIFFERENCE]]));
         return fill((differences) => append(stringify([...differences])));
       });
       if (result === undefined) await removeLocalFile(waiting);
@@ -56,5 +60,5 @@ export function driftFile(
 
 /** A column of the key has its own name, unless the list has one of that name. */
 function nameOfKey(column: string): string {
-  return ['record', 'column', 'before', 'now'].includes(column) ? `key_${column}` : column;
+  return [RECORD, ...DIFFERENCE].includes(column) ? `key_${column}` : column;
 }
