@@ -17,22 +17,29 @@ import { failPower } from '../../helpers/state/power-failure.js';
 /** Chunks of the first night, and of the second one. */
 const chunks = { first: 6, second: 3 };
 
-/**
- * By window: at which passing the second night is killed. The other ones are killed without reuse in
- * test/integration/resume/crash-points.test.ts and test/integration/publish/delta.test.ts, and with it, at random
- * moments, by `npm run prove:kill -- --nights 3`.
- */
+/** By window: at which passing the second night is killed. */
 const windows: Readonly<Partial<Record<Failpoint, number>>> = {
   'after-choice-before-run': 1,
   'after-run-before-chunk': 1,
+  'after-cut-before-chunk-file': 2,
   'after-intent-before-post': 2,
   'after-post-before-commit': 2,
+  'after-accepted-before-poll': 2,
+  'after-finished-reply-before-commit': 2,
+  'after-finished-before-download': 2,
+  'after-part-file-before-commit': 2,
   'after-downloaded-before-merge': 2,
   'after-work-write-before-commit': 1,
+  'after-publishing-before-rename': 1,
+  'after-rename-before-manifest': 1,
+  'after-manifest-before-marker': 1,
   'after-marker-before-done': 1,
 };
 
-/** The same for windows after changes that are not synced, so that a power failure takes them back. */
+/**
+ * The same for windows after changes that are not synced, so that a power failure takes them back. It leaves less than
+ * the kill alone, so the same window is not killed without one.
+ */
 const unsynced: Readonly<Partial<Record<Failpoint, number>>> = {
   'after-cut-before-intent': 2,
   'after-part-before-downloaded': 2,
