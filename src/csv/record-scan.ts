@@ -6,7 +6,7 @@ import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from '.
 import { contentEnd, countLineFeeds, indexOfLineFeed, LF } from './bytes.js';
 import { type Grammar, maxBytesToRecordEnd } from './grammar.js';
 import { type Found, KeptRecords, type NumberedRecords } from './kept-records.js';
-import { ScanKernel } from './kernel/scan-kernel.js';
+import { MISCOUNTED_INTS, NONE, ScanKernel } from './kernel/scan-kernel.js';
 import type { Batch } from './table.js';
 import { WindowScan } from './window-scan.js';
 
@@ -148,14 +148,14 @@ export class RecordScan {
         // The arrays of the kernel were used meanwhile.
         kernel.run(at, to);
       }
-      const { count, isFull, isDoubtful, lines, next } = kernel;
+      const { count, miscounted, isFull, isDoubtful, lines, next } = kernel;
       const isWhole = next === to || !(isLast || to - next >= this.#maxBytesToEnd);
       const isEnd = !isFull && !isDoubtful && isWhole;
       const isAlone = (this.#keptRecords?.count ?? 0) === 0 && (isEnd || isFull);
-      if (count > 0) {
-        if (isAlone && this.#hasGoodText(bytes, kernel, goodTo)) yield this.#takeFound(kernel);
-        else this.#keep(bytes, at, kernel, goodTo);
-      }
+      const isGood =
+        isAlone && count > 0 && miscounted.length === 0 && this.#hasGoodText(bytes, kernel, goodTo);
+      if (isGood) yield this.#takeFound(kernel);
+      else this.#keep(bytes, at, kernel, goodTo, miscounted);
       this.#line += lines;
       at = next;
       if (isFull) continue;
@@ -209,15 +209,18 @@ export class RecordScan {
     return this.#options.transcoded === true;
   }
 
-  /** Keeps the records found, and reports those with bad text. @param from where the scan began that found them. */
-  #keep(bytes: Uint8Array, from: number, found: Found, goodTo: number): void {
-    if (found.count === 0) return;
+  /** Keeps the records found; reports those with bad text, and the miscounted. @param from where the scan began. */
+  #keep(bytes: Uint8Array, from: number, found: Found, goodTo: number, miscounted = NONE): void {
+    const { count } = found;
+    if (count + miscounted.length === 0) return;
     const kept = this.#kept;
     const { fields } = this.#grammar;
-    const isGood = this.#hasGoodText(bytes, found, goodTo);
+    const isGood = count === 0 || this.#hasGoodText(bytes, found, goodTo);
     let line = this.#line;
     let counted = from;
-    for (let row = 0; row < found.count; row++) {
+    let other = 0;
+    for (let row = 0; row < count; row++) {
+      other = this.#reportMiscounted(bytes, miscounted, other, row);
       const start = found.starts[row]!;
       const end = found.ends[(row + 1) * fields - 1]!;
       const code = isGood ? undefined : badText(bytes.subarray(start, end), this.#isTranscoded);
@@ -229,6 +232,19 @@ export class RecordScan {
       }
       kept.add(found, row, this.record++);
     }
+    this.#reportMiscounted(bytes, miscounted, other, count);
+  }
+
+  /** Reports those that stand before this row, from an index on. @returns the index behind them. */
+  #reportMiscounted(bytes: Uint8Array, miscounted: Int32Array, from: number, row: number): number {
+    let at = from;
+    for (; at < miscounted.length && miscounted[at] === row; at += MISCOUNTED_INTS) {
+      const start = miscounted[at + 1]!;
+      const end = contentEnd(bytes, start, miscounted[at + 2]!);
+      const line = this.#line + miscounted[at + 4]!;
+      this.#report('SOURCE_FIELD_COUNT', bytes, start, end, line, miscounted[at + 3]!);
+    }
+    return at;
   }
 
   #takeKept(): Batch {
@@ -257,11 +273,19 @@ export class RecordScan {
     };
   }
 
-  #report(code: BadRecordCode, bytes: Uint8Array, start: number, end: number, line: number): void {
+  /** @param counted fields of this record, where the kernel has found it. */
+  #report(
+    code: BadRecordCode,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    line: number,
+    counted?: number,
+  ): void {
     const { file, fields, maxRecordBytes, transcoded = false, firstLine, onBadRecord } = this.#options;
     const record = this.record++;
     if (onBadRecord === undefined) return;
-    const { found, problemAt } = this.#careful;
+    const { found, problemAt } = counted === undefined ? this.#careful : { found: counted, problemAt: end };
     const facts = { fields, maxRecordBytes, transcoded, found, quoteAt: problemAt - start };
     onBadRecord({
       code,

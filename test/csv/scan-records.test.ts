@@ -122,6 +122,29 @@ describe('bad records', () => {
     expect(found.map((f) => ('line' in f ? f.line : 0))).toEqual([0, 5, 0, 9]);
   });
 
+  it('finds any number of them one after the other, with others between them', async () => {
+    const kinds = [
+      {
+        text: 'a\r\n',
+        found: { code: 'SOURCE_FIELD_COUNT', raw: 'a', message: 'the number of fields is 1, not 2' },
+      },
+      { text: 'a,"b\n",c\n\n', found: { code: 'SOURCE_FIELD_COUNT', raw: 'a,"b\n",c' } },
+      { text: 'd,e\n', found: { values: ['d', 'e'] } },
+      { text: 'f"\n', found: { code: 'SOURCE_QUOTE_MISPLACED', raw: 'f"' } },
+      { text: 'g,\0\n', found: { code: 'SOURCE_NUL', raw: 'g,\0' } },
+    ];
+    // The rarer a kind, the longer are the rows of records of another number of fields.
+    const records = Array.from({ length: 40_000 }, (_, at) => kinds[at % 9_001 === 0 ? at % 5 : at % 2]!);
+    let [line, byte] = [1, 0];
+    const expected = records.map(({ text, found }, index) => {
+      const place = { record: index + 1, byte, ...('code' in found && { line }) };
+      line += text.split('\n').length - 1;
+      byte += text.length;
+      return { ...place, ...found };
+    });
+    expect(await scan(records.map(({ text }) => text).join(''), 2)).toMatchObject(expected);
+  });
+
   it('does not know the line without the first one', async () => {
     const found: unknown[] = [];
     const options = { delimiter: ',', fields: 2, maxRecordBytes: 9, file: 0, base: 0, firstRecord: 1 };

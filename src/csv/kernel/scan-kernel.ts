@@ -12,6 +12,7 @@ interface ScanExports {
   readonly next: WebAssembly.Global;
   readonly lines: WebAssembly.Global;
   readonly isDoubtful: WebAssembly.Global;
+  readonly miscounted: WebAssembly.Global;
   scan(
     window: number,
     from: number,
@@ -22,6 +23,8 @@ interface ScanExports {
     starts: number,
     ends: number,
     capacity: number,
+    others: number,
+    otherCapacity: number,
   ): void;
   findBlank(
     bytes: number,
@@ -41,6 +44,11 @@ export interface Offsets {
   readonly ends: Int32Array;
 }
 
+/** Numbers kept of a record with another number of fields. */
+export const MISCOUNTED_INTS = 5;
+/** At most so many of these are found in one run. More than a window of usual records has. */
+const MAX_MISCOUNTED = 4096;
+
 /** Ends that the kernel may write after the last one; they have no meaning. */
 const SPARE_ENDS = 72;
 
@@ -51,6 +59,7 @@ export class ScanKernel {
   readonly #sentFields: Int32Array;
   /** Addresses in the memory. The ends are at address 0. */
   readonly #startsAt: number;
+  readonly #miscountedAt: number;
   readonly #sentFieldsAt: number;
   readonly #blankAt: number;
   readonly #windowAt: number;
@@ -64,7 +73,8 @@ export class ScanKernel {
     this.#capacity = Math.max(1, Math.floor(MAX_ENDS / grammar.fields));
     this.#sentFields = Int32Array.from(sentFields);
     this.#startsAt = (this.#capacity * grammar.fields + SPARE_ENDS) * INT_BYTES;
-    this.#sentFieldsAt = this.#startsAt + this.#capacity * INT_BYTES;
+    this.#miscountedAt = this.#startsAt + this.#capacity * INT_BYTES;
+    this.#sentFieldsAt = this.#miscountedAt + MAX_MISCOUNTED * MISCOUNTED_INTS * INT_BYTES;
     this.#blankAt = this.#sentFieldsAt + this.#sentFields.byteLength;
     this.#windowAt = this.#blankAt + (sentFields.length === 0 ? 0 : this.#capacity * INT_BYTES);
     this.#reserve(windowBytes);
@@ -106,7 +116,18 @@ export class ScanKernel {
     return this.#memory.exports.lines.value;
   }
 
-  /** Whether the last `run` stopped before a record that may be malformed. Then the careful scan decides. */
+  /**
+   * The records before `next` that have another number of fields, as `MISCOUNTED_INTS` numbers each: how many records
+   * were found before it, where it begins, its line feed, its fields, and the line feeds between the run's start and it.
+   */
+  get miscounted(): Int32Array {
+    const count = this.#memory.exports.miscounted.value;
+    return count === 0
+      ? NONE
+      : new Int32Array(this.#memory.bytes.buffer, this.#miscountedAt, count * MISCOUNTED_INTS);
+  }
+
+  /** Whether the last `run` stopped before any other record that may be malformed. Then the careful scan decides. */
   get isDoubtful(): boolean {
     return this.#memory.exports.isDoubtful.value !== 0;
   }
@@ -130,6 +151,8 @@ export class ScanKernel {
       starts,
       0,
       this.#capacity,
+      this.#miscountedAt,
+      MAX_MISCOUNTED,
     );
   }
 
@@ -175,3 +198,6 @@ export class ScanKernel {
     this.#ends = new Int32Array(bytes.buffer, 0, this.#startsAt / INT_BYTES);
   }
 }
+
+/** No number: of records without any. */
+export const NONE: Int32Array = new Int32Array(0);

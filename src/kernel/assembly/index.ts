@@ -35,5 +35,5 @@ export {
 export { findUnequal, indexTuples, matchTuples } from './match';
 export { joinBytes, pack, splitBytes, unpack } from './pack';
 export { nextRow, rowsEnd, rowsNeed, rowsStop, writeRows } from './rows';
-export { count, isDoubtful, lines, next, scan } from './scan';
+export { count, isDoubtful, lines, miscounted, next, scan } from './scan';
 export { needsRoom, outEnd, writeUpload, written } from './upload';

@@ -1,5 +1,6 @@
-// Finds records and fields, sixty-four bytes at a time, by their delimiters, quotes and line feeds. Stops before a
-// record that may be malformed; the careful scan (window-scan.ts) decides.
+// Finds records and fields, sixty-four bytes at a time, by their delimiters, quotes and line feeds. Lists records that
+// have another number of fields. Stops before any other record that may be malformed; the careful scan (window-scan.ts)
+// decides.
 
 import { BLOCK_BYTES, bitsBefore, bitsOf, oddUpTo } from './block';
 import { CR, LF, QUOTE } from './bytes';
@@ -12,6 +13,11 @@ export let next: i32 = 0;
 export let lines: i32 = 0;
 /** Whether the scan stopped before something that may be malformed. */
 export let isDoubtful: bool = false;
+/** Records with another number of fields before `next`. */
+export let miscounted: i32 = 0;
+
+/** Numbers kept of each of them: the records found before it, its start, its line feed, its fields, lines before it. */
+const MISCOUNTED_INTS: i32 = 5;
 
 /**
  * Scans [from, to) of the window, which begins at a record. A record is found once its line feed is seen. Up to 64
@@ -20,6 +26,7 @@ export let isDoubtful: bool = false;
  * @param window address of the window.
  * @param starts address for the start of each record: room for `capacity` of them.
  * @param ends address for the end of each field: room for `capacity * fields`, and for 72 more that mean nothing.
+ * @param others address for the records with another number of fields: room for `otherCapacity` of them.
  */
 export function scan(
   window: i32,
@@ -31,6 +38,8 @@ export function scan(
   starts: i32,
   ends: i32,
   capacity: i32,
+  others: i32,
+  otherCapacity: i32,
 ): void {
   const delimiters = i8x16.splat(<i8>delimiter);
   const quoteBytes = i8x16.splat(<i8>QUOTE);
@@ -39,6 +48,8 @@ export function scan(
   const recordEnds = fields << 2;
   const startsEnd = starts + (capacity << 2);
   const firstStart = starts;
+  let other = others;
+  const othersEnd = others + ((otherCapacity * MISCOUNTED_INTS) << 2);
   let start = from;
   let lineCount = 0;
   let linesBefore = 0;
@@ -90,18 +101,27 @@ export function scan(
       const lineFeed = block + <i32>ctz(lineFeeds);
       const recordEnd =
         lineFeed > start && <i32>load<u8>(window + lineFeed - 1) === CR ? lineFeed - 1 : lineFeed;
-      if (recordEnd !== start) {
-        const reached = end + ((<i32>popcnt(marks & upTo)) << 2);
-        if (reached !== ends + recordEnds || recordEnd - start > maxRecordBytes) {
-          doubtful = true;
-          break;
-        }
+      const reached = end + ((<i32>popcnt(marks & upTo)) << 2);
+      const isBlank = recordEnd === start;
+      if (!isBlank && reached === ends + recordEnds && recordEnd - start <= maxRecordBytes) {
         store<i32>(reached - 4, recordEnd);
         store<i32>(starts, start);
         starts += 4;
         ends = reached;
       } else {
-        // A blank line is no record: its end is overwritten by the ends that were stored behind it.
+        if (!isBlank) {
+          if (recordEnd - start > maxRecordBytes || other === othersEnd) {
+            doubtful = true;
+            break;
+          }
+          store<i32>(other, (starts - firstStart) >> 2);
+          store<i32>(other, start, 4);
+          store<i32>(other, lineFeed, 8);
+          store<i32>(other, (reached - ends) >> 2, 12);
+          store<i32>(other, lineCount, 16);
+          other += MISCOUNTED_INTS << 2;
+        }
+        // No record was found: its ends are overwritten by the ends that were stored behind it.
         marks &= ~upTo;
         end = ends;
         behind = storeEnds(end, marks, block);
@@ -118,6 +138,7 @@ export function scan(
   next = start;
   lines = lineCount;
   isDoubtful = doubtful;
+  miscounted = (other - others) / (MISCOUNTED_INTS << 2);
 }
 
 /** Stores the offsets of these marks, eight at a time, and returns the address for the next one. */
