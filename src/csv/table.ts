@@ -36,6 +36,16 @@ export function fieldValue(table: Table, row: number, field: number): string {
   return fieldText(table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field));
 }
 
+/** Whether a field has the same bytes in two rows. */
+export function isEqualField(table: Table, field: number, row: number, other: number): boolean {
+  const { bytes } = table;
+  const [start, otherStart] = [fieldStart(table, row, field), fieldStart(table, other, field)];
+  const size = fieldEnd(table, row, field) - start;
+  if (fieldEnd(table, other, field) - otherStart !== size) return false;
+  for (let at = 0; at < size; at++) if (bytes[start + at] !== bytes[otherStart + at]) return false;
+  return true;
+}
+
 /**
  * The unit in which records are read: whole records of one file in one Buffer, in their order. Between two of them there
  * may be others that the batch leaves out, such as rejected ones. Arrays and bytes are valid only until the next batch is

@@ -4,7 +4,7 @@ import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA, LF } from '../csv/bytes.js';
 import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
 import type { TableMemory } from '../csv/kernel/table-memory.js';
-import { fieldValue } from '../csv/table.js';
+import { fieldValue, isEqualField } from '../csv/table.js';
 import { writeValue } from '../csv/write-field.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { Answers, FixedSource, Lineage, ResultSource } from './answers.js';
@@ -76,9 +76,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
         out.byte(LF);
         return out.take();
       });
-      const textOf = (at: number, record: number) =>
-        failureText((sources[at] as ResultSource).table, record, reasons[at]!);
-      const why = countReasons(answers, records.count, textOf, showReason);
+      const why = countReasons(answers, records.count, createFailureTexts(sources, reasons), showReason);
       return { bytes, counts: countAnswers(answers, records.count), ...(why.length > 0 && { reasons: why }) };
     },
   };
@@ -158,6 +156,25 @@ function writeFailure(
   out.ascii(`${FAILURE},`);
   writeValue(out, failureText(part, result, reasons));
   out.ascii(','.repeat(added));
+}
+
+/**
+ * @param reasons see `reasonFields`, for each source.
+ * @returns a function that gives the error's text of a source's result. A result with the bytes of the one before it, as
+ *   most have, takes its text.
+ */
+function createFailureTexts(
+  sources: Answers['sources'],
+  reasons: readonly (readonly number[])[],
+): (at: number, result: number) => string {
+  let last = { at: -1, result: 0, text: '' };
+  return (at, result) => {
+    const { table } = sources[at] as ResultSource;
+    const fields = reasons[at]!;
+    if (at !== last.at || !fields.every((field) => isEqualField(table, field, last.result, result)))
+      last = { at, result, text: failureText(table, result, fields) };
+    return last.text;
+  };
 }
 
 /** The error's text: the only reason field, or several of them as `name: value; ...`, without empty fields. */

@@ -51,7 +51,7 @@ export interface InspectedFile extends FileStamp {
  */
 export async function inspectFile(path: string, format: SourceFormat): Promise<InspectedFile> {
   const { bytes, stamp } = await fileStamp(path);
-  const found = await readSample(path);
+  const found = await readSample({ path, bytes });
   try {
     return { path, bytes, stamp, ...(await inspectSample(path, found, format)) };
   } finally {
@@ -121,18 +121,18 @@ interface Sample {
   readonly gzip: boolean;
 }
 
-async function readSample(path: string): Promise<Sample> {
-  const raw = await readBeginning(path, false);
+async function readSample(file: Pick<InspectedFile, 'path' | 'bytes'>): Promise<Sample> {
+  const raw = await readBeginning({ ...file, gzip: false });
   if (!isGzip(raw)) return { sample: raw, gzip: false };
   giveBack(raw);
-  return { sample: await readBeginning(path, true), gzip: true };
+  return { sample: await readBeginning({ ...file, gzip: true }), gzip: true };
 }
 
-async function readBeginning(path: string, gzip: boolean): Promise<Buffer> {
+async function readBeginning(file: Parameters<typeof readUnzipped>[0]): Promise<Buffer> {
   const sample = takeBuffer(SAMPLE_BYTES);
   let size = 0;
   try {
-    for await (const piece of readUnzipped({ path, gzip }, 0, {})) {
+    for await (const piece of readUnzipped(file, 0, {})) {
       size += piece.copy(sample, size);
       if (size === SAMPLE_BYTES) break;
     }

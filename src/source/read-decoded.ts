@@ -19,21 +19,29 @@ import { unreadable } from './source-files.js';
  * @param options `onRaw` gets the bytes as they are on disk: all of them if `from` is 0.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`; the signal's reason.
  */
-export async function* readDecoded(
-  file: { readonly path: string; readonly dialect: Dialect },
+export function readDecoded(
+  file: ReadFile & { readonly dialect: Dialect },
   from: number,
   options: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { path, dialect } = file;
+  const { path, bytes, dialect } = file;
   const { gzip, bom, quote, skippedBytes = 0 } = dialect;
   const mark = bom && !isTranscoded(dialect) ? UTF8_BOM.length : 0;
   const start = from > 0 && isSeekable({ dialect }) ? from + mark : 0;
-  const unzipped = readUnzipped({ path, gzip }, start, options);
+  const unzipped = readUnzipped({ path, bytes, gzip }, start, options);
   const utf8 = isTranscoded(dialect) ? transcode(unzipped, dialect.encoding) : unzipped;
   const decoded = quote === 'none' ? quoteFields(utf8, dialect.delimiter, mark + skippedBytes) : utf8;
 
-  let drop = start === 0 ? from + mark : 0;
-  for await (const piece of decoded) {
+  const drop = start === 0 ? from + mark : 0;
+  return drop === 0 ? decoded : dropFirst(decoded, drop);
+}
+
+async function* dropFirst(
+  pieces: AsyncIterable<Buffer>,
+  bytes: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  let drop = bytes;
+  for await (const piece of pieces) {
     if (drop >= piece.length) {
       drop -= piece.length;
       continue;
@@ -130,6 +138,12 @@ function isHalved(encoding: string, bytes: number): boolean {
 /** Stands for the half of a character. A record that holds it is bad. */
 const REPLACEMENT = '\u{fffd}';
 
+interface ReadFile {
+  readonly path: string;
+  /** Its size on disk, if the caller has looked at it. */
+  readonly bytes?: number | undefined;
+}
+
 /** Reads a file's bytes from the disk, and unzips gzip. */
 interface ReadOptions {
   readonly signal?: AbortSignal;
@@ -144,13 +158,14 @@ interface ReadOptions {
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, broken gzip included; the signal's reason.
  */
 export async function* readUnzipped(
-  file: { readonly path: string; readonly gzip: boolean },
+  file: ReadFile & { readonly gzip: boolean },
   start: number,
   options: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { signal, onRaw } = options;
   try {
-    const raw = reportPieces(readPieces(file.path, start), onRaw);
+    const pieces = readPieces(file.path, start, file.bytes);
+    const raw = onRaw === undefined ? pieces : reportPieces(pieces, onRaw);
     // Disk errors reach the loop too, because `pipeline` destroys the gunzip stream with them.
     const unzipped = file.gzip
       ? pipeline(copyPieces(raw), createGunzip({ chunkSize: PIECE_BYTES }), () => {})
@@ -171,10 +186,10 @@ export function isGzip(begin: Uint8Array): boolean {
 
 async function* reportPieces(
   disk: AsyncIterable<Buffer>,
-  onRaw: ReadOptions['onRaw'],
+  onRaw: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of disk) {
-    onRaw?.(piece);
+    onRaw(piece);
     yield piece;
   }
 }

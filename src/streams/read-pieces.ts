@@ -2,13 +2,16 @@
  * Reads a file in pieces. Fills two buffers in turn, so that pieces need no allocation, and reads the next piece while
  * the consumer works on the last one. A small file is read at once: another thread costs more than the reading.
  */
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { giveBack, takeBuffer } from './buffer-pool.js';
 import { withPath } from './system-error.js';
 
 /** Large enough that a read by another thread costs little, compared with the work on the bytes. */
 export const PIECE_BYTES = 512 * 1024;
+
+/** Opening what has become a pipe meanwhile does not wait, and reading it is an error. Windows lacks the second flag. */
+const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** A source may have thousands of files of a few KB. */
 const SMALL_BYTES = 128 * 1024;
@@ -17,10 +20,15 @@ const POOLED_BYTES = SMALL_BYTES + 1;
 
 /**
  * Reads a file from an offset on. Each piece is valid until the next one is requested.
+ * @param bytes its size, if the caller has seen that it is a file of that size: it is not looked at again.
  * @throws the system's error with the path, such as `ENOENT`, when the file cannot be read.
  */
-export async function* readPieces(path: string, start = 0): AsyncGenerator<Buffer, void, undefined> {
-  const small = readSmall(path, start);
+export async function* readPieces(
+  path: string,
+  start = 0,
+  bytes = sizeOf(path),
+): AsyncGenerator<Buffer, void, undefined> {
+  const small = readSmall(path, start, bytes);
   if (small !== undefined) {
     try {
       if (small.length > 0) yield small;
@@ -79,11 +87,10 @@ export async function readBeginning(
   }
 }
 
-/** @returns a buffer of the pool; undefined if the file is larger, has grown meanwhile, or is no file. */
-function readSmall(path: string, start: number): Buffer | undefined {
-  const size = sizeOf(path);
+/** @returns a buffer of the pool; undefined if the file is larger than that, or is no file. */
+function readSmall(path: string, start: number, size: number | undefined): Buffer | undefined {
   if (size === undefined || size - start > SMALL_BYTES) return undefined;
-  const file = openSync(path, 'r');
+  const file = openSync(path, READ_AT_ONCE);
   const bytes = takeBuffer(POOLED_BYTES).subarray(0, Math.max(size - start, 0) + 1);
   try {
     let filled = 0;

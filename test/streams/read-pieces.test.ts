@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,9 +14,9 @@ async function fileOf(bytes: Buffer): Promise<string> {
   return path;
 }
 
-async function readAll(path: string, start?: number): Promise<Buffer> {
+async function readAll(path: string, start?: number, known?: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const piece of readPieces(path, start)) pieces.push(Buffer.from(piece));
+  for await (const piece of readPieces(path, start, known)) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 }
 
@@ -39,6 +40,23 @@ describe('readPieces', () => {
     expect((await readAll(path, 70_001)).equals(bytes.subarray(70_001))).toBe(true);
     expect(await readAll(path, bytes.length)).toHaveLength(0);
   });
+
+  it.each([0, 30, 100, 1000, 3 * PIECE_BYTES])(
+    'reads what is there where %i bytes were seen before',
+    async (known) => {
+      const bytes = randomBytes(100);
+      expect((await readAll(await fileOf(bytes), 20, known)).equals(bytes.subarray(20))).toBe(true);
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'does not wait for a pipe that has taken the place of a file',
+    async () => {
+      const path = join(await folder(), 'pipe');
+      execFileSync('mkfifo', [path]);
+      await expect(readAll(path, 0, 100)).rejects.toMatchObject({ code: 'ESPIPE', path });
+    },
+  );
 
   it('leaves a piece unchanged until the next one is requested', async () => {
     const bytes = randomBytes(4 * PIECE_BYTES);
