@@ -56,6 +56,7 @@ const NOT_TEXT = new Set(['base64', 'hex']);
 /** UTF-16 without a mark: in text that is mostly ASCII, most second bytes are NUL, and no others. */
 function utf16WithoutMark(sample: Uint8Array): 'utf16le' | 'utf16be' | undefined {
   const pairs = Math.min(sample.length >> 1, 2048);
+  if (!sample.subarray(0, 2 * pairs).includes(NUL)) return undefined;
   let even = 0;
   let odd = 0;
   for (let pair = 0; pair < pairs; pair++) {
