@@ -64,10 +64,10 @@ async function writeConfig(
   const { found, format = {} } =
     path === undefined ? {} : await findFormat(path, formatFlags(options), signal, ask);
   if (found !== undefined) stderr.write(foundLines(path!, found));
-  const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, ask);
-  if (found !== undefined && ask === undefined) {
-    stderr.write(asStarted(guessLines(guesses, again(path!, file, format, options))));
-  }
+  const typed = path === undefined ? '' : again(path, file, format, options);
+  const typedAgain = options.force ? `${typed} --force` : typed;
+  const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, typedAgain, ask);
+  if (found !== undefined && ask === undefined) stderr.write(asStarted(guessLines(guesses, typed)));
   const pipeline = pipelineName(path ?? '');
   const places = await choosePlaces(pipeline, options, ask);
   const config = configFor(file, path, found && { found, format }, guesses, pipeline, places, options);
