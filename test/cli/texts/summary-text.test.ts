@@ -57,6 +57,7 @@ const done: RunSummary = {
 const terms = {
   tolerate: 0.05,
   mayRetry: true,
+  reusesAnswers: false,
   rescue: 'none',
   budget: { pricePerRecord: null, currency: 'USD' },
 } as const;
@@ -311,10 +312,20 @@ describe('exit 3', () => {
       `  Exit 3: 100 of 1,000 records failed (10%), and failures.tolerate is 5%\n${next}`,
     );
   });
-  it('says how many are unprocessed: retry sends none of them', () => {
+  it('says how many are unprocessed, and what buys them alone: retry sends none of them', () => {
     const counts = { ...done.counts, successful: 899, failed: 1, unprocessed: 100 };
-    const text = textOf({ exitCode: 3, counts });
-    expect(text).toMatch(/ {2}Exit 3: 100 records are unprocessed\n$/);
+    const why = 'Exit 3: 100 records are unprocessed';
+    const does = 'sends up to 100 unprocessed records once more, and the others keep their answers';
+    expect(textOf({ exitCode: 3, counts })).toMatch(
+      new RegExp(
+        `  ${why}\\n  next: foliopipe run --new --set reuse.maxAge=90d ${does} \\(paid again\\)\\n$`,
+      ),
+    );
+    const of = (changes: Partial<RunSummary>, more = {}) =>
+      summaryText({ ...done, exitCode: 3, counts, ...changes }, { ...terms, reusesAnswers: true, ...more });
+    expect(of({ rehearsal: true })).toContain(`${why}\n  next: foliopipe run --new ${does}\n`);
+    expect(of({ prunedAt: 5 })).toMatch(new RegExp(`${why}\\n$`));
+    expect(of({}, { mayRetry: false })).toMatch(new RegExp(`${why}\\n$`));
   });
   it('gives both reasons', () => {
     const counts = { ...done.counts, successful: 899, unprocessed: 1 };
