@@ -232,7 +232,7 @@ describe('on a terminal', () => {
 
   it('asks for each column until it is one, and sends none for a dash', async () => {
     const { ask, asked } = person('x', 'b', '-', 'c');
-    const chosen = await chooseColumns('x.csv', found, {}, 'foliopipe init x.csv', ask);
+    const chosen = await chooseColumns('x.csv', found, {}, 'x.csv', ask);
     expect(Object.entries(chosen).map(([sent, { column }]) => [sent, column])).toEqual([
       ['name', 'b'],
       ['state', 'c'],
