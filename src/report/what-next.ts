@@ -1,6 +1,6 @@
 /** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
 import type { Config } from '../config/schema.js';
-import { countOf } from '../quantities.js';
+import { countOf, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
 import { priceOf } from './origins.js';
@@ -78,7 +78,9 @@ export function retryWay(
   const paid = rehearsal ? '' : paidText(records, budget);
   const what = countOf(records, 'failed record');
   const does = rescue === 'search' ? `searches up to ${what} one by one` : `sends ${what} once more`;
-  return { command: `foliopipe retry ${run}`, effect: `${does}${paid}` };
+  const { failed: earlier } = origins.reused;
+  const left = earlier === 0 ? '' : `, and not the ${formatCount(earlier)} of earlier nights`;
+  return { command: `foliopipe retry ${run}`, effect: `${does}${paid}${left}` };
 }
 
 function paidText(records: number, { pricePerRecord, currency }: NextTerms['budget']): string {

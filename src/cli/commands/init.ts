@@ -89,7 +89,12 @@ function formatFlags({ delimiter, encoding, skipLines, header }: FormatFlags) {
 }
 
 /** The arguments of the command to type again. */
-function argumentsOf(path: string, file: string, { delimiter, encoding, skipLines }: LookFormat, flags: InitFlags) {
+function argumentsOf(
+  path: string,
+  file: string,
+  { delimiter, encoding, skipLines }: LookFormat,
+  flags: InitFlags,
+) {
   const { header, output, baseUrl } = flags;
   const all: readonly (readonly [string, string | undefined])[] = [
     ['-c', file === DEFAULT_FILE ? undefined : file],

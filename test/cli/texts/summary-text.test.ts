@@ -345,6 +345,13 @@ describe('exit 3', () => {
     const byState = { ...nothingTallied, refused: 100 };
     expect(of({ chunks: { all: 3, byState } })).not.toContain('retry');
   });
+  it('says why a retry sends fewer than have failed', () => {
+    const sent = { ...done.origins.sent, failed: 1 };
+    const reused = { records: 300, successful: 201, failed: 99, unprocessed: 0 };
+    const origins = { ...done.origins, sent, reused };
+    const does = 'sends 1 failed record once more (paid again), and not the 99 of earlier nights';
+    expect(textOf({ origins })).toContain(`next: nothing; or foliopipe retry r1 ${does}\n`);
+  });
   it('offers no retry of a rehearsal, whose state is its own', () => {
     expect(summaryText({ ...done, exitCode: 3 }, { ...terms, mayRetry: false })).not.toContain('retry');
   });
