@@ -114,12 +114,12 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         { refused: upload.refused, begins: upload.begins },
       ),
 
-    track: async (folio, signal, until) => {
+    track: async (folio, signal, until, begins) => {
       const read = async (reply: HttpReply) => {
         const report = await readJson(reply.body, trackReply);
         return { ...report, status: show(report.status), rehearsal: isRehearsal(reply) };
       };
-      return call('track', requests.track(folio), { folio }, signal, read, { until });
+      return call('track', requests.track(folio), { folio }, signal, read, { until, begins });
     },
 
     download: async ({ folio, part, fileStatus, ...limits }, consume, signal, until) => {

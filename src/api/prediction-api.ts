@@ -99,9 +99,10 @@ export interface PredictionApi {
   /**
    * One poll (interface, 4.2), retried freely.
    * @param until after it aborts, a single reply that the folio is unknown ends the call.
+   * @param begins as for `upload`.
    * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio (404 or 410).
    */
-  track(folio: string, signal: AbortSignal, until?: AbortSignal): Promise<FolioReport>;
+  track(folio: string, signal: AbortSignal, until?: AbortSignal, begins?: () => void): Promise<FolioReport>;
 
   /**
    * Fetches one part (interface, 4.3) and passes its decoded bytes to `consume` as they arrive. Each piece is valid

@@ -97,11 +97,11 @@ export function createRunMeasure(now: () => Milliseconds = () => performance.now
           return receipt;
         });
       },
-      track: async (folio, signal, until) => {
+      track: async (folio, signal, until, begins) => {
         requests.polls += 1;
         wait(folio, true);
         try {
-          const report = await api.track(folio, signal, until);
+          const report = await api.track(folio, signal, until, begins);
           if (report.status === 'FINISHED') wait(folio, false);
           return report;
         } catch (error) {

@@ -32,8 +32,16 @@ export interface Permits {
   refused?(holder: string): boolean | Promise<boolean>;
   /** How many may be open, as far as the service has let it be known. */
   limit?(): number;
-  /** How many are open, if others share the permits, as far as is known. */
-  open?(): number;
+  /** What is known of the others that share the permits. Left out: nobody shares them. */
+  shared?(): SharedUse;
+}
+
+/** How permits are used by all that share them. */
+export interface SharedUse {
+  /** How many are open, or will be at once. */
+  readonly open: number;
+  /** Whether others wait for one. */
+  readonly isAwaited: boolean;
 }
 
 export type Acquired = boolean | 'doubtful';

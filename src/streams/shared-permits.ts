@@ -167,7 +167,11 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
     },
     refused: (holder) => (held.has(holder) ? table.refused(holder) : true),
     limit: () => last?.limit ?? Number.POSITIVE_INFINITY,
-    // Where other pipelines wait, all that may be open are, or will be at once.
-    open: () => (last === undefined ? 0 : last.others > 0 ? Math.max(last.open, last.limit) : last.open),
+    shared: () => {
+      if (last === undefined) return { open: 0, isAwaited: false };
+      const { open, limit, others } = last;
+      // Where other pipelines wait, all that may be open are, or will be at once.
+      return others > 0 ? { open: Math.max(open, limit), isAwaited: true } : { open, isAwaited: false };
+    },
   };
 }

@@ -29,7 +29,7 @@ it.each([
     listen: async () => undefined,
   } as Pick<PermitTable, 'ask' | 'listen'> as PermitTable;
   const permits = createSharedPermits(table, { clock: systemClock });
-  expect(permits.open?.()).toBe(0);
+  expect(permits.shared?.()).toEqual({ open: 0, isAwaited: false });
   expect(await permits.acquire('run 1', new AbortController().signal)).toBe(true);
-  expect(permits.open?.()).toBe(open);
+  expect(permits.shared?.()).toEqual({ open, isAwaited: others > 0 });
 });

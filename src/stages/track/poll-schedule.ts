@@ -11,6 +11,8 @@ export interface PollLimits {
   readonly max: Milliseconds;
   /** See `sweepTime`. */
   readonly sweep: Milliseconds;
+  /** Whether others wait for requests: then no folio is polled before `first` to learn how long it takes. */
+  readonly isShared?: boolean;
 }
 
 /** The progress of a folio at one poll. */
@@ -61,7 +63,8 @@ export function pollDelay(progress: PollProgress, limits: PollLimits): Milliseco
  */
 export function firstDelay(expected: Milliseconds | null, nth: number, limits: PollLimits): Milliseconds {
   if (expected === null) {
-    if (nth < scoutAges.length) return Math.floor(limits.first * scoutAges[nth]!);
+    const scoutAge = limits.isShared ? 1 : scoutAges[nth]!;
+    if (nth < scoutAges.length) return Math.floor(limits.first * scoutAge);
     return Math.min(Math.max(limits.first, limits.sweep) * (1 + ((nth * goldenRatio) % 1)), limits.max);
   }
   const age = isTrial(nth, expected, limits)

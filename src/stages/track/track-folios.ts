@@ -62,8 +62,6 @@ interface PollState {
   readonly predicted: Map<number, FolioTime>;
   /** Aborted when the time of a folio is known for the first time. */
   readonly known: AbortController;
-  /** The shortest time in which a poll was answered, in ms. */
-  roundTrip: number;
 }
 
 /**
@@ -81,7 +79,6 @@ export function trackFolios(
     times: [],
     predicted: new Map(),
     known: new AbortController(),
-    roundTrip: Number.POSITIVE_INFINITY,
   };
 
   const awaitFolio = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
@@ -148,8 +145,9 @@ async function pollUntilComplete(
   let last: Reading | null = null;
   /** The time from the last poll, or from the upload, to the next poll: other folios may have told more meanwhile. */
   const delay = (): number => {
-    const open = Math.max(state.open, run.folioPermits.open?.() ?? 0);
-    const limits = { ...poll, sweep: sweepTime(open, service.requestsPerSecond) };
+    const { open = 0, isAwaited = false } = run.folioPermits.shared?.() ?? {};
+    const sweep = sweepTime(Math.max(state.open, open), service.requestsPerSecond);
+    const limits = { ...poll, sweep, isShared: isAwaited };
     const times = state.times.length > 0 ? state.times : [...state.predicted.values()];
     const others = expectedTime(times, limits, 1000 / service.requestsPerSecond);
     const expected = status === 'FINISHED' ? 0 : others;
@@ -162,16 +160,20 @@ async function pollUntilComplete(
     const timeLeft = Math.max(began + poll.timeout - from, 0);
     await sleepFor(run, () => Math.min(delay() - passed, timeLeft), state, until);
     const askedAt = run.clock.now();
-    const report = await pollOnce(run, chunk, folio, until);
+    // It may wait for the rate limit first, and longer than the folio takes.
+    let sentAt = askedAt;
+    const begins = () => {
+      sentAt = run.clock.now();
+    };
+    const report = await pollOnce(run, chunk, folio, { until, begins });
     if (report === undefined) return undefined;
     if (report.percentage !== null) run.progress.percentages.set(chunk.number, report.percentage);
     const now = run.clock.now();
-    state.roundTrip = Math.min(state.roundTrip, now - askedAt);
     if (isComplete(report)) {
       // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not
       // count.
       if (polls > 1 || began - chunk.submittedAt! <= poll.first) {
-        const by = Math.max(now - state.roundTrip - chunk.submittedAt!, 0);
+        const by = Math.max(sentAt - chunk.submittedAt!, 0);
         const { elapsed: after = 0, percentage = null } = last ?? {};
         state.times = rememberTime(state.times, { after: Math.min(after, by), by, percentage });
         state.known.abort(KNOWN);
@@ -235,10 +237,10 @@ async function pollOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
   folio: string,
-  until: AbortSignal | undefined,
+  { until, begins }: { readonly until: AbortSignal | undefined; readonly begins: () => void },
 ): Promise<FolioReport | undefined> {
   try {
-    const report = await run.api.track(folio, run.signal, until);
+    const report = await run.api.track(folio, run.signal, until, begins);
     await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
     return report;
   } catch (error) {

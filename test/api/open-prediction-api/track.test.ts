@@ -60,6 +60,17 @@ test('polls share one connection', async () => {
   expect(new Set(server.seen.map(({ port }) => port)).size).toBeLessThan(3);
 });
 
+test('tells when it is sent: after the limiter has let it start', async () => {
+  const events: string[] = [];
+  const wait = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    events.push('may start');
+  };
+  await open((response) => sendJson(response, REPLY), { limiter: { wait, pause: () => undefined } });
+  await client.track('F', noSignal, undefined, () => events.push('sent'));
+  expect(events).toEqual(['may start', 'sent']);
+});
+
 test('the status is made fit to be shown', async () => {
   const status = `\u001b[2JWAIT\n${TOKEN}${'!'.repeat(300)}`;
   await open((response) => sendJson(response, { response: { progressInfo: { status } } }));

@@ -107,6 +107,11 @@ describe('the wait before the first poll', () => {
     expect(Math.max(...ages.slice(4))).toBeLessThan(2_000);
   });
 
+  it('is never shorter than poll.first where others wait for requests', () => {
+    const ages = Array.from({ length: 20 }, (_, nth) => firstDelay(null, nth, { ...limits, isShared: true }));
+    expect(Math.min(...ages)).toBeGreaterThanOrEqual(1_000);
+  });
+
   it('is shorter from time to time, because the service may have become quicker', () => {
     const trials = (expected: number) =>
       Array.from({ length: 256 }, (_, nth) => firstDelay(expected, nth, limits)).filter(

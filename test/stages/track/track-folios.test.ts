@@ -157,6 +157,17 @@ describe('the pace', () => {
     expect(second.length).toBeLessThan(first.length / 5);
   });
 
+  it('is learned from when polls were sent, not from how long they waited for the rate limit before', async () => {
+    const { run, ages } = await openTimed();
+    const track: PredictionApi['track'] = async (folio, signal, until, begins) => {
+      if (folio === 'F1') await run.clock.sleep(3 * 60_000, signal);
+      begins?.();
+      return run.api.track(folio, signal, until);
+    };
+    expect(await trackAll({ ...run, api: { ...run.api, track } })).toHaveLength(3);
+    expect(ages.get('F2')![0]).toBe(Math.ceil((ages.get('F1')!.at(-1)! * 0.97) / 2));
+  });
+
   it('is not learned from a folio that may have been finished for hours', async () => {
     const { run, ages } = await openTimed();
     const firstChunk = async function* () {
