@@ -18,8 +18,8 @@ export interface StreamedRecords {
   readonly numbers: Int32Array;
   /** Reads them in their order. A window is valid until the next one is requested; its arrays may be longer than needed. */
   windows(): AsyncGenerator<RecordBlock, void, undefined>;
-  /** Reads them into one block. */
-  whole(): Promise<RecordBlock>;
+  /** Reads the fields that were sent into one block, in the order of `JoinTerms.fields`: the others may be far larger. */
+  sent(): Promise<RecordBlock>;
 }
 
 /**

@@ -57,9 +57,14 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
   const terms = { sent, fields, declared, compare, matcher };
 
   /** No await before the method is saved: another stage may be joining too. */
-  const joinBlock = async (chunk: ChunkRow, tables: readonly PartTable[], block: RecordBlock) => {
+  const joinBlock = async (
+    chunk: ChunkRow,
+    tables: readonly PartTable[],
+    block: RecordBlock,
+    blockFields = fields,
+  ) => {
     const before = run.join.method;
-    const { joined, method } = joinResults(tables, block, { ...terms, method: before });
+    const { joined, method } = joinResults(tables, block, { ...terms, fields: blockFields, method: before });
     if (method !== before) await saveMethod(run, method);
     // The answers of a round are checked in chunk-answers, together with the answers that they replace.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
@@ -76,9 +81,10 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     const { method } = run.join;
     const joined = method && (await joinWindows(tables, records, { ...terms, method }));
     if (joined) return { joined, method };
-    const block = await records.whole();
+    const block = await records.sent();
     try {
-      return await joinBlock(chunk, tables, block);
+      const sentOnly = fields.map(({ column }, sourceField) => ({ column, sourceField }));
+      return await joinBlock(chunk, tables, block, sentOnly);
     } finally {
       releaseBlock(block);
     }
