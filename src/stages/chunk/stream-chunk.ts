@@ -3,12 +3,14 @@
  * of the source, whichever are sent.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
-import type { StreamedRecords } from '../../results/join-windows.js';
+import { fieldEnd, fieldStart } from '../../csv/table.js';
+import type { SentBlock, StreamedRecords } from '../../results/join-windows.js';
 import type { RunContext } from '../../run-context.js';
 import { isSeekable } from '../../source/read-decoded.js';
 import type { RecordBlock } from '../../source/record-block.js';
+import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
 import { checkSameRecords, recordsOfChunk } from '../read-source.js';
-import { numbersInSource, type ReadChunkNeeds, readChunkBlock } from './read-chunk.js';
+import { numbersInSource, type ReadChunkNeeds, sentFields } from './read-chunk.js';
 
 /** A chunk with fewer bytes in the source is read into a block. */
 const LARGE_BYTES = 16 * 1024 * 1024;
@@ -26,20 +28,65 @@ export function isStreamed(
 /** @param chunk for which `isStreamed` is true. */
 export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise<StreamedRecords> {
   const numbers = await numbersInSource(run, chunk);
-  return {
-    numbers,
-    windows: async function* () {
-      let count = 0;
-      for await (const batch of recordsOfChunk(run, chunk)) {
-        const window = windowOf(batch);
-        checkRecords(run, chunk, numbers, count, window);
-        yield window;
-        count += window.count;
-      }
-      checkRecords(run, chunk, numbers, count);
-    },
-    whole: () => readChunkBlock(run, chunk),
+  const windows = async function* () {
+    let count = 0;
+    for await (const batch of recordsOfChunk(run, chunk)) {
+      const window = windowOf(batch);
+      checkRecords(run, chunk, numbers, count, window);
+      yield window;
+      count += window.count;
+    }
+    checkRecords(run, chunk, numbers, count);
   };
+  return { numbers, windows, sent: () => sentFieldsOf(run, chunk, numbers, windows()) };
+}
+
+/**
+ * The sent fields of a chunk's records.
+ * @param numbers of its records.
+ * @param windows its records with all fields.
+ * @throws SourceError when the windows hold others.
+ */
+export async function sentFieldsOf(
+  run: ReadChunkNeeds,
+  chunk: ChunkRow,
+  numbers: Int32Array,
+  windows: AsyncIterable<RecordBlock>,
+): Promise<SentBlock> {
+  const wanted = sentFields(run);
+  const { length: count } = numbers;
+  const { length: fields } = wanted;
+  const starts = takeNumbers(count);
+  const ends = takeNumbers(count * fields);
+  let bytes = takeBuffer(chunk.bytes);
+  let length = 0;
+  let row = 0;
+  for await (const window of windows) {
+    checkRecords(run, chunk, numbers, row, window);
+    const { buffer, byteOffset, byteLength } = window.bytes;
+    const from = Buffer.from(buffer, byteOffset, byteLength);
+    for (let of = 0; of < window.count; of++, row++) {
+      starts[row] = length;
+      for (const [field, { sourceField }] of wanted.entries()) {
+        const [start, end] = [fieldStart(window, of, sourceField), fieldEnd(window, of, sourceField)];
+        if (length + end - start > bytes.length) bytes = enlarged(bytes, length, length + end - start);
+        from.copy(bytes, length, start, end);
+        length += end - start;
+        ends[row * fields + field] = length;
+        // The byte of a delimiter, whichever: nobody reads it.
+        length += 1;
+      }
+    }
+  }
+  checkRecords(run, chunk, numbers, row);
+  return { bytes: bytes.subarray(0, length), count, fields, starts, ends, numbers, isSentOnly: true };
+}
+
+function enlarged(bytes: Buffer, used: number, needed: number): Buffer {
+  const larger = takeBuffer(Math.max(needed, Math.ceil(bytes.length * 1.25)));
+  bytes.copy(larger, 0, 0, used);
+  giveBack(bytes);
+  return larger;
 }
 
 /** The bytes are shared, but are another object: see `TableMemory`. */

@@ -4,6 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { fieldValue } from '../../../src/csv/table.js';
+import { streamChunk } from '../../../src/stages/chunk/stream-chunk.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged, publishOutput } from '../../../src/stages/publish/publish-output.js';
 import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
@@ -27,10 +29,12 @@ const header = 'name,address,prediction_status,prediction_error_code,prediction_
 
 function service(changed?: (address: string) => string): FakeApi {
   return createFakeApi({
-    answer: ({ id }) =>
-      isFailed(Number(id))
+    answer: ({ id, name }) => {
+      const n = Number(id ?? /\d+/.exec(name!)![0]);
+      return isFailed(n)
         ? { status: 'FAILED', added: { reason: 'no' } }
-        : { status: 'SUCCESSFUL', added: { code: `c${id}` } },
+        : { status: 'SUCCESSFUL', added: { code: `c${n}` } };
+    },
     // Each part has results from everywhere in the chunk.
     results: (results) =>
       results.map((_, at) => {
@@ -178,5 +182,36 @@ describe('a large chunk behind one that has proved the join', () => {
   it('may have an echo with other capitals', async () => {
     const merged = await merge((address) => (address.startsWith('107 ') ? address.toLowerCase() : address));
     expect(merged.map(({ bytes }) => bytes.toString()).join('')).toBe(expected);
+  });
+});
+
+describe('a large chunk that is the first one, and large because of a column that is not sent', () => {
+  const note = 'z'.repeat(300_000);
+  // Quotes stay as they are in the source; the service gives the values.
+  const fieldsOf = (n: number) => `"n, ""${n}""",${note},"${n}\nMain St"`;
+  const source = `name,note,address\n${numbers.map((n) => `${fieldsOf(n)}\n`).join('')}`;
+  const expected = numbers.map((n) => `${fieldsOf(n)},${answerOf(n)}\n`).join('');
+  const received = (keyColumn: string | null, changed?: (address: string) => string, more = {}) =>
+    downloaded(source, service(changed), { upload: { ...upload, keyColumn }, ...more });
+
+  it.each(['id', null])('gives the rows of all its records; key column: %s', async (keyColumn) => {
+    const { output } = await published(await received(keyColumn));
+    expect(output.slice(output.indexOf('\n') + 1)).toBe(expected);
+  });
+
+  it.each(['id', null])('is not trusted if one of its echoes differs; key column: %s', async (keyColumn) => {
+    const changed = (address: string) => (address.startsWith('57\n') ? '57 Main Rd' : address);
+    const run = await received(keyColumn, changed, { result: { echo: ['name', 'address'] } });
+    await expect(collect(mergeResults(run)(nothing()))).rejects.toMatchObject({
+      code: 'RESULTS_DO_NOT_MATCH',
+      message: expect.stringContaining('57'),
+    });
+  });
+
+  it('is joined without the columns that were not sent', async () => {
+    const run = await received(null);
+    const sent = await (await streamChunk(run, (await run.checkpoint.chunk(run.id, 1))!)).sent();
+    expect(sent.bytes.length).toBeLessThan(RECORDS * 100);
+    expect([0, 1].map((field) => fieldValue(sent, BAD, field))).toEqual(['n, "6"', '6\nMain St']);
   });
 });
