@@ -173,6 +173,11 @@ describe('summaryText', () => {
       expect(flatOf({ uploads, ambiguousRecords: 20 })).toContain(` ${text}`);
     },
   );
+  it('of an upload that was accepted after its chunk was sent again, says that it is paid twice', () => {
+    const uploads = { accepted: 4, ambiguous: 0, resubmitted: 1 };
+    expect(flatOf({ uploads })).toContain('1 upload sent again before the reply to an earlier one came');
+  });
+
   it('names the file to look for and the command that binds its folio', () => {
     const uploads = { accepted: 2, ambiguous: 1, resubmitted: 0 };
     const adoptable = [{ chunk: 3, fileName: 'nightly-r1-3-1-0a1b2c3d.csv' }];
