@@ -224,7 +224,7 @@ if (isOld) {
         ]);
       const shown = await callMain(['fleet', file], { env: env() });
       expect(shown.stdout).toMatch(/^1 run waits for a person\n {2}beta: exit 4.*\[SOURCE_MISSING\]/s);
-      expect(shown.stdout).toMatch(/then: foliopipe enqueue --again -c \S+ beta;/);
+      expect(shown.stdout).toMatch(/; if not: foliopipe enqueue --again -c \S+ beta$/m);
       await expect.poll(async () => (await fleet()).waiting, { timeout: 30_000 }).toEqual([]);
       await expect.poll(async () => (await fleet()).runs, { timeout: 30_000 }).toEqual([]);
       const [, address = ''] = await workers[1]!.waitFor('stderr', /metrics: (http:\S+)/);
