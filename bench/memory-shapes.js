@@ -7,6 +7,7 @@ import { cli, withServer } from './service.js';
 const PLAIN = { name: 'BusinessName', address: 'Address', state: 'State' };
 const WITH_TEXT = { ...PLAIN, text: 'Text' };
 const LONG_TEXT = 950;
+const NOT_SENT_TEXT = 20_000;
 /** In each run there are many chunks, so that what the process keeps from chunk to chunk has its size. */
 const SHARES = { plain: 1, wide: 0.3, long: 0.1 };
 const TINY_CHUNK = 10;
@@ -34,6 +35,13 @@ export function memoryShapes(records) {
       answers: MANY_ANSWERS,
     },
     { what: 'join by echo', keyColumn: null },
+    { what: 'a column of 20 KB is not sent', exactly: 20_000, text: NOT_SENT_TEXT },
+    {
+      what: 'a column of 20 KB is not sent, join by echo',
+      exactly: 20_000,
+      text: NOT_SENT_TEXT,
+      keyColumn: null,
+    },
     {
       what: `${Math.round((records * TINY_CHUNKS_SHARE) / TINY_CHUNK)} chunks`,
       share: TINY_CHUNKS_SHARE,
@@ -47,6 +55,7 @@ export function memoryShapes(records) {
       sent: WITH_TEXT,
     },
     { what: `one chunk of ${LARGE_CHUNK_MB} MB, records of 50 bytes`, ...LARGE, exactly: 1_350_000 },
+    { what: `one chunk of ${LARGE_CHUNK_MB} MB, 60 columns`, ...LARGE, exactly: 700_000, columns: 60 },
   ].map((shape) => ({ ...shape, records: shape.exactly ?? Math.round(records * (shape.share ?? 1)) }));
 }
 

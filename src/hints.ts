@@ -43,6 +43,12 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_DATABASE_LOST: ({ reason }) =>
     `${databaseCheck(String(reason), 'state')}, then run the same command again: a run goes on where it stopped`,
   STATE_DATABASE_FAILED: () => `look at the log of the database, then ${GO_ON}`,
+  STATE_DATABASE_FULL: () =>
+    `raise max_connections of the database, or do fewer runs at once: each has up to three connections; then ${GO_ON}`,
+  STATE_DATABASE_READ_ONLY: () =>
+    `let state name the server that takes changes (after a failover, the new primary), or let its database take them, then ${GO_ON}`,
+  FILES_FOLDER_MISSING: () =>
+    'mount it on this machine, then run the same command again; nothing is lost while it is away',
   STATE_DATABASE_REFUSED: () =>
     'correct user and password in state, or let the server accept this user from this machine',
   STATE_DATABASE_MISSING: () => 'correct the database in state, or create it',

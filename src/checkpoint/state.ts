@@ -263,7 +263,7 @@ export interface Tally {
   /** Chunks of the source whose records are all in the work file, and all records in it. */
   readonly merged: { readonly chunks: number; readonly records: number };
   readonly counts: RowCounts;
-  /** Uploads by outcome; `resubmitted`: attempts sent after an ambiguous one of the same chunk. */
+  /** Uploads by outcome; `resubmitted`: accepted or ambiguous attempts that follow such a one of the same chunk. */
   readonly uploads: { readonly accepted: number; readonly ambiguous: number; readonly resubmitted: number };
   readonly searches: { readonly answered: number; readonly ambiguous: number };
   /** Records of ambiguous attempts and searches: they may have been paid for twice, or for nothing. */

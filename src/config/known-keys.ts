@@ -16,6 +16,12 @@ export function keysOf(section: Key): readonly string[] | undefined {
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : undefined;
 }
 
+/** Whether the value of a key is a map: a section, or a map of free names. */
+export function takesMap(key: Key): boolean {
+  const schema = schemaAt(key);
+  return keysOf(key) !== undefined || (schema !== undefined && unwrap(schema) instanceof z.ZodRecord);
+}
+
 /** Every key that takes a value, such as `['chunks', 'maxRecords']` or `['pipeline']`. */
 export const valueKeys: readonly Key[] = valueKeysUnder([]);
 

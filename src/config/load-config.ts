@@ -5,7 +5,7 @@ import { environmentSettings, withToken } from './env-settings.js';
 import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
-import { keysOf, schemaAt } from './known-keys.js';
+import { keysOf, schemaAt, takesMap } from './known-keys.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import type { Config, ConfigInput } from './schema.js';
@@ -183,7 +183,7 @@ function countingSettings(
 function isUsable({ key, value, origin }: Setting, problems: Problems): boolean {
   if (key.includes('__proto__')) problems.add(key.join('.'), 'cannot be a key', origin?.label);
   else if (value === null && key.length > 0) return !keysOf(key) || mayBeNull(key);
-  else if (isEmptyMap(value)) return isFreeMap(key);
+  else if (isEmptyMap(value)) return isFreeMap(key) || !takesMap(key);
   else if (key.length > 0) return true;
   else if (value !== null) problems.add('config', 'expected a map of keys to values', origin?.label);
   return false;

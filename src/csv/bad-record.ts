@@ -49,15 +49,17 @@ export interface ReadAs {
   readonly delimiter: string;
   /** Whether foliopipe has written the text itself, from the answer of a query or from Parquet. */
   readonly isOurs: boolean;
+  /** Whether the file begins with the byte order mark of UTF-8, and is read so. */
+  readonly isMarkedUtf8: boolean;
 }
 
 /** What to correct so that the record is read. Alternatives are separated by commas. */
-export function badRecordHint(bad: BadRecord, { delimiter, isOurs }: ReadAs): string {
+export function badRecordHint(bad: BadRecord, { delimiter, isOurs, isMarkedUtf8 }: ReadAs): string {
   if (isOurs) return OUR_HINTS[bad.code] ?? 'this is a fault of foliopipe: please report it';
   const { code, message, record } = bad;
   // If the very first record differs from the header, the file may have no header.
   const isFirst = code === 'SOURCE_FIELD_COUNT' && record === 1;
-  const hint = message === NOT_UTF8 ? OTHER_THAN_UTF8 : HINTS[code];
+  const hint = message === NOT_UTF8 ? (isMarkedUtf8 ? MARKED_UTF8 : OTHER_THAN_UTF8) : HINTS[code];
   const check = code === 'SOURCE_FIELD_COUNT' ? `, check the delimiter: ${delimiter}` : '';
   return `${isFirst ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${hint}${check}`;
 }
@@ -97,6 +99,10 @@ const NOT_UTF8 = 'bytes that are not UTF-8';
 
 /** The file was read as UTF-8 already. */
 const OTHER_THAN_UTF8 = HINTS.SOURCE_ENCODING.replace('utf8 or windows-1252', 'windows-1252 or latin1');
+
+/** Another encoding would change the letters of all other records unnoticed. */
+const MARKED_UTF8 =
+  'write these bytes as UTF-8 where the file comes from: its byte order mark says that it is UTF-8';
 
 /** Facts for the message of a bad record. */
 export interface BadRecordFacts {

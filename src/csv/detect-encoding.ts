@@ -41,6 +41,11 @@ export function detectEncoding(sample: Uint8Array, fixed: string): FoundEncoding
   return { encoding: name === 'utf8' ? name : fixed.toLowerCase(), bom: marked === name };
 }
 
+/** Whether a text begins with the byte order mark of UTF-8 as an encoding of no Unicode reads it, such as `ï»¿`. */
+export function beginsWithMisreadMark(text: string, encoding: string): boolean {
+  return !/^(?:utf|ucs)/.test(encoding) && text.startsWith(iconv.decode(Buffer.from(UTF8_BOM), encoding));
+}
+
 /** UTF-32 is listed before UTF-16: its little-endian mark begins with that of UTF-16. */
 const MARKS: readonly (readonly [encoding: string, mark: Buffer])[] = [
   ['utf8', Buffer.from(UTF8_BOM)],

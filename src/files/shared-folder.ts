@@ -1,6 +1,7 @@
 /** The contents of shared files in a folder that all machines see; files 0600, folders 0700. */
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { readPieces } from '../streams/read-pieces.js';
@@ -18,7 +19,7 @@ export function createFolderContents(folder: string): SharedContents {
       await writeFileAtomically(pathOf(file), 0o600, (fd) => fill(async (piece) => writeFileSync(fd, piece)));
       return 0;
     },
-    read: (file) => readIfThere(pathOf(file)),
+    read: (file) => readIfThere(pathOf(file), own),
     remove: async (files) => {
       for (const file of files) rmSync(pathOf(file), { force: true });
     },
@@ -32,13 +33,26 @@ export function createFolderContents(folder: string): SharedContents {
   };
 }
 
-/** A file that is missing has no content: its hash differs. */
-async function* readIfThere(path: string): AsyncGenerator<Buffer> {
+/**
+ * A file that is missing has no content: its hash differs. The folder itself is there once a file was written.
+ * @throws ConfigError `FILES_FOLDER_MISSING`.
+ */
+async function* readIfThere(path: string, own: string): AsyncGenerator<Buffer> {
   try {
     yield* readPieces(path);
   } catch (error) {
     if (!isMissing(error)) throw error;
+    if (!existsSync(own)) throw folderMissing(own);
   }
+}
+
+/** What was bought is not lost: this machine sees another place, such as an empty mount point. */
+function folderMissing(own: string): ConfigError {
+  return new ConfigError(
+    'FILES_FOLDER_MISSING',
+    `${own}, which the database of the state names, is not there: the folder of files is not mounted on this machine, or is another one`,
+    { facts: { folder: own } },
+  );
 }
 
 function namesIn(folder: string): string[] {

@@ -4,6 +4,7 @@
  * taken, and a run whose job is lost goes on with the next one.
  */
 
+import { Socket } from 'node:net';
 import { translateStateError } from '../checkpoint/postgres/translate-state-error.js';
 import { type FleetTables, isAlive, JOBS_SCHEMA } from '../checkpoint/postgres/workers.js';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
@@ -30,6 +31,9 @@ export interface OpenJobs extends JobQueue {
 
 const DAY_S = 86_400;
 
+/** How long the server may take to end the connections that it is asked to end. */
+const GOODBYE_MS = 2_000;
+
 const queues = (): Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> => ({
   runs: {
     policy: 'short',
@@ -55,12 +59,15 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
   const { address, tables, node, logger, isWorker } = options;
   const { PgBoss } = await loadPgBoss(node);
   const superviseS = Math.max(Math.round(fleetTimes().beat / 1000), 1);
+  const sockets = openSockets();
   const settings: BossOptions = {
     connectionString: address.reveal(),
     schema: JOBS_SCHEMA,
     application_name: 'foliopipe jobs',
     max: 2,
     keepAlive: true,
+    query_timeout: fleetTimes().silent,
+    stream: sockets.open,
     migrate: false,
     createSchema: false,
     supervise: isWorker,
@@ -91,12 +98,13 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
 
   if (await needsTables(tables)) {
     const made = await open({
+      query_timeout: 0,
       migrate: true,
       createSchema: !(await tables.hasJobsSchema()),
       supervise: false,
       schedule: false,
     });
-    await made.stop({ graceful: false });
+    await sockets.closeAfter(made.stop({ graceful: false }));
   }
   const boss = await open();
   try {
@@ -105,7 +113,28 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
     await boss.stop({ graceful: false }).catch(() => undefined);
     throw error;
   }
-  return { ...createJobQueue(boss, asked), close: () => boss.stop({ graceful: false }) };
+  return { ...createJobQueue(boss, asked), close: () => sockets.closeAfter(boss.stop({ graceful: false })) };
+}
+
+/** The sockets of a pool, which end although the other side is gone without a word. */
+function openSockets() {
+  const opened = new Set<Socket>();
+  return {
+    open: () => {
+      const socket = new Socket();
+      opened.add(socket);
+      socket.once('close', () => opened.delete(socket));
+      return socket;
+    },
+    /** Ends what is left when the pool has said good-bye, or has tried to for long enough. */
+    closeAfter: async (goodbye: Promise<void>) => {
+      const timer = setTimeout(() => {
+        for (const socket of opened) socket.destroy();
+      }, GOODBYE_MS);
+      await goodbye;
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** Whether the tables of pg-boss must be made or migrated, which a fleet does only while no worker uses them. */

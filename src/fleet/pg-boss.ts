@@ -3,6 +3,7 @@
  * between minor versions.
  */
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { ConfigError } from '../errors.js';
 
 /** The version, and that of its tables. */
@@ -93,6 +94,10 @@ export interface BossOptions {
   /** Connections at most. */
   readonly max: number;
   readonly keepAlive: boolean;
+  /** How long a statement may take, in ms; 0: for ever. */
+  readonly query_timeout: number;
+  /** Makes the socket of a connection. */
+  readonly stream: () => Socket;
   /** Makes and migrates the tables. */
   readonly migrate: boolean;
   readonly createSchema: boolean;

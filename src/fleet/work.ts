@@ -2,6 +2,7 @@
  * A worker: takes jobs, has each done by a process of its own, and says in between that it lives. What ends ends the job,
  * is repeated, or waits for a person.
  */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
 import type { Logger } from '../logger.js';
@@ -64,6 +65,8 @@ const MAKE_UP_MS = 60_000;
 
 /** How long a worker that stops tries to reach the database. Its jobs come back by themselves after that. */
 const FAREWELL_MS = 20_000;
+/** How long it waits for one answer. */
+const LAST_ANSWER_MS = 10_000;
 
 interface Own {
   taken: TakenJob;
@@ -91,7 +94,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   /** @returns what the database says; undefined if it says nothing, which is logged. */
   const asked = async <T>(what: string, question: () => Promise<T>): Promise<T | undefined> => {
     try {
-      const answer = await question();
+      const answer = await inTime(question(), signal);
       heardAt = performance.now();
       if (said !== undefined) logger.info({}, 'the database answers again');
       said = undefined;
@@ -216,6 +219,21 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     }),
     done: loop(),
   };
+}
+
+/** Waits for an answer of the database; after the signal, not for long: its network may be gone without a word. */
+async function inTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  const answered = new AbortController();
+  const giveUp = async (): Promise<never> => {
+    if (!signal.aborted) await once(signal, 'abort', { signal: answered.signal });
+    await sleep(LAST_ANSWER_MS, undefined, { signal: answered.signal });
+    throw new Error('the database gives no answer');
+  };
+  try {
+    return await Promise.race([answer, giveUp()]);
+  } finally {
+    answered.abort();
+  }
 }
 
 /** Waits, and no longer than until the signal. */

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
+import { createClient, endClient, expectInstalled, importPostgres } from './client.js';
 
 /** A statement with its values. */
 export interface Statement {
@@ -47,9 +48,9 @@ export async function withTransaction<T>(
   const { pg, copies } = await importDriver(driverMissing);
   const place = String(address);
   let client: Client | undefined;
-  const stop = () => void client?.end().catch(() => undefined);
+  const stop = () => void (client && endClient(client));
   try {
-    client = new pg.Client({
+    client = createClient(pg, {
       connectionString: address.reveal(),
       connectionTimeoutMillis: connectMs,
       application_name: 'foliopipe',
@@ -84,7 +85,7 @@ export async function withTransaction<T>(
   } finally {
     signal.removeEventListener('abort', stop);
     // Ends the transaction too, if it is not committed.
-    await client?.end().catch(() => undefined);
+    if (client !== undefined) await endClient(client);
   }
 }
 
@@ -106,19 +107,4 @@ async function importDriver(driverMissing: () => ConfigError) {
     pg: await importPostgres(driverMissing),
     copies: await expectInstalled(import('pg-copy-streams'), driverMissing),
   };
-}
-
-/** The driver alone, without COPY. @throws what `driverMissing` makes, if it is not installed. */
-export async function importPostgres(driverMissing: () => ConfigError) {
-  const { default: pg } = await expectInstalled(import('pg'), driverMissing);
-  return pg;
-}
-
-async function expectInstalled<T>(loading: Promise<T>, driverMissing: () => ConfigError): Promise<T> {
-  try {
-    return await loading;
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-    throw code === 'ERR_MODULE_NOT_FOUND' ? driverMissing() : cause;
-  }
 }

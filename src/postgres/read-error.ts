@@ -89,6 +89,10 @@ function reasons(host: string, at: string): Readonly<Record<string, string>> {
  */
 export function databaseCheck(text: string, key: string): string {
   if (text === 'ENOTFOUND') return `correct the host in ${key}, or let this machine know its name`;
+  if (/SSL connections/.test(text)) return `leave sslmode out of ${key}, or let the server speak TLS`;
+  if (/^(?:CERT_|DEPTH_|SELF_|UNABLE_)/.test(text)) {
+    return `name the certificate authority of the server with sslrootcert in ${key}, or in NODE_EXTRA_CA_CERTS`;
+  }
   if (text === 'ECONNREFUSED') return `start the database, or correct host and port in ${key}`;
   return 'look whether the database is up';
 }

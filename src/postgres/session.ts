@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, CustomTypesConfig } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
-import { importPostgres } from './connect.js';
+import { createClient, destroyClient, endClient, importPostgres } from './client.js';
 import { readPostgresError } from './read-error.js';
 import { type Prepared, type Value, valuesOf } from './statement.js';
 
@@ -18,7 +18,7 @@ export type Query = <Row>(
 
 /**
  * Whether what is asked may run a second time. `outcome`: it may, and it must not be forgotten, so a database that is
- * away is waited for the whole time, however long it has been away, and also when the session is given up.
+ * away is waited for longer, and also when the session is given up.
  */
 export type Repeat = boolean | 'outcome';
 
@@ -51,6 +51,8 @@ export interface PostgresSession {
   listen(channel: string, hear: Hear): Promise<() => void>;
   /** Why it could not connect again after a loss; undefined as soon as it could, and while nobody has asked. */
   trouble(): unknown;
+  /** The error of a server that is connected and gives no answer. */
+  noAnswer(): unknown;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,10 @@ export interface SessionOptions {
   readonly isGivenUp?: () => boolean;
   /** How long a lost connection is waited for, in ms. */
   readonly patience: number;
+  /** The same for an outcome, which must not be forgotten. */
+  readonly outcomePatience: number;
+  /** How long a statement may take, in ms: without an answer for so long, it has lost its server. */
+  readonly answerMs: number;
   readonly driverMissing: () => ConfigError;
   /** What an error of the server or of the connection means for the caller. */
   readonly translate: (error: unknown, place: string) => unknown;
@@ -73,8 +79,9 @@ export interface SessionOptions {
 /** A first connection that cannot be made is an error soon; a lost one is waited for. */
 const CONNECT_MS = 10_000;
 const RETRY_EVERY_MS = 250;
-/** A statement without an answer for so long has lost its server. */
-const ANSWER_MS = 60_000;
+/** How long the answer to a statement may take that nobody needs any more. */
+const GIVEN_UP_MS = 3_000;
+const LOOK_EVERY_MS = 1_000;
 
 /**
  * A process that stops within a transaction keeps its rows locked until the server ends the transaction. A process or a
@@ -99,12 +106,14 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   let failedAt = Number.NEGATIVE_INFINITY;
   let last: Promise<unknown> = Promise.resolve();
   const listeners = new Map<string, Set<Hear>>();
+  /** What waits for the server now, and for how long; a process that is paused does not wait. */
+  let waiting: { readonly client: Client; readonly repeat: Repeat; ms: number } | undefined;
 
   const connect = async (): Promise<Client> => {
-    const opened = new pg.Client({
+    const opened = createClient(pg, {
       connectionString: address.reveal(),
-      connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: ANSWER_MS,
+      connectionTimeoutMillis: Math.min(CONNECT_MS, options.answerMs),
+      query_timeout: options.answerMs,
       application_name: 'foliopipe',
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -130,22 +139,25 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   };
   const drop = (lost: Client) => {
     if (client === lost) client = undefined;
-    lost.end().catch(() => undefined);
+    destroyClient(lost);
   };
+  const isOver = (repeat: Repeat) => repeat !== 'outcome' && (isClosed || options.isGivenUp?.() === true);
   const connected = async (repeat: Repeat): Promise<Client> => {
     const began = performance.now();
     // Of many calls that wait in line, each would wait anew.
-    if (repeat === 'outcome' || began - failedAt > options.patience) awaySince = undefined;
-    const until = (awaySince ?? began) + options.patience;
+    if (began - failedAt > options.patience) awaySince = undefined;
+    const until = (awaySince ?? began) + options[repeat === 'outcome' ? 'outcomePatience' : 'patience'];
     while (client === undefined) {
+      // Those that wait in line behind the one that has failed.
+      if (trouble !== undefined && isOver(repeat)) throw trouble;
       try {
         client = await connect();
         awaySince = undefined;
       } catch (error) {
         failedAt = performance.now();
         awaySince ??= began;
-        const isOver = isClosed || (repeat !== 'outcome' && options.isGivenUp?.() === true);
-        if (!(error instanceof ConnectionLost) || failedAt >= until || isOver) throw error;
+        const isLate = failedAt >= until || isClosed || isOver(repeat);
+        if (!(error instanceof ConnectionLost) || isLate) throw error;
         await sleep(RETRY_EVERY_MS);
       }
     }
@@ -158,13 +170,16 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
         let used: Client | undefined;
         try {
           used = await connected(repeat);
+          waiting = { client: used, repeat, ms: 0 };
           return await work(used);
         } catch (error) {
           const isLost = error instanceof ConnectionLost;
           if (used !== undefined && isLost) drop(used);
-          if (!isLost || used === undefined || repeat === false || isRepeated) {
+          if (!isLost || used === undefined || repeat === false || isRepeated || isOver(repeat)) {
             throw translate(isLost ? error.cause : error, place);
           }
+        } finally {
+          waiting = undefined;
         }
       }
     };
@@ -178,6 +193,12 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   } catch (error) {
     throw translate(error instanceof ConnectionLost ? error.cause : error, place);
   }
+  const watch = setInterval(() => {
+    if (waiting === undefined || !isOver(waiting.repeat)) return;
+    waiting.ms += LOOK_EVERY_MS;
+    if (waiting.ms >= GIVEN_UP_MS) drop(waiting.client);
+  }, LOOK_EVERY_MS);
+  watch.unref();
   return {
     place,
     query: (asked, values, repeat, onSend) =>
@@ -209,10 +230,12 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
       };
     },
     trouble: () => trouble,
+    noAnswer: () => translate(new Error('timeout expired'), place),
     close: async () => {
       isClosed = true;
       await last;
-      await client?.end().catch(() => undefined);
+      clearInterval(watch);
+      if (client !== undefined) await endClient(client);
     },
   };
 }

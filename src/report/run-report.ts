@@ -70,7 +70,7 @@ const DAY = 86_400_000;
 
 export interface ReportSources extends SummarySources {
   readonly checkpoint: SummarySources['checkpoint'] & Pick<CheckpointReader, 'chunkTimes' | 'spendingByDay'>;
-  readonly config: Pick<Config, 'budget' | 'failures'> & HoldsSecrets;
+  readonly config: Pick<Config, 'budget' | 'failures' | 'reuse'> & HoldsSecrets;
 }
 
 export interface ReportTerms {

@@ -1,6 +1,6 @@
 /** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
 import type { Config } from '../config/schema.js';
-import { countOf } from '../quantities.js';
+import { countOf, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
 import { priceOf } from './origins.js';
@@ -28,6 +28,8 @@ export interface NextTerms {
   readonly tolerate: Config['failures']['tolerate'];
   /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
   readonly mayRetry: boolean;
+  /** Whether runs take the answers of earlier ones (`reuse.maxAge`). */
+  readonly reusesAnswers: boolean;
   /** What `foliopipe retry` costs, and how it asks. */
   readonly budget: Pick<Config['budget'], 'pricePerRecord' | 'currency'>;
   readonly rescue: Config['failures']['rescue'];
@@ -35,10 +37,11 @@ export interface NextTerms {
 
 /** The terms of a config. @param mayRetry see `NextTerms`. */
 export function nextTerms(
-  { failures, budget }: Pick<Config, 'failures' | 'budget'>,
+  { failures, budget, reuse }: Pick<Config, 'failures' | 'budget' | 'reuse'>,
   mayRetry = true,
 ): NextTerms {
-  return { tolerate: failures.tolerate, mayRetry, budget, rescue: failures.rescue };
+  const reusesAnswers = reuse.maxAge > 0;
+  return { tolerate: failures.tolerate, mayRetry, reusesAnswers, budget, rescue: failures.rescue };
 }
 
 type Ended = Pick<
@@ -72,12 +75,31 @@ export function retryWay(
 ): NextWay | undefined {
   const records = origins.sent.failed - chunks.byState.refused;
   if (!mayRetry || prunedAt !== null || records <= 0) return undefined;
-  const amount = priceOf(records, budget.pricePerRecord);
-  const price = amount === null ? '' : `: ${amount.toFixed(2)} ${budget.currency}`;
-  const paid = rehearsal ? '' : ` (paid again${price})`;
+  const paid = rehearsal ? '' : paidText(records, budget);
   const what = countOf(records, 'failed record');
   const does = rescue === 'search' ? `searches up to ${what} one by one` : `sends ${what} once more`;
-  return { command: `foliopipe retry ${run}`, effect: `${does}${paid}` };
+  const { failed: earlier } = origins.reused;
+  const left = earlier === 0 ? '' : `, and not the ${formatCount(earlier)} of earlier nights`;
+  return { command: `foliopipe retry ${run}`, effect: `${does}${paid}${left}` };
+}
+
+function paidText(records: number, { pricePerRecord, currency }: NextTerms['budget']): string {
+  const amount = priceOf(records, pricePerRecord);
+  return ` (paid again${amount === null ? '' : `: ${amount.toFixed(2)} ${currency}`})`;
+}
+
+/** Sends the unprocessed records alone: a new run takes the answers that this one has. */
+function sendUnprocessed(
+  { counts, prunedAt, rehearsal }: Ended,
+  { mayRetry, reusesAnswers, budget }: NextTerms,
+): NextWay | undefined {
+  const { unprocessed } = counts;
+  if (!mayRetry || prunedAt !== null || unprocessed === 0) return undefined;
+  const paid = rehearsal ? '' : paidText(unprocessed, budget);
+  return {
+    command: `foliopipe run --new${reusesAnswers ? '' : ' --set reuse.maxAge=90d'}`,
+    effect: `sends up to ${countOf(unprocessed, 'unprocessed record')} once more, and the others keep their answers${paid}`,
+  };
 }
 
 /** What is left to do with a run whose results were removed. */
@@ -108,13 +130,16 @@ function afterPartial(summary: Ended, terms: NextTerms): WhatNext {
       reasons.length === 0
         ? 'more failed than failures.tolerate allowed when it was published'
         : reasons.join('; '),
-    ways: waysOf(summary, counts, retry),
+    ways: waysOf(summary, counts, [retry, sendUnprocessed(summary, terms)]),
   };
 }
 
-function waysOf({ sample }: Ended, counts: Counts, retry: NextWay | undefined): readonly NextWay[] {
-  if (sample !== null) return [afterSample(counts)];
-  return retry === undefined ? [] : [retry];
+function waysOf(
+  { sample }: Ended,
+  counts: Counts,
+  ways: readonly (NextWay | undefined)[],
+): readonly NextWay[] {
+  return sample !== null ? [afterSample(counts)] : ways.filter((way) => way !== undefined);
 }
 
 /** What a sample with failures teaches: nobody needs the answers of its failed records. */

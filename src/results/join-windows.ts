@@ -12,14 +12,19 @@ import type { JoinTerms } from './join-results.js';
 import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 
+/** Records with the fields that were sent alone, in the order of `JoinTerms.fields`: the others may be far larger. */
+export interface SentBlock extends RecordBlock {
+  readonly isSentOnly: true;
+}
+
 /** The records of a chunk that are read when they are needed. */
 export interface StreamedRecords {
   /** Their numbers in the source, ascending. */
   readonly numbers: Int32Array;
   /** Reads them in their order. A window is valid until the next one is requested; its arrays may be longer than needed. */
   windows(): AsyncGenerator<RecordBlock, void, undefined>;
-  /** Reads the fields that were sent into one block, in the order of `JoinTerms.fields`: the others may be far larger. */
-  sent(): Promise<RecordBlock>;
+  /** Reads what was sent of them into one block. */
+  sent(): Promise<SentBlock>;
 }
 
 /**

@@ -165,7 +165,7 @@ export function checkAddedColumns(
     'COLUMNS_CHANGED',
     `the service's result columns changed (${changes.join('; ')})`,
     {
-      hint: 'set result.onChange: add or ignore, or set result.columns to the columns of today, and run again: nothing is paid again',
+      hint: 'take the new columns too: foliopipe run --set result.onChange=add; or leave them out: result.onChange=ignore; or set result.columns to the columns of today, and run again; nothing is paid again',
       facts: { part: part.reference.part },
     },
   );

@@ -59,7 +59,11 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   const sentFields = fieldsOf(first, options.sentColumns ?? []);
   const { maxRejected, isOurs = false } = options;
   let excess: SourceError | undefined;
-  const readAs = { delimiter: delimiterText(first.dialect.delimiter, options.delimiter), isOurs };
+  const readAs = {
+    delimiter: delimiterText(first.dialect.delimiter, options.delimiter),
+    isOurs,
+    isMarkedUtf8: inspected.every(({ dialect }) => dialect.bom && dialect.encoding === 'utf8'),
+  };
   const onHopeless = ({ firstBad, records }: Totals) => {
     if (isStrict(maxRejected)) throw hopelessError(firstBad, records, readAs);
   };

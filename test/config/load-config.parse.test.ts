@@ -145,6 +145,8 @@ test.each([
   ['Source', { path: 'x' }, 'Source', 'did you mean source?'],
   ['maxRecords', 5, 'maxRecords', 'did you mean chunks.maxRecords?'],
   ['poll', { giveUpAfter: '1h' }, 'poll.giveUpAfter', 'did you mean retry.giveUpAfter?'],
+  ['sauce', {}, 'sauce', 'did you mean source?'],
+  ['chunks', { maxBites: {} }, 'chunks.maxBites', 'did you mean maxBytes?'],
 ])('an unknown key is reported with the nearest known name: %s', async (section, value, key, text) => {
   expect((await problemsOf(minimalWith({ [section]: value })))[key]).toContain(text);
 });
@@ -152,6 +154,7 @@ test.each([
 test.each([
   ['poll.first', { poll: { first: '2m', max: '1m' } }, 'is longer than poll.max'],
   ['retry.first', { retry: { first: '2m', max: '1m' } }, 'is longer than retry.max'],
+  ['chunks.maxRecords', { chunks: { maxRecords: {} } }, 'a whole number, 1 or more, got a map'],
   ['upload.keyColumn', { upload: { columns: { id: 'Id' }, keyColumn: 'id' } }, 'choose another name'],
   ['result.echo', { result: { echo: ['Name'] } }, 'upload.columns sends no Name; it sends '],
   ['upload.columns.7', { upload: { columns: { 7: 'Id' } } }, 'cannot be a number'],

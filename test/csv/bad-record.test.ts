@@ -11,7 +11,7 @@ const bad = {
   message: 'bytes that are not UTF-8',
 } as const;
 
-const readAs = { delimiter: '"," (detected)', isOurs: false };
+const readAs = { delimiter: '"," (detected)', isOurs: false, isMarkedUtf8: false };
 
 it('says record, line, byte, the beginning of the record, and what to correct', () => {
   expect(badRecordText(bad)).toBe(

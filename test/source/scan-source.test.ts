@@ -212,6 +212,15 @@ describe('no source at all', () => {
     });
   });
 
+  it('SOURCE_ENCODING: no other encoding is suggested for a file with the mark of UTF-8', async () => {
+    const mark = Buffer.from([0xef, 0xbb, 0xbf]);
+    const path = await write('a.csv', Buffer.concat([mark, Buffer.from('a,b\n1,caf\xe9\n2,c\n', 'latin1')]));
+    await expect(scan([path])).rejects.toMatchObject({
+      code: 'SOURCE_ENCODING',
+      hint: expect.stringMatching(/^(?!.*windows-1252).*byte order mark.*source\.maxRejected=1/),
+    });
+  });
+
   it('SOURCE_NO_RECORDS: every record is rejected', async () => {
     const path = await write('a.csv', 'a,b\n1;2\n3;4\n');
     await expect(scan([path], { maxRejected: { share: 1 } })).rejects.toMatchObject({

@@ -42,21 +42,23 @@ const MERGED = `
     ${sum('duplicate_failed', 'duplicateFailed')}, ${sum('duplicate_unprocessed', 'duplicateUnprocessed')},
     ${sum('skipped', 'skipped')}
   FROM stretches WHERE run = @run`;
-// Resubmitted means: sent after an ambiguous attempt of the same chunk, and not dropped.
+// An earlier attempt may be accepted late, when another process has sent the chunk again.
 const UPLOADS = `
   SELECT
     (SELECT count(*) FROM uploads WHERE run = @run AND state = 'accepted') AS accepted,
     (SELECT coalesce(sum(attempts), 0)::int8 FROM doubt) AS ambiguous,
     (SELECT coalesce(sum(records), 0)::int8 FROM doubt) AS "ambiguousRecords",
-    (SELECT count(*) FROM doubt JOIN uploads u ON u.run = @run AND u.chunk = doubt.chunk
-      WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`;
+    (SELECT count(*) FROM uploads AS later
+      WHERE run = @run AND attempt > 1 AND state IN ('accepted', 'ambiguous') AND EXISTS (
+        SELECT FROM uploads WHERE run = @run AND chunk = later.chunk AND attempt < later.attempt
+          AND state IN ('accepted', 'ambiguous'))) AS resubmitted`;
 const SEARCHES = 'SELECT state, count(*) AS count FROM searches WHERE run = @run GROUP BY state';
 
 // One statement, because it is asked for often: one question, and one snapshot.
 const tally: Prepared<TallyRows> = statement(`
   WITH
     doubt AS (
-      SELECT chunk, count(*) AS attempts, min(attempt) AS first, sum(records) AS records
+      SELECT chunk, count(*) AS attempts, sum(records) AS records
       FROM uploads WHERE run = @run AND state = 'ambiguous' GROUP BY chunk),
     merged AS (${MERGED})
   SELECT

@@ -162,26 +162,36 @@ function hold(
   fence.isLost = false;
   let isClosed = false;
   let until = performance.now() + lease;
+  /** The clock of a process stands while its whole machine is paused; that of the machine may go on. */
+  let wallUntil = Date.now() + lease;
+  const leftMs = () => Math.min(until - performance.now(), wallUntil - Date.now());
+  const lookEvery = Math.min(renewEvery, 1_000);
+  /** For how long a renewal has had no answer, while this process was not paused itself. */
+  let silentMs = 0;
+  const trouble = () =>
+    db.trouble() ?? (silentMs >= Math.max(lease / 5, 2 * lookEvery) ? db.noAnswer() : undefined);
   const lose = () => {
     // A process that was stopped itself has missed nothing of the database.
     if (isClosed) return;
     fence.isLost = true;
-    controller.abort(db.trouble() ?? leaseLost(pipeline));
+    controller.abort(trouble() ?? leaseLost(pipeline));
   };
   /** @returns whether it is still held; false too if the database cannot be asked for as long as the lease lasts. */
   const extend = async (): Promise<boolean> => {
-    const began = performance.now();
+    const [began, wallBegan] = [performance.now(), Date.now()];
     const [renewed] = await db.query(renew, { ...values, leaseMs: lease }, true);
+    silentMs = 0;
     if (renewed === undefined) return false;
     until = began + lease;
+    wallUntil = wallBegan + lease;
     return true;
   };
   let isTold = false;
   const tell = () => {
-    const trouble = db.trouble();
-    if ((trouble !== undefined) === isTold) return;
-    isTold = trouble !== undefined;
-    hear(trouble, Math.max(until - performance.now(), 0));
+    const now = trouble();
+    if ((now !== undefined) === isTold) return;
+    isTold = now !== undefined;
+    hear(now, Math.max(until - performance.now(), 0));
   };
   let isAsking = false;
   const timer = setInterval(() => {
@@ -196,20 +206,18 @@ function hold(
   }, renewEvery);
   timer.unref();
   // A server that does not answer is noticed by this process's own clock, which never starts before the lease.
-  const watch = setInterval(
-    () => {
-      if (performance.now() > until) lose();
-      else tell();
-    },
-    Math.min(renewEvery, 1_000),
-  );
+  const watch = setInterval(() => {
+    if (isAsking) silentMs += lookEvery;
+    if (performance.now() > until) lose();
+    else tell();
+  }, lookEvery);
   watch.unref();
   return {
     lost: controller.signal,
     expectHeld: async () => {
-      // Nobody can have it before its end, which this process's clock passes too while it is paused.
+      // Nobody can have it before its end, which a clock of this machine passes too while the process is paused.
       controller.signal.throwIfAborted();
-      if (until - performance.now() > lease / 2) return;
+      if (leftMs() > lease / 2) return;
       if (!(await extend())) {
         lose();
         throw leaseLost(pipeline);
@@ -221,7 +229,7 @@ function hold(
       clearInterval(timer);
       clearInterval(watch);
       // It has ended by itself; a database that does not answer is not waited for.
-      if (performance.now() < until && db.trouble() === undefined) await db.query(release, values, true);
+      if (performance.now() < until && trouble() === undefined) await db.query(release, values, true);
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },
   };

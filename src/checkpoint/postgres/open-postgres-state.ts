@@ -6,7 +6,7 @@
 
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { Fence } from '../../postgres/fenced.js';
-import { openSession, type PostgresSession } from '../../postgres/session.js';
+import { openSession, type PostgresSession, type SessionOptions } from '../../postgres/session.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
 import type { PipelineLock, WorkingProcess } from '../pipeline-lock.js';
@@ -75,7 +75,7 @@ export async function openPostgresState(
 ): Promise<PostgresState> {
   const fence: Fence = { held: undefined };
   const isGivenUp = () => fence.isLost === true;
-  const session = await openConnection(address, isGivenUp);
+  const session = await openConnection(address, { isGivenUp });
   const expectUnmoved = async () => refuseMarked(session.place, await readMark(session), 'change');
   try {
     await migrate(session, migrations);
@@ -89,7 +89,7 @@ export async function openPostgresState(
   const accounts: Account[] = [];
   const leases = createLeases(openLeases, fence, leaseTimes(), hear);
   const outputs = createLeases(openLeases, { held: undefined });
-  const openParts = once(() => openConnection(address, isGivenUp));
+  const openParts = once(() => openConnection(address, { isGivenUp }));
   return {
     checkpoint: { ...reads(db), ...changes(db), close: async () => undefined },
     lock: leases,
@@ -144,7 +144,10 @@ const sharedConnections = new Map<string, { readonly opening: Opening; users: nu
 /** The same connection for all who use this address, until the last one closes it. */
 function shareConnection(address: DatabaseAddress): Opening {
   const key = address.reveal();
-  const shared = sharedConnections.get(key) ?? { opening: once(() => openConnection(address)), users: 0 };
+  const shared = sharedConnections.get(key) ?? {
+    opening: once(() => openShortConnection(address)),
+    users: 0,
+  };
   sharedConnections.set(key, shared);
   shared.users += 1;
   let isClosed = false;
@@ -208,19 +211,35 @@ async function ask<T>(
   }
 }
 
+/** For so many leases what the service has said of a paid request is not given up: a failover takes minutes. */
+const OUTCOME_LEASES = 20;
+
 /** Opens one connection to the state, which finds its tables. */
 export function openConnection(
   address: DatabaseAddress,
-  isGivenUp: () => boolean = () => false,
+  {
+    isGivenUp = () => false,
+    answerMs = 2 * leaseTimes().lease,
+  }: Partial<Pick<SessionOptions, 'isGivenUp' | 'answerMs'>> = {},
 ): Promise<PostgresSession> {
   return openSession({
     address,
     settings: SETTINGS,
     patience: leaseTimes().lease,
+    outcomePatience: OUTCOME_LEASES * leaseTimes().lease,
+    answerMs,
     isGivenUp,
     driverMissing,
     translate: translateStateError,
   });
+}
+
+/**
+ * The same for short statements alone. Where one gets no answer, another connection is tried while a lease can still be
+ * renewed over it.
+ */
+export function openShortConnection(address: DatabaseAddress): Promise<PostgresSession> {
+  return openConnection(address, { answerMs: leaseTimes().lease / 2 });
 }
 
 function reads(db: StateSession): CheckpointReader {

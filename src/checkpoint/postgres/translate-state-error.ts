@@ -21,16 +21,23 @@ export function translateStateError(error: unknown, place: string): unknown {
     return new ConfigError('STATE_DATABASE_MISSING', `${place} does not exist`, { facts });
   }
   const details = { facts: { ...facts, sqlstate } };
-  if (sqlstate === '42501') {
-    return new ConfigError(
-      'STATE_DATABASE_DENIED',
-      `the role of state may not do that in ${place}: ${text}`,
-      {
-        ...details,
-      },
-    );
-  }
+  if (sqlstate === '42501') return databaseDenied(place, text, sqlstate);
+  if (sqlstate === '25006') return databaseReadOnly(place);
+  if (sqlstate === '53300') return new TroubleError('STATE_DATABASE_FULL', `${place}: ${text}`, details);
   return new TroubleError('STATE_DATABASE_FAILED', `${place}: ${text} (${sqlstate})`, details);
+}
+
+/** The error for a role that lacks a right. */
+export function databaseDenied(place: string, text: string, sqlstate = '42501'): ConfigError {
+  const message = `the role of state may not do that in ${place}: ${text}`;
+  return new ConfigError('STATE_DATABASE_DENIED', message, { facts: { database: place, sqlstate } });
+}
+
+/** The error for a standby, and for a database that takes no changes by its settings. */
+export function databaseReadOnly(place: string): TroubleError {
+  return new TroubleError('STATE_DATABASE_READ_ONLY', `${place} takes no changes: it is read-only`, {
+    facts: { database: place },
+  });
 }
 
 function lost(text: string, place: string): TroubleError {

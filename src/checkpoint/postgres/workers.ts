@@ -6,7 +6,7 @@ import { refuseMarked } from '../copy/copy-mark.js';
 import { type HeldLease, heldLeases } from './lease.js';
 import { readMark } from './marks.js';
 import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
-import { openConnection } from './open-postgres-state.js';
+import { openShortConnection } from './open-postgres-state.js';
 import { migrations } from './tables.js';
 
 /** A worker, as it tells of itself. */
@@ -116,7 +116,7 @@ const readServed: Prepared<{ pipeline: string; until: number }> = statement(`
  * @throws the errors of `openPostgresState`.
  */
 export async function openFleetTables(address: DatabaseAddress): Promise<FleetTables> {
-  const db = await openConnection(address);
+  const db = await openShortConnection(address);
   try {
     await migrate(db, migrations);
     refuseMarked(db.place, await readMark(db), 'change');
@@ -133,7 +133,7 @@ export async function openFleetTables(address: DatabaseAddress): Promise<FleetTa
  * @throws the errors of `openPostgresReader`.
  */
 export async function openFleetReader(address: DatabaseAddress): Promise<FleetTables | undefined> {
-  const db = await openConnection(address);
+  const db = await openShortConnection(address);
   try {
     const version = await schemaVersion(db);
     refuseNewer(db.place, version, migrations.length);

@@ -49,7 +49,7 @@ function abandonedText(abandoned: AbandonedChunk): string {
   const cost = rehearsal ? 'a rehearsal, so nothing was paid' : `paid in vain so far${price}`;
   const lines = [
     `${rehearsal ? 'rehearsal' : 'run'} ${run}: folio ${folio} of chunk ${chunk} ${already ? 'was given up already' : 'is given up'}; ${countOf(records, 'record')}, ${cost}`,
-    `  the next foliopipe run does not wait for it: ${outcomeText(abandoned)} (FOLIO_ABANDONED)`,
+    `  go on with: foliopipe run, which does not wait for it: ${outcomeText(abandoned)} (FOLIO_ABANDONED)`,
     `  when the service has finished it after all, bind it again: ${adoptCommand(run, chunk, folio)}`,
   ];
   return `${lines.join('\n')}\n`;

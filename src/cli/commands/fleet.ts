@@ -1,8 +1,9 @@
 /** `foliopipe fleet`: shows workers, runs, what waits, schedules, and what waits for a person. */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { ConfigError } from '../../../pipelines/index.js';
-import { openFleetToLook } from '../../fleet/open-fleet.js';
+import { ConfigError, TroubleError } from '../../../pipelines/index.js';
+import { type OpenFleet, openFleetToLook } from '../../fleet/open-fleet.js';
 import { type FleetFacts, readFleet } from '../../fleet/read-fleet.js';
 import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
 import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
@@ -32,16 +33,35 @@ export function addFleet(command: Command, finish: Finish): void {
     }
     const { state, fleetOptions } = await findFleet(options, file);
     const stop = listenForStop(() => undefined);
-    const fleet = await openFleetToLook(state, fleetOptions);
+    let fleet: OpenFleet | undefined;
+    const look = async (): Promise<FleetFacts> => {
+      // The first worker or job of a state makes its fleet.
+      fleet ??= await openFleetToLook(state, fleetOptions);
+      return fleet === undefined ? NOTHING : readFleet(fleet);
+    };
+    /** A watch goes on when the database is back. */
+    const lookOn = async (): Promise<FleetFacts | undefined> => {
+      for (let isTold = false; ; ) {
+        try {
+          return await orStopped(look(), stop.signal);
+        } catch (error) {
+          if (!(error instanceof TroubleError)) throw error;
+          if (!isTold) fleetOptions.logger.warn({ code: error.code }, `${error.message}; it is waited for`);
+          isTold = true;
+          await pause(stop.signal);
+        }
+      }
+    };
     try {
       for (let shown = ''; ; ) {
-        const facts = fleet === undefined ? NOTHING : await readFleet(fleet);
+        const facts = shown === '' ? await look() : await lookOn();
+        if (facts === undefined) break;
         const text = nextSteps(fleetText(facts, Date.now()));
         if (options.json) await printJson('summary', { ...facts, exitCode: 0 });
         else if (withoutTimes(text) !== shown) await print(text);
         shown = withoutTimes(text);
         if (options.watch !== true || stop.signal.aborted) break;
-        await sleep(LOOK_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+        await pause(stop.signal);
         if (stop.signal.aborted) break;
       }
       finish(0);
@@ -50,6 +70,22 @@ export function addFleet(command: Command, finish: Finish): void {
       stop.close();
     }
   });
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+}
+
+/** @returns undefined if the signal comes first. */
+async function orStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  const answered = new AbortController();
+  const stopped = once(signal, 'abort', { signal: answered.signal }).then(() => undefined);
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    answered.abort();
+  }
 }
 
 /** What only the clock changes is no news. */

@@ -64,9 +64,11 @@ async function writeConfig(
   const { found, format = {} } =
     path === undefined ? {} : await findFormat(path, formatFlags(options), signal, ask);
   if (found !== undefined) stderr.write(foundLines(path!, found));
-  const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, ask);
+  const typed = path === undefined ? '' : argumentsOf(path, file, format, options);
+  const forced = options.force ? `${typed} --force` : typed;
+  const guesses = found === undefined ? {} : await chooseColumns(path!, found, options, forced, ask);
   if (found !== undefined && ask === undefined) {
-    stderr.write(asStarted(guessLines(guesses, again(path!, file, format, options))));
+    stderr.write(asStarted(guessLines(guesses, `foliopipe init ${typed}`)));
   }
   const pipeline = pipelineName(path ?? '');
   const places = await choosePlaces(pipeline, options, ask);
@@ -86,8 +88,13 @@ function formatFlags({ delimiter, encoding, skipLines, header }: FormatFlags) {
   };
 }
 
-/** The command to type again. */
-function again(path: string, file: string, { delimiter, encoding, skipLines }: LookFormat, flags: InitFlags) {
+/** The arguments of the command to type again. */
+function argumentsOf(
+  path: string,
+  file: string,
+  { delimiter, encoding, skipLines }: LookFormat,
+  flags: InitFlags,
+) {
   const { header, output, baseUrl } = flags;
   const all: readonly (readonly [string, string | undefined])[] = [
     ['-c', file === DEFAULT_FILE ? undefined : file],
@@ -99,7 +106,7 @@ function again(path: string, file: string, { delimiter, encoding, skipLines }: L
     ['--base-url', baseUrl],
   ];
   const given = all.flatMap(([flag, value]) => (value === undefined ? [] : [flag, quoteForShell(value)]));
-  return ['foliopipe init', quoteForShell(escapeUnprintable(path)), ...given].join(' ');
+  return [quoteForShell(escapeUnprintable(path)), ...given].join(' ');
 }
 
 function lineCount(text: string): number {

@@ -7,6 +7,7 @@ import {
   adoptHint,
   type CheckpointReader,
   type ChunkRow,
+  type Config,
   ConfigError,
   createOutputStore,
   createProgressReader,
@@ -98,17 +99,27 @@ export function addStatus(command: Command, finish: Finish): void {
           working: holder ?? null,
           account: account ?? null,
           moved: (await findMove(config)) ?? null,
+          database:
+            config.state === null
+              ? null
+              : { place: String(config.state), setBy: config.state.origin ?? null },
         });
       else if (run.state === 'done' || run.state === 'withheld') {
         const text = summaryText(summary, nextTerms(config));
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
-        await print(nextSteps(text + notes + workingText(holder) + accountLine(account)));
+        await print(nextSteps(text + notes + workingText(holder) + accountLine(account) + stateLine(config)));
       } else {
         rememberUnfinished(settingsToGoOn(config, run), run.source.limit);
         const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
         const text = await openText(reader, run, summary, snapshot, config.poll.timeout);
         await print(
-          nextSteps(text + missingLoadText(missing) + workingText(holder, snapshot) + accountLine(account)),
+          nextSteps(
+            text +
+              missingLoadText(missing) +
+              workingText(holder, snapshot) +
+              accountLine(account) +
+              stateLine(config),
+          ),
         );
       }
       finish(0);
@@ -166,6 +177,11 @@ function accountLine(account: Awaited<ReturnType<typeof findAccount>>): string {
   const hint = account.waiting > 0 ? leftFoliosHint(account) : undefined;
   const next = hint === undefined ? '' : `  ${hint}\n`;
   return `  account   ${account.service}: ${accountText(account, Date.now())}\n${next}`;
+}
+
+/** Says where a state in a database is, because a variable may name another one than the config. */
+function stateLine({ state }: Pick<Config, 'state'>): string {
+  return state === null ? '' : `  state     ${state}, set by ${state.origin ?? 'the config'}\n`;
 }
 
 /** Says that the commands that publish a withheld run need another source than the one that is there. */

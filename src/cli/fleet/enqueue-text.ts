@@ -60,6 +60,6 @@ function stateText({ state, schedule, timeZone, next, removed = [] }: EnqueuedJo
     case 'not scheduled':
       return 'was not scheduled, and its config has no schedule';
     case 'removed':
-      return removed.length === 0 ? 'nothing waited' : `removed: ${removed.join(', ')}`;
+      return removed.length === 0 ? 'there was nothing to remove' : `removed: ${removed.join(', ')}`;
   }
 }

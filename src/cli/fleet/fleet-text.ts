@@ -89,21 +89,27 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
     values.map((value) => ` ${name}${quoteForShell(escapeUnprintable(value))}`).join('');
   const { files, settings = [], host: there } = from;
   const named = words('-c ', files.slice(0, -1)) + words('--set ', settings) + words('', files.slice(-1));
-  const mended =
-    files.length === 0 ? '' : `; with a changed config: foliopipe enqueue${named} (on ${shown(there)})`;
   const told = hint ? shown(completeCommands(hint, asFlags(from))) : '';
-  // A hint may put it back itself.
-  const steps = [
-    ...(told === '' ? [] : [told]),
-    ...(/\bfoliopipe enqueue\b/.test(told)
-      ? []
-      : [`foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}`]),
-  ];
+  const again = `foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}`;
+  // The job keeps the config that it has: with a changed file, only the other command helps.
+  const changed =
+    files.length === 0
+      ? ''
+      : `if you have changed the config: foliopipe enqueue${named} (on ${shown(there)})`;
   return [
     `${pipeline}${which}: ${endOf(exitCode)}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
-    `  next: ${steps.join('; then: ')}${mended}`,
+    `  next: ${stepsText(told, again, changed)}`,
   ];
+}
+
+/** What to type: the hint, then one of the commands that put the run back. */
+function stepsText(told: string, again: string, changed: string): string {
+  // A hint may put it back itself.
+  if (/\bfoliopipe enqueue\b/.test(told)) return changed === '' ? told : `${told}; ${changed}`;
+  const ways = changed === '' ? again : `${changed}; if not: ${again}`;
+  if (told === '') return ways;
+  return changed === '' ? `${told}; then: ${ways}` : `${told}; then, ${ways}`;
 }
 
 function endOf(exitCode: number | null): string {

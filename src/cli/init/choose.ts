@@ -49,12 +49,14 @@ export async function sourcesIn(folder: string): Promise<readonly string[]> {
 
 /**
  * The columns to send.
+ * @param typed the arguments of the command to type again, for a hint.
  * @throws ConfigError `INIT_COLUMN_UNKNOWN` for a flag that names none, `INIT_COLUMNS_UNKNOWN` if no name was found.
  */
 export async function chooseColumns(
   path: string,
   found: SourceLook,
   flags: InitFlags,
+  typed: string,
   ask: Ask | undefined,
 ): Promise<Guesses> {
   const { columns, records } = found;
@@ -67,7 +69,7 @@ export async function chooseColumns(
     guesses[sent] = { column, certainty: 'sure', why: `--${sent}` };
   }
   if (ask !== undefined) return askForColumns(found, guesses, ask);
-  if (guesses.name === undefined) throw noName(path, columns);
+  if (guesses.name === undefined) throw noName(path, columns, typed);
   return inOrder(guesses);
 }
 
@@ -110,12 +112,12 @@ function unknownColumn(sent: Sent, problem: string, columns: readonly string[]):
   });
 }
 
-function noName(path: string, columns: readonly string[]): ConfigError {
+function noName(path: string, columns: readonly string[], typed: string): ConfigError {
   return new ConfigError(
     'INIT_COLUMNS_UNKNOWN',
     `no column of ${escapeUnprintable(path)} looks like the name of a business; there are ${columnsText(columns)}`,
     {
-      hint: `nothing was written; name the columns: foliopipe init ${quoteForShell(escapeUnprintable(path))} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none`,
+      hint: `nothing was written; name the columns: foliopipe init ${typed} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none`,
       facts: { columns: columns.length },
     },
   );

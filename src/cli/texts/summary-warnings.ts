@@ -33,6 +33,11 @@ function warnings(summary: RunSummary): string[] {
           `${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
         ]
       : []),
+    ...(uploads.ambiguous === 0 && uploads.resubmitted > 0
+      ? [
+          `${countOf(uploads.resubmitted, 'upload')} sent again before the reply to an earlier one came: both were accepted, so the chunk is paid twice.`,
+        ]
+      : []),
     ...(searches.answered > 0
       ? [`${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`]
       : []),

@@ -84,11 +84,19 @@ export class DatabaseAddress {
     return this.#url;
   }
 
-  /** The texts that must appear nowhere. */
+  /**
+   * The texts that must appear nowhere. An address without user, password and options is shown as it is. A password that
+   * is a part of what is shown, such as `postgres`, would be given away by its absence there; the address with it is hidden.
+   */
   secrets(): readonly string[] {
     if (this.file !== null) return [];
-    const { password, searchParams } = new URL(this.#url);
-    return [this.#url, password, searchParams.get('password') ?? ''].filter((text) => text !== '');
+    const { username, password, search, searchParams } = new URL(this.#url);
+    const shown = `${this}`;
+    const passwords = [password, searchParams.get('password') ?? ''];
+    return [
+      ...(username === '' && password === '' && search === '' ? [] : [this.#url]),
+      ...passwords.filter((text) => text !== '' && !shown.includes(text)),
+    ];
   }
 
   toString(): string {

@@ -97,6 +97,8 @@ async function checkState(config: Config): Promise<string> {
   if (state === null) return checkStateFolder(stateDir);
   const reader = await openStateReader({ state, stateDir });
   await reader?.close();
+  const { expectWritable } = await import('../../checkpoint/postgres/expect-writable.js');
+  await expectWritable(state);
   await checkFolder(stateDir, 'scratchDir');
   if (files !== null) await checkFolder(files, 'files');
   if (reader === undefined) return `${state} answers; the first run makes its tables`;

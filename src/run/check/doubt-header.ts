@@ -1,8 +1,10 @@
 /**
  * Doubts the header of a source before anything is paid: a file without a header whose first record was taken for one,
- * and a file with a header that `source.header` sends as a record (docs/configuration.md#a-header-that-may-be-none).
+ * a file with a header that `source.header` sends as a record, and one that says that it is UTF-8 and is read as something
+ * else (docs/configuration.md#a-header-that-may-be-none).
  */
 import type { Config } from '../../config/schema.js';
+import { beginsWithMisreadMark } from '../../csv/detect-encoding.js';
 import { cellLikeValue } from '../../source/value-kinds.js';
 import { showText } from '../../text.js';
 import { type FirstFile, firstValues } from './look-at-source.js';
@@ -21,7 +23,10 @@ export async function doubtHeader(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (source.isOurs) return undefined;
-  const { columns } = file;
+  const { columns, dialect } = file;
+  if (beginsWithMisreadMark(columns[0] ?? '', dialect.encoding)) {
+    return `the header of ${file.path} begins with the byte order mark of UTF-8, and is read as ${dialect.encoding}: letters beyond ASCII would be sent and published wrong; remove source.encoding`;
+  }
   const { records } = await firstValues(file, LOOKED_AT, signal);
   const sent = Object.values(upload.columns);
   if (Array.isArray(source.header)) {

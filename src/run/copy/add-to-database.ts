@@ -10,7 +10,7 @@ import { copyRows, expectSame, sumRows } from '../../checkpoint/copy/copy-rows.j
 import { addedRows, pipelinesOfRows, pipelinesThere } from '../../checkpoint/copy/postgres-rows.js';
 import { sqliteRows } from '../../checkpoint/copy/sqlite-rows.js';
 import { createLeases } from '../../checkpoint/postgres/lease.js';
-import { openConnection, type PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
+import { openShortConnection, type PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
 import { openReadingConnection } from '../../checkpoint/sqlite/open-for-reading.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
 import { ConfigError } from '../../errors.js';
@@ -45,7 +45,7 @@ export async function addToDatabase(
   releasers.add({ close: async () => void connection.close() });
   const rows = sqliteRows(connection);
   const pipelines = await pipelinesOfRows(rows);
-  const leases = await openConnection(to.state!);
+  const leases = await openShortConnection(to.state!);
   releasers.add(leases);
   for (const name of pipelines) {
     // Each has a fence of its own: nothing is changed under it.

@@ -14,8 +14,8 @@ import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
 import { createLeases, pipelinesOf } from '../../checkpoint/postgres/lease.js';
 import { readMark, removeMark, writeMark } from '../../checkpoint/postgres/marks.js';
 import {
-  openConnection,
   openPostgresState,
+  openShortConnection,
   type PostgresState,
 } from '../../checkpoint/postgres/open-postgres-state.js';
 import { isAlive, openFleetReader } from '../../checkpoint/postgres/workers.js';
@@ -56,7 +56,7 @@ export async function copyToFolder(
     else refuseMarked(place, mark, 'change');
     if (await isEmptyState(session)) throw stateMissing(from);
     await refuseWorkers(from.state!);
-    const leases = await openConnection(from.state!);
+    const leases = await openShortConnection(from.state!);
     releasers.add(leases);
     const held: HeldLock[] = [];
     for (const name of await pipelinesOf(leases, pipeline)) {

@@ -4,13 +4,13 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { fieldEnd, fieldStart } from '../../csv/table.js';
-import type { StreamedRecords } from '../../results/join-windows.js';
+import type { SentBlock, StreamedRecords } from '../../results/join-windows.js';
 import type { RunContext } from '../../run-context.js';
 import { isSeekable } from '../../source/read-decoded.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
 import { checkSameRecords, recordsOfChunk } from '../read-source.js';
-import { numbersInSource, type ReadChunkNeeds, type SentField, sentFields } from './read-chunk.js';
+import { numbersInSource, type ReadChunkNeeds, sentFields } from './read-chunk.js';
 
 /** A chunk with fewer bytes in the source is read into a block. */
 const LARGE_BYTES = 16 * 1024 * 1024;
@@ -38,27 +38,31 @@ export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise
     }
     checkRecords(run, chunk, numbers, count);
   };
-  return { numbers, windows, sent: () => blockOfFields(windows(), sentFields(run), numbers, chunk.bytes) };
+  return { numbers, windows, sent: () => sentFieldsOf(run, chunk, numbers, windows()) };
 }
 
 /**
- * A block with some of the fields of all records.
- * @param expectedBytes about how many bytes these fields have.
+ * The sent fields of a chunk's records.
+ * @param numbers of its records.
+ * @param windows its records with all fields.
+ * @throws SourceError when the windows hold others.
  */
-async function blockOfFields(
-  windows: AsyncIterable<RecordBlock>,
-  wanted: readonly SentField[],
+export async function sentFieldsOf(
+  run: ReadChunkNeeds,
+  chunk: ChunkRow,
   numbers: Int32Array,
-  expectedBytes: number,
-): Promise<RecordBlock> {
+  windows: AsyncIterable<RecordBlock>,
+): Promise<SentBlock> {
+  const wanted = sentFields(run);
   const { length: count } = numbers;
   const { length: fields } = wanted;
   const starts = takeNumbers(count);
   const ends = takeNumbers(count * fields);
-  let bytes = takeBuffer(expectedBytes);
+  let bytes = takeBuffer(chunk.bytes);
   let length = 0;
   let row = 0;
   for await (const window of windows) {
+    checkRecords(run, chunk, numbers, row, window);
     const { buffer, byteOffset, byteLength } = window.bytes;
     const from = Buffer.from(buffer, byteOffset, byteLength);
     for (let of = 0; of < window.count; of++, row++) {
@@ -74,7 +78,8 @@ async function blockOfFields(
       }
     }
   }
-  return { bytes: bytes.subarray(0, length), count, fields, starts, ends, numbers };
+  checkRecords(run, chunk, numbers, row);
+  return { bytes: bytes.subarray(0, length), count, fields, starts, ends, numbers, isSentOnly: true };
 }
 
 function enlarged(bytes: Buffer, used: number, needed: number): Buffer {

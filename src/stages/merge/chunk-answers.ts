@@ -16,12 +16,14 @@ import {
   refusedAnswers,
   unprocessedAnswers,
 } from '../../results/answers.js';
+import type { SentBlock } from '../../results/join-windows.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { sentFieldsOf } from '../chunk/stream-chunk.js';
 import { errorOfChunk } from '../download/repair-parts.js';
-import { checkSameRecords, recordsFrom } from '../read-source.js';
+import { recordsFrom } from '../read-source.js';
 import {
   type ChunkJoiner,
   type ChunkJoinerOptions,
@@ -159,12 +161,18 @@ async function* answersOfRound(
       yield* pickRecords(batches, takeAll(wanted));
     })(),
   );
-  const nextRecords = async (chunk: ChunkRow, picked: readonly number[]): Promise<RecordBlock> => {
+  const windows = async function* (count: number): AsyncGenerator<RecordBlock> {
+    for (let left = count; left > 0; ) {
+      const window = await records.take(left, { maxBytes: WINDOW_BYTES });
+      if (window.count === 0) return;
+      yield window;
+      left -= window.count;
+    }
+  };
+  const nextRecords = (chunk: ChunkRow, picked: readonly number[]): Promise<SentBlock> => {
     first ??= chunk;
     wanted.push(picked);
-    const block = await records.take(chunk.records);
-    checkSameRecords(run, chunk, block);
-    return block;
+    return sentFieldsOf(run, chunk, Int32Array.from(picked), windows(chunk.records));
   };
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
@@ -178,6 +186,7 @@ async function* answersOfRound(
         block = await (run.keepsChunks ? readChunkBlock(run, chunk) : nextRecords(chunk, picked));
         return block;
       });
+      if (block !== undefined) releaseBlock(block);
       if (answers !== undefined) yield { numbers, answers };
     }
   } finally {
@@ -185,6 +194,9 @@ async function* answersOfRound(
   }
   return undefined;
 }
+
+/** Most bytes of the source that are held at once. */
+const WINDOW_BYTES = 1024 * 1024;
 
 /** Takes items from the front of a list until it is empty. Items may be added meanwhile. */
 function* takeAll<T>(list: T[]): Generator<T> {

@@ -13,7 +13,7 @@ import { weakEchoText } from '../../results/declared-echo.js';
 import { type CompareEchoes, compareEchoes } from '../../results/echo-kinds.js';
 import type { SentColumns } from '../../results/join-method.js';
 import { joinResults } from '../../results/join-results.js';
-import { joinWindows, type StreamedRecords } from '../../results/join-windows.js';
+import { joinWindows, type SentBlock, type StreamedRecords } from '../../results/join-windows.js';
 import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
 import { type ColumnChange, checkAddedColumns } from '../../results/output-layout.js';
 import { type PartTable, readPartTable } from '../../results/part-table.js';
@@ -35,7 +35,7 @@ export interface ChunkJoiner {
   join(chunk: ChunkRow, records: () => Promise<ChunkRecords>): Promise<Answers | undefined>;
 }
 
-export type ChunkRecords = RecordBlock | StreamedRecords;
+export type ChunkRecords = RecordBlock | SentBlock | StreamedRecords;
 
 export interface ChunkJoinerOptions {
   /** The columns that the service adds; without them any added column is accepted. */
@@ -53,18 +53,16 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
   const { columns, refetch, compare = compareEchoes, matcher } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
+  /** Where they are in a `SentBlock`. */
+  const sentOnly = fields.map(({ column }, sourceField) => ({ column, sourceField }));
   const { echo: declared, onChange } = run.config.result;
   const terms = { sent, fields, declared, compare, matcher };
 
   /** No await before the method is saved: another stage may be joining too. */
-  const joinBlock = async (
-    chunk: ChunkRow,
-    tables: readonly PartTable[],
-    block: RecordBlock,
-    blockFields = fields,
-  ) => {
+  const joinBlock = async (chunk: ChunkRow, tables: readonly PartTable[], block: RecordBlock | SentBlock) => {
     const before = run.join.method;
-    const { joined, method } = joinResults(tables, block, { ...terms, fields: blockFields, method: before });
+    const own = 'isSentOnly' in block ? { ...terms, fields: sentOnly } : terms;
+    const { joined, method } = joinResults(tables, block, { ...own, method: before });
     if (method !== before) await saveMethod(run, method);
     // The answers of a round are checked in chunk-answers, together with the answers that they replace.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
@@ -83,8 +81,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     if (joined) return { joined, method };
     const block = await records.sent();
     try {
-      const sentOnly = fields.map(({ column }, sourceField) => ({ column, sourceField }));
-      return await joinBlock(chunk, tables, block, sentOnly);
+      return await joinBlock(chunk, tables, block);
     } finally {
       releaseBlock(block);
     }

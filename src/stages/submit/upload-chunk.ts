@@ -101,6 +101,9 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
  */
 export class NotAdmitted extends Error {}
 
+/** A folio that is not recorded for so long is told. */
+const LATE_MS = 5_000;
+
 /** If the folio can be recorded nowhere, the run ends with an error that names it, so that a person can adopt it. */
 async function recordAccepted(
   run: SubmitChunksNeeds,
@@ -108,6 +111,15 @@ async function recordAccepted(
   reply: Parameters<Checkpoint['recordAccepted']>[2],
 ): Promise<ChunkRow> {
   const { folio } = reply;
+  // The process may be killed while it waits.
+  const told = setTimeout(
+    () =>
+      run.logger.warn(
+        { chunk: chunk.number, folio },
+        `chunk ${chunk.number} was accepted as folio ${folio}, which is recorded as soon as that is possible again`,
+      ),
+    LATE_MS,
+  );
   try {
     return await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
   } catch (error) {
@@ -127,6 +139,8 @@ async function recordAccepted(
     // The process may be killed before it ends with this error.
     run.logger.error({ chunk: chunk.number, folio, code: unrecorded.code }, unrecorded.message);
     throw unrecorded;
+  } finally {
+    clearTimeout(told);
   }
 }
 
@@ -143,13 +157,14 @@ export function unrecordedError({
   if (first === undefined) return undefined;
   const names = unrecorded.map(({ chunk, folio }) => `chunk ${chunk} was accepted as folio ${folio}`);
   const commands = unrecorded.map(({ chunk, folio }) => adoptCommand(id, chunk, folio));
+  const { cause } = first;
   return new ConfigError(
     'FOLIO_NOT_RECORDED',
-    `${names.join(', ')}, but that could not be recorded: ${String(first.cause)}`,
+    `${names.join(', ')}, but that could not be recorded: ${cause instanceof FoliopipeError ? cause.message : String(cause)}`,
     {
-      hint: `repair the state folder, then, before any other run, which would pay again: ${commands.join('; ')}`,
+      hint: `repair the state folder or the database of the state, then, before any other run, which would pay again: ${commands.join('; ')}`,
       facts: { run: id, chunk: first.chunk, folio: first.folio, folios: unrecorded.length },
-      cause: first.cause,
+      cause,
     },
   );
 }

@@ -117,6 +117,8 @@ it('records a late folio beside the attempt that was sent instead', () =>
       { state: 'accepted', folio: 'F-2' },
     ]);
     expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(23);
+    const { uploads } = await second.checkpoint.tally('r1');
+    expect(uploads).toEqual({ accepted: 2, ambiguous: 0, resubmitted: 1 });
   }));
 
 it('refunds a late refusal, and lets the chunk be sent again', () =>

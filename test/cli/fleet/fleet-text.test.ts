@@ -77,11 +77,11 @@ it('tells workers that are gone, runs of lost workers, and letters in their orde
   const text = fleetText(facts, now);
   expect(text.split('\n').map((line) => line.trim())).toEqual(
     expect.arrayContaining([
-      "next: go on with foliopipe run -c /cfg/b.yaml -c '/cfg/my c.yaml' --set chunks.maxRecords=5; then: foliopipe enqueue --again flagged; with a changed config: foliopipe enqueue -c /cfg/b.yaml --set chunks.maxRecords=5 '/cfg/my c.yaml' (on vm)",
+      "next: go on with foliopipe run -c /cfg/b.yaml -c '/cfg/my c.yaml' --set chunks.maxRecords=5; then, if you have changed the config: foliopipe enqueue -c /cfg/b.yaml --set chunks.maxRecords=5 '/cfg/my c.yaml' (on vm); if not: foliopipe enqueue --again flagged",
       'earlier: exit 9, 1m ago on vm',
-      'next: to buy them, type foliopipe enqueue --again -c /cfg/a.yaml --yes earlier; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
+      'next: to buy them, type foliopipe enqueue --again -c /cfg/a.yaml --yes earlier; if you have changed the config: foliopipe enqueue /cfg/a.yaml (on vm)',
       'later: killed, 10s ago on vm',
-      'next: look at its memory; then: foliopipe enqueue --again later; with a changed config: foliopipe enqueue /cfg/a.yaml (on vm)',
+      'next: look at its memory; then, if you have changed the config: foliopipe enqueue /cfg/a.yaml (on vm); if not: foliopipe enqueue --again later',
       '1 worker, 1 not heard from, and 1 gone',
       'vm 1  working, 1 of 2 runs  (foliopipe 0.1.0, Node 24.1.0)',
       'vm 2  working when it was last heard, 22s ago, 1 of 2 runs  (foliopipe 0.1.0, Node 24.1.0)',

@@ -57,6 +57,7 @@ const done: RunSummary = {
 const terms = {
   tolerate: 0.05,
   mayRetry: true,
+  reusesAnswers: false,
   rescue: 'none',
   budget: { pricePerRecord: null, currency: 'USD' },
 } as const;
@@ -172,6 +173,11 @@ describe('summaryText', () => {
       expect(flatOf({ uploads, ambiguousRecords: 20 })).toContain(` ${text}`);
     },
   );
+  it('of an upload that was accepted after its chunk was sent again, says that it is paid twice', () => {
+    const uploads = { accepted: 4, ambiguous: 0, resubmitted: 1 };
+    expect(flatOf({ uploads })).toContain('1 upload sent again before the reply to an earlier one came');
+  });
+
   it('names the file to look for and the command that binds its folio', () => {
     const uploads = { accepted: 2, ambiguous: 1, resubmitted: 0 };
     const adoptable = [{ chunk: 3, fileName: 'nightly-r1-3-1-0a1b2c3d.csv' }];
@@ -311,10 +317,20 @@ describe('exit 3', () => {
       `  Exit 3: 100 of 1,000 records failed (10%), and failures.tolerate is 5%\n${next}`,
     );
   });
-  it('says how many are unprocessed: retry sends none of them', () => {
+  it('says how many are unprocessed, and what buys them alone: retry sends none of them', () => {
     const counts = { ...done.counts, successful: 899, failed: 1, unprocessed: 100 };
-    const text = textOf({ exitCode: 3, counts });
-    expect(text).toMatch(/ {2}Exit 3: 100 records are unprocessed\n$/);
+    const why = 'Exit 3: 100 records are unprocessed';
+    const does = 'sends up to 100 unprocessed records once more, and the others keep their answers';
+    expect(textOf({ exitCode: 3, counts })).toMatch(
+      new RegExp(
+        `  ${why}\\n  next: foliopipe run --new --set reuse.maxAge=90d ${does} \\(paid again\\)\\n$`,
+      ),
+    );
+    const of = (changes: Partial<RunSummary>, more = {}) =>
+      summaryText({ ...done, exitCode: 3, counts, ...changes }, { ...terms, reusesAnswers: true, ...more });
+    expect(of({ rehearsal: true })).toContain(`${why}\n  next: foliopipe run --new ${does}\n`);
+    expect(of({ prunedAt: 5 })).toMatch(new RegExp(`${why}\\n$`));
+    expect(of({}, { mayRetry: false })).toMatch(new RegExp(`${why}\\n$`));
   });
   it('gives both reasons', () => {
     const counts = { ...done.counts, successful: 899, unprocessed: 1 };
@@ -333,6 +349,13 @@ describe('exit 3', () => {
     expect(of({ rehearsal: true })).toMatch(/sends 100 failed records once more\n/);
     const byState = { ...nothingTallied, refused: 100 };
     expect(of({ chunks: { all: 3, byState } })).not.toContain('retry');
+  });
+  it('says why a retry sends fewer than have failed', () => {
+    const sent = { ...done.origins.sent, failed: 1 };
+    const reused = { records: 300, successful: 201, failed: 99, unprocessed: 0 };
+    const origins = { ...done.origins, sent, reused };
+    const does = 'sends 1 failed record once more (paid again), and not the 99 of earlier nights';
+    expect(textOf({ origins })).toContain(`next: nothing; or foliopipe retry r1 ${does}\n`);
   });
   it('offers no retry of a rehearsal, whose state is its own', () => {
     expect(summaryText({ ...done, exitCode: 3 }, { ...terms, mayRetry: false })).not.toContain('retry');

@@ -18,6 +18,14 @@ describe('the address of a database', () => {
     expect(address.reveal()).toBe(url);
     expect(address.secrets()).toEqual([url, 's3cr%40t', 'other']);
   });
+
+  it('hides nothing of an address without credentials, and no word of what it shows', () => {
+    expect(new DatabaseAddress('postgres://db.test:5433/warehouse').secrets()).toEqual([]);
+    const common = 'postgres://postgres:postgres@db.test/foliopipe';
+    expect(new DatabaseAddress(common).secrets()).toEqual([common]);
+    const user = 'postgres://bob@db.test/warehouse';
+    expect(new DatabaseAddress(user).secrets()).toEqual([user]);
+  });
 });
 
 describe('the section load', () => {

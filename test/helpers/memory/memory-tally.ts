@@ -27,14 +27,13 @@ export function tallyOf(run: MemoryRun | undefined): Tally {
     tally.counts = addCounts(tally.counts, counts);
   }
   for (const chunk of new Set(run.uploads.map((upload) => upload.chunk))) {
-    let inDoubt = false;
+    let isSent = false;
     for (const { state, records } of attemptsOf(run, chunk)) {
       if (state !== 'accepted' && state !== 'ambiguous') continue;
       tally.uploads[state] += 1;
-      if (inDoubt) tally.uploads.resubmitted += 1;
-      if (state === 'accepted') continue;
-      tally.ambiguousRecords += records;
-      inDoubt = true;
+      if (isSent) tally.uploads.resubmitted += 1;
+      isSent = true;
+      if (state === 'ambiguous') tally.ambiguousRecords += records;
     }
   }
   for (const { state } of run.searches.values()) {

@@ -26,6 +26,9 @@ export function openState({ url }: Database): Promise<PostgresState> {
 }
 
 /** Opens a connection to the state alone. */
-export function openStateConnection({ url }: Database): Promise<PostgresSession> {
-  return openConnection(new DatabaseAddress(url));
+export function openStateConnection(
+  { url }: Pick<Database, 'url'>,
+  options?: Parameters<typeof openConnection>[1],
+): Promise<PostgresSession> {
+  return openConnection(new DatabaseAddress(url), options);
 }

@@ -93,6 +93,9 @@ describe('foliopipe init', () => {
       const { code, stderr } = await callMain(['init', 'x.csv'], { cwd });
       expect(stderr).toContain('there are a, b, \\u{1b}[31mc [INIT_COLUMNS_UNKNOWN]');
       expect(stderr).toContain('foliopipe init x.csv --name COLUMN --address COLUMN --state COLUMN');
+      await writeFile(join(cwd, 'n.yaml'), '');
+      const forced = await callMain(['init', 'x.csv', '-c', 'n.yaml', '--force'], { cwd });
+      expect(forced.stderr).toContain('foliopipe init x.csv -c n.yaml --force --name COLUMN --address');
       const wrong = await callMain(['init', 'x.csv', '--name', 'A'], { cwd });
       expect(wrong.stderr).toContain('--name: there is no column "A"; there are a, b,');
       expect([code, wrong.code]).toEqual([2, 2]);
@@ -229,7 +232,7 @@ describe('on a terminal', () => {
 
   it('asks for each column until it is one, and sends none for a dash', async () => {
     const { ask, asked } = person('x', 'b', '-', 'c');
-    const chosen = await chooseColumns('x.csv', found, {}, ask);
+    const chosen = await chooseColumns('x.csv', found, {}, 'x.csv', ask);
     expect(Object.entries(chosen).map(([sent, { column }]) => [sent, column])).toEqual([
       ['name', 'b'],
       ['state', 'c'],

@@ -61,6 +61,15 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   expect((await status()).stdout).toMatch(
     /\n {2}working {3}process \d+ on \S+ \(run .*\) has been working on the pipeline for .+; lease ends in [\d.]+m?s unless renewed\n/,
   );
+  expect((await status()).stdout).toMatch(
+    /\n {2}state {5}postgres:\/\/127\.0\.0\.1:\d+\/\w+, set by \S+job\.yaml:1\n/,
+  );
+  const { STATE_URL, ...others } = killed.env as Record<string, string>;
+  const byVariable = await callMain(['status', ...killed.args, '--json'], {
+    ...killed,
+    env: { ...others, STATE_URL: 'postgres://127.0.0.1:1/none', FOLIOPIPE_STATE: STATE_URL! },
+  });
+  expect(jsonLines(byVariable.stdout).at(-1)).toMatchObject({ database: { setBy: 'FOLIOPIPE_STATE' } });
   const account = async () =>
     (jsonLines((await status('--json')).stdout).at(-1) as { account: unknown }).account;
 

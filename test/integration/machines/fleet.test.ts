@@ -14,6 +14,7 @@ import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
 import { readMetrics } from '../../helpers/notify/parse-prometheus.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { openSilentNetwork } from '../../helpers/postgres/silent-network.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { type CliProcess, jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
@@ -223,7 +224,7 @@ if (isOld) {
         ]);
       const shown = await callMain(['fleet', file], { env: env() });
       expect(shown.stdout).toMatch(/^1 run waits for a person\n {2}beta: exit 4.*\[SOURCE_MISSING\]/s);
-      expect(shown.stdout).toMatch(/then: foliopipe enqueue --again -c \S+ beta;/);
+      expect(shown.stdout).toMatch(/; if not: foliopipe enqueue --again -c \S+ beta$/m);
       await expect.poll(async () => (await fleet()).waiting, { timeout: 30_000 }).toEqual([]);
       await expect.poll(async () => (await fleet()).runs, { timeout: 30_000 }).toEqual([]);
       const [, address = ''] = await workers[1]!.waitFor('stderr', /metrics: (http:\S+)/);
@@ -248,6 +249,41 @@ if (isOld) {
       await expect.poll(() => isWhole('beta'), { timeout: 20_000 }).toBe(true);
       expect((await fleet()).deadLetters).toEqual([]);
     }, 60_000);
+
+    it('lets a worker end whose database gives no answer over an open connection', async () => {
+      const network = await openSilentNetwork(database);
+      const worker = await startWorker('cut-off', {
+        FOLIOPIPE_STATE: network.database.url,
+        FOLIOPIPE_LEASE_MS: '3000',
+      });
+      network.lose();
+      await worker.waitFor('stderr', /no sign of life: .* gives no answer/);
+      worker.kill('SIGTERM');
+      expect(await worker.ended).toMatchObject({ code: 0 });
+      await network.close();
+    }, 80_000);
+
+    it('is watched from before its first job, and while the database is away', async () => {
+      const network = await openSilentNetwork(await server.createDatabase());
+      const watch = spawnCli(['fleet', '--watch'], {
+        env: { FOLIOPIPE_STATE: network.database.url, FOLIOPIPE_LEASE_MS: '3000' },
+      });
+      await watch.waitFor('stdout', /nothing here yet/);
+      const file = await writeConfig('watched');
+      const own = { ...env(), STATE_URL: network.database.url };
+      expect(await callMain(['enqueue', file], { env: own })).toMatchObject({ code: 0 });
+      await watch.waitFor('stdout', /1 job waits/);
+      network.lose();
+      await watch.waitFor('stderr', /gives no answer .*; it is waited for/);
+      network.restore();
+      expect(await callMain(['enqueue', '--remove', 'watched', '-c', file], { env: own })).toMatchObject({
+        code: 0,
+      });
+      await watch.waitFor('stdout', /1 job waits[\s\S]*nothing here yet/);
+      watch.kill('SIGINT');
+      expect(await watch.ended).toMatchObject({ code: 0 });
+      await network.close();
+    }, 80_000);
 
     it('hands back its runs when a worker is drained', async () => {
       const slow = await openServe(join(await folder(), 'slow'), { segmentRecords: 7, recordsPerSecond: 15 });

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { openSite } from '../../helpers/postgres/machines.js';
 import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { openSilentNetwork } from '../../helpers/postgres/silent-network.js';
 import { spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve } from '../../helpers/service/serve.js';
+import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 const folder = useSharedFolder();
 let server: OwnPostgresServer;
@@ -21,6 +23,43 @@ afterAll(async () => {
   await serve.stop();
   await server.close();
 });
+
+it('ends with the lease where the database gives no answer over an open connection', async () => {
+  const setup = { parent: folder, server, baseUrl: serve.url, pipeline: 'silent', records: 60, chunks: 6 };
+  const site = await openSite(setup);
+  const { folder: cwd, args, env } = await site.machine('first');
+  const network = await openSilentNetwork(site.database);
+  const run = spawnCli(['run', ...args, '--json'], {
+    cwd,
+    env: { ...env, STATE_URL: network.database.url, FOLIOPIPE_LEASE_MS: '3000' },
+  });
+  await run.waitFor('stdout', /"submitted":6/);
+  network.lose();
+  const { code, stderr } = await run.ended;
+  expect(stderr).toMatch(/gives no answer .*STATE_DATABASE_LOST/);
+  expect(stderr.match(/WARN: .*gives no answer.*the run ends in \d/g)).toHaveLength(1);
+  expect(code).toBe(5);
+  await network.close();
+}, 40_000);
+
+it('waits longer than the lease to record what the service has said of an upload', async () => {
+  const proxy = await openUploadProxy(serve.url);
+  const setup = { parent: folder, server, baseUrl: proxy.url, pipeline: 'late', records: 60, chunks: 6 };
+  const { database, machine } = await openSite(setup);
+  const { folder: cwd, args, env } = await machine('first');
+  const run = spawnCli(['run', ...args], { cwd, env: { ...env, FOLIOPIPE_LEASE_MS: '3000' } });
+  await proxy.accepted(1);
+  await server.kill();
+  proxy.release();
+  await run.waitFor('stderr', /WARN: .*chunk \d was accepted as folio \w+, which is recorded as soon as/);
+  await server.start();
+  const { code, stderr } = await run.ended;
+  expect(stderr).toMatch(/STATE_DATABASE_LOST/);
+  expect(code).toBe(5);
+  const sent = await database.query("SELECT state FROM foliopipe.uploads WHERE state <> 'dropped'");
+  expect(new Set(sent.map(({ state }) => state))).toEqual(new Set(['accepted']));
+  await proxy.close();
+}, 60_000);
 
 it('ends with the lease, and says why', async () => {
   const setup = { parent: folder, server, baseUrl: serve.url, pipeline: 'lost', records: 60, chunks: 6 };

@@ -2,13 +2,13 @@
  * A state in Postgres: what one machine has paid for, another one goes on with and publishes. A machine is a folder of
  * its own, and is killed for good: its folder is removed. Source and output are where both see them.
  */
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { enrich, loadConfig } from '../../../pipelines/index.js';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, enrichJob, filesHolding } from '../../helpers/jobs/cli-job.js';
+import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jobs/cli-job.js';
 import { endLeases, loseMachine, openSite } from '../../helpers/postgres/machines.js';
 import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -37,8 +37,11 @@ afterAll(async () => {
   await server.close();
 });
 
-const createSite = (pipeline: string, files: 'postgres' | 'folder' = 'postgres') =>
-  openSite({ parent: folder, server, baseUrl: serve.url, pipeline, files, records, chunks });
+const createSite = (
+  pipeline: string,
+  files: 'postgres' | 'folder' = 'postgres',
+  settings: Readonly<Record<string, object>> = {},
+) => openSite({ parent: folder, server, baseUrl: serve.url, pipeline, files, records, chunks, settings });
 
 /** The uploads that the service has accepted for a pipeline. */
 async function uploadsOf(pipeline: string): Promise<number> {
@@ -165,6 +168,32 @@ it('says what is wrong with the database, without its password', async () => {
   expect(status).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_MISSING') });
   const check = await callMain(['check', ...args], { cwd, env });
   expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining('the first run makes its tables') });
+  const checked = (url: string) =>
+    callMain(['check', ...args, '--json'], { cwd, env: { ...env, STATE_URL: url } });
+  await database.query(`REVOKE CREATE ON DATABASE ${new URL(database.url).pathname.slice(1)} FROM public`);
+  expect((await checked(await database.role('weak', 'weak-secret'))).stdout).toMatch(/STATE_DATABASE_DENIED/);
+  const readOnly = await checked(`${database.url}?options=-c%20default_transaction_read_only%3Don`);
+  expect(readOnly.stdout).toMatch(/STATE_DATABASE_READ_ONLY/);
+});
+
+it('does not take answers for lost whose folder is not mounted', async () => {
+  const site = await createSite('unmounted', 'folder', { reuse: { maxAge: '9d' } });
+  const first = await site.machine('first');
+  expect(await first.call('run')).toMatchObject({ code: 0 });
+  await rm(first.folder, { recursive: true });
+  const parts = join(dirname(site.source), 'parts');
+  await rename(parts, `${parts}-elsewhere`);
+  await mkdir(parts);
+  await writeFile(site.source, sourceText(61));
+  const second = await site.machine('second');
+  const told = await second.call('run');
+  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining('FILES_FOLDER_MISSING') });
+  expect(told.stderr).toContain(`${parts}/shared`);
+  await rm(parts, { recursive: true });
+  await rename(`${parts}-elsewhere`, parts);
+  expect(await second.call('run')).toMatchObject({ code: 0 });
+  // One record is new.
+  expect(await uploadsOf(site.pipeline)).toBe(chunks + 1);
 });
 
 it('waits for a database that is killed and started again in the middle of a run', async () => {

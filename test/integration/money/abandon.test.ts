@@ -237,7 +237,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     expect(given.stdout).toBe(
       [
         `run ${run}: folio ${folio} of chunk 2 is given up; 10 records, paid in vain so far, 0.50 USD`,
-        '  the next foliopipe run does not wait for it: 10 records UNPROCESSED (FOLIO_ABANDONED)',
+        `  go on with: foliopipe run -c ${job.config}, which does not wait for it: 10 records UNPROCESSED (FOLIO_ABANDONED)`,
         `  when the service has finished it after all, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
         '',
       ].join('\n'),
@@ -255,6 +255,19 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     expectError(await callMain(words, { env }), 2, /ABANDON_RUN_ENDED/);
     expect(await readdir(join(job.folder, 'out'))).toContain('enriched.csv._PARTIAL');
     expect(service.count('upload')).toBe(3);
+
+    // The next step that exit 3 names buys the records of this folio alone.
+    const [, next = ''] =
+      /next: foliopipe (run .+) sends up to 10 unprocessed records once more, .+ \(paid again: 0\.50 USD\)$/m.exec(
+        ended.stderr,
+      ) ?? [];
+    expect(await callMain(next.split(' '), { env })).toMatchObject({ code: 0 });
+    expect(service.count('upload')).toBe(4);
+    // Two of them are equal to records that were answered.
+    expect(service.folios.at(-1)!.records.map((sent) => Number(sent.record_id))).toEqual([
+      11, 12, 13, 15, 16, 17, 18, 20,
+    ]);
+    expect(await readdir(join(job.folder, 'out'))).toContain('enriched.csv._SUCCESS');
   } finally {
     await service.close();
   }

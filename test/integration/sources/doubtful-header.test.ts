@@ -45,6 +45,13 @@ describe('a doubtful header', () => {
       'the first record of',
       'remove source.header',
     ],
+    [
+      'a file with the mark of UTF-8, in spite of source.encoding',
+      ['\u{feff}Id,Business,Address,State', ...rows.map((row, at) => `${at},${row.replace(/,\d+$/, '')}`)],
+      { upload: { columns: names }, source: { encoding: 'windows-1252' } },
+      'begins with the byte order mark of UTF-8, and is read as windows-1252',
+      'remove source.encoding',
+    ],
   ])('%s', (_, lines, config, what, cure) =>
     withSource(`${lines.join('\n')}\n`, config, async (job) => {
       const item = await sourceItem(job);

@@ -197,7 +197,9 @@ describe('an ambiguous upload', () => {
       code: 'FOLIO_NOT_RECORDED',
       exitCode: 2,
       hint: expect.stringMatching(
-        new RegExp(`^repair the state folder, then.*: foliopipe adopt --run ${run.id} --chunk 1 F1$`),
+        new RegExp(
+          `^repair the state folder or the database of the state, then.*: foliopipe adopt --run ${run.id} --chunk 1 F1$`,
+        ),
       ),
     });
     expect(await run.checkpoint.recordInterrupted(run.id)).toBe(1);

@@ -67,17 +67,18 @@ export function tallyReads(db: StateDatabase): Pick<CheckpointReader, 'tally' | 
       SELECT count(*) FROM chunks INDEXED BY chunks_in_order
       WHERE run = ? AND round = 0 AND state <> 'split' AND last_record <= ?`)
     .pluck();
-  // Resubmitted means: sent after an ambiguous attempt of the same chunk, and not dropped.
   const uploads = db.prepare<[{ run: string }], UploadsRow>(`
     WITH doubt AS (
-      SELECT chunk, count(*) AS attempts, min(attempt) AS first, sum(records) AS records
+      SELECT chunk, count(*) AS attempts, sum(records) AS records
       FROM uploads WHERE run = @run AND state = 'ambiguous' GROUP BY chunk)
     SELECT
       (SELECT count(*) FROM uploads WHERE run = @run AND state = 'accepted') AS accepted,
       (SELECT coalesce(sum(attempts), 0) FROM doubt) AS ambiguous,
       (SELECT coalesce(sum(records), 0) FROM doubt) AS ambiguousRecords,
-      (SELECT count(*) FROM doubt CROSS JOIN uploads u ON u.run = @run AND u.chunk = doubt.chunk
-        WHERE u.attempt > doubt.first AND u.state IN ('accepted', 'ambiguous')) AS resubmitted`);
+      (SELECT count(*) FROM uploads later
+        WHERE run = @run AND attempt > 1 AND state IN ('accepted', 'ambiguous') AND EXISTS (
+          SELECT 1 FROM uploads WHERE run = @run AND chunk = later.chunk AND attempt < later.attempt
+            AND state IN ('accepted', 'ambiguous'))) AS resubmitted`);
   const searches = db.prepare<[string], SearchesRow>(`
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 

@@ -1,0 +1,40 @@
+/** Looks whether a run could work with a database, before one begins: nothing is changed. */
+import type { DatabaseAddress } from '../../config/sections/load-section.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
+import { openShortConnection } from './open-postgres-state.js';
+import { databaseDenied, databaseReadOnly } from './translate-state-error.js';
+
+interface Rights {
+  /** It is a standby, or its settings forbid changes. */
+  readonly isReadOnly: boolean;
+  /** The schema can be made; or it is there, and tables can be made in it. */
+  readonly mayCreate: boolean;
+}
+
+const rights: Prepared<Rights> = statement(`
+  SELECT
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+    CASE WHEN to_regnamespace('foliopipe') IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+      ELSE has_schema_privilege('foliopipe', 'USAGE') AND has_schema_privilege('foliopipe', 'CREATE')
+    END AS "mayCreate"`);
+
+/**
+ * Refuses a database in which a run could not make its tables, or change them. A role to which the schema was given needs
+ * no right in the database itself.
+ * @param address is asked over a connection of its own.
+ * @throws ConfigError `STATE_DATABASE_DENIED`; TroubleError `STATE_DATABASE_READ_ONLY`; the errors of the connection.
+ */
+export async function expectWritable(address: DatabaseAddress): Promise<void> {
+  const session = await openShortConnection(address);
+  // One statement: a role that may not create anything may read the catalogue.
+  try {
+    const [found] = await session.query(rights, {}, true);
+    if (found!.isReadOnly) throw databaseReadOnly(session.place);
+    if (!found!.mayCreate) {
+      const lacks = 'it lacks the right to create the schema foliopipe, or tables in it';
+      throw databaseDenied(session.place, lacks);
+    }
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The driver of Postgres, and clients that end although their server is gone. Where a connection is open on this side alone, because a
+ * network or a machine has vanished without a word, the driver would wait for an answer to its good-bye.
+ */
+import { Socket } from 'node:net';
+import type { Client, ClientConfig } from 'pg';
+import type { ConfigError } from '../errors.js';
+
+/** How long a server may take to end a connection that it is asked to end. */
+const GOODBYE_MS = 2_000;
+
+const sockets = new WeakMap<Client, Socket>();
+
+/**
+ * Makes a client, which is not connected yet.
+ * @param driver the package `pg`.
+ */
+export function createClient(
+  driver: { readonly Client: new (config: ClientConfig) => Client },
+  config: ClientConfig,
+): Client {
+  const socket = new Socket();
+  const client = new driver.Client({ ...config, stream: () => socket });
+  sockets.set(client, socket);
+  return client;
+}
+
+/** Ends the connection at once. What waits for an answer fails. */
+export function destroyClient(client: Client): void {
+  // The driver remembers that it is no loss.
+  client.end().catch(() => undefined);
+  sockets.get(client)?.destroy();
+}
+
+/** Ends the connection, and undoes a transaction that is not committed. Never rejects, and never waits for long. */
+export async function endClient(client: Client): Promise<void> {
+  const timer = setTimeout(() => destroyClient(client), GOODBYE_MS);
+  await client.end().catch(() => undefined);
+  clearTimeout(timer);
+}
+
+/** The driver alone, without COPY. @throws what `driverMissing` makes, if it is not installed. */
+export async function importPostgres(driverMissing: () => ConfigError) {
+  const { default: pg } = await expectInstalled(import('pg'), driverMissing);
+  return pg;
+}
+
+/** @throws what `driverMissing` makes, if the package is not installed. */
+export async function expectInstalled<T>(loading: Promise<T>, driverMissing: () => ConfigError): Promise<T> {
+  try {
+    return await loading;
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    throw code === 'ERR_MODULE_NOT_FOUND' ? driverMissing() : cause;
+  }
+}

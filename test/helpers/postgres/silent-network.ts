@@ -1,0 +1,60 @@
+/** A network between a process and its database that can lose every byte, while each side holds its connections for open. */
+import { once } from 'node:events';
+import net from 'node:net';
+import type { Database } from './postgres.js';
+
+export interface SilentNetwork {
+  /** The database as it is reached over this network. */
+  readonly database: Database;
+  /** Nothing arrives any more over the connections that are open now; over new ones it does. */
+  loseConnections(): void;
+  /** Nothing arrives any more, over new connections neither. */
+  lose(): void;
+  /** New connections work again. Those that were open have ended. */
+  restore(): void;
+  close(): Promise<void>;
+}
+
+export async function openSilentNetwork(database: Database): Promise<SilentNetwork> {
+  const target = new URL(database.url);
+  const open = new Set<net.Socket>();
+  const lost = new WeakSet<net.Socket>();
+  let isLost = false;
+  const forward = (from: net.Socket, to: net.Socket) => {
+    open.add(from);
+    from.on('error', () => undefined);
+    from.on('data', (bytes) => void (isLost || lost.has(from) || to.write(bytes)));
+    from.on('end', () => void (isLost || lost.has(from) || from.end()));
+    from.on('close', () => {
+      open.delete(from);
+      if (!isLost && !lost.has(from)) to.destroy();
+    });
+  };
+  // A side that is gone does not hear a good-bye either.
+  const server = net.createServer({ allowHalfOpen: true }, (near) => {
+    const far = net.connect(Number(target.port), target.hostname);
+    forward(near, far);
+    forward(far, near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(target);
+  url.port = String((server.address() as net.AddressInfo).port);
+  return {
+    database: { ...database, url: url.href },
+    loseConnections: () => {
+      for (const socket of open) lost.add(socket);
+    },
+    lose: () => {
+      isLost = true;
+    },
+    restore: () => {
+      isLost = false;
+      for (const socket of open) socket.destroy();
+    },
+    close: async () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
