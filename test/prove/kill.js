@@ -3,7 +3,7 @@
  * reader leaves or its terminal is closed instead, or the checkpoint loses its database, its log or a part of that, and
  * is recovered. Then proves that the output is that of an unbroken run, byte for byte, and that no upload went
  * unreported. With several nights, the source changes from night to night, and answers are reused.
- * npm run prove:kill -- [--kills 500] [--seed 1] [--records 1500] [--nights 1]
+ * npm run prove:kill -- [--kills 500] [--seed 1] [--records 1500] [--nights 1] [--new-one-in 5]
  */
 import {
   cpSync,
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     records: { type: 'string', default: '1500' },
     nights: { type: 'string', default: '1' },
+    'new-one-in': { type: 'string', default: '5' },
   },
 });
 const wanted = Number(values.kills);
@@ -54,6 +55,7 @@ try {
     records: Number(values.records),
     seed: Number(values.seed),
     nights,
+    newOneIn: Number(values['new-one-in']),
   });
   const unbroken = await unbrokenNights(sources);
   while (totals.kills < wanted) await brokenNights(unbroken, join(folder, `job-${totals.runs + 1}`));

@@ -31,11 +31,11 @@ export function writeConfig(work, baseUrl, nights) {
 }
 
 /**
- * Writes the sources of the nights. Each night a fifth of the records is new, as many are gone, the order is another
+ * Writes the sources of the nights. Each night one record of `newOneIn` is new, as many are gone, the order is another
  * one, and a column that is not sent is, too. The last of several nights has the records of the first one.
  * @returns their paths.
  */
-export function writeSources(folder, { records, seed, nights }) {
+export function writeSources(folder, { records, seed, nights, newOneIn = 5 }) {
   const first = join(folder, 'night-1.csv');
   execFileSync(process.execPath, [
     generator,
@@ -57,7 +57,7 @@ export function writeSources(folder, { records, seed, nights }) {
     if (isLast) tonight = lines.slice(0, records);
     else if (at > 0)
       tonight = shuffled(
-        tonight.map((line) => (random(5) === 0 ? (fresh.pop() ?? line) : line)),
+        tonight.map((line) => (random(newOneIn) === 0 ? (fresh.pop() ?? line) : line)),
         random,
       );
     const path = join(folder, `night-${at + 1}.csv`);
