@@ -20,7 +20,8 @@ export function withCutOffUploads(checkpoint: CheckpointReader): CheckpointReade
       if (tally.chunks.uploading === 0) return tally;
       let again = 0;
       for await (const { number } of eachChunk(checkpoint, run, ['uploading'])) {
-        if ((await checkpoint.attempts(run, number)).some(({ state }) => state === 'ambiguous')) again += 1;
+        const attempts = await checkpoint.attempts(run, number);
+        if (attempts.some(({ state }) => state === 'ambiguous' || state === 'accepted')) again += 1;
       }
       return withDoubt(tally, again);
     },
@@ -35,7 +36,7 @@ function withoutIntent(upload: Upload): Upload {
   return upload.state === 'intent' ? { ...upload, state: 'ambiguous', doubt: 'no-reply' } : upload;
 }
 
-/** @param again how many of the uploads that were cut off follow an ambiguous one of the same chunk. */
+/** @param again how many of the uploads that were cut off follow an ambiguous or accepted one of the same chunk. */
 function withDoubt(tally: Tally, again: number): Tally {
   const { chunks, records, uploads, ambiguousRecords } = tally;
   const move = (of: Tally['chunks']) => ({ ...of, uploading: 0, ambiguous: of.ambiguous + of.uploading });

@@ -30,3 +30,16 @@ it('shows the uploads of a dead process as the next run records them, and record
   await checkpoint.recordInterrupted('r1');
   expect(shown).toEqual(await readAll(checkpoint));
 });
+
+it('counts an upload that was cut off behind one that was accepted late', async () => {
+  const checkpoint = createMemoryCheckpoint();
+  await checkpoint.recordRun(sampleRun('r1'));
+  await addChunk(checkpoint, 'r1', 1, 'uploading');
+  const [cutOff] = await checkpoint.attempts('r1', 1);
+  const attempts = async () => [
+    { ...cutOff!, state: 'accepted' as const },
+    { ...cutOff!, attempt: 2 },
+  ];
+  const { uploads } = await withCutOffUploads({ ...checkpoint, attempts }).tally('r1');
+  expect(uploads).toMatchObject({ ambiguous: 1, resubmitted: 1 });
+});
