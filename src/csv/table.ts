@@ -36,7 +36,7 @@ export function fieldValue(table: Table, row: number, field: number): string {
   return fieldText(table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field));
 }
 
-/** Whether a field has the same bytes in two rows. */
+/** Whether a raw field has the same bytes in two rows. The values may also be equal if it has not. */
 export function isEqualField(table: Table, field: number, row: number, other: number): boolean {
   const { bytes } = table;
   const [start, otherStart] = [fieldStart(table, row, field), fieldStart(table, other, field)];

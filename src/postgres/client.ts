@@ -1,6 +1,6 @@
 /**
- * The driver of Postgres, and clients that end although their server is gone. Where a connection is open on this side alone, because a
- * network or a machine has vanished without a word, the driver would wait for an answer to its good-bye.
+ * The driver of Postgres, and clients that end although their server is gone. Where a connection is open on this side
+ * alone, because a network or a machine has vanished without a word, the driver would wait for an answer to its good-bye.
  */
 import { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';

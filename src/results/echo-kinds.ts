@@ -5,7 +5,7 @@
  */
 import { type EchoExports, EchoKernel, type EchoPart, type FieldPair } from '../csv/kernel/echo-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
-import { fieldEnd, fieldStart, fieldValue, type Table } from '../csv/table.js';
+import { fieldValue, isEqualField } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKind, ColumnKinds, FileStatus } from '../types.js';
@@ -96,20 +96,7 @@ export function hasSeveralValues(
   const [first] = indexes;
   if (first === undefined) return false;
   const text = textAt(first);
-  return indexes.some(
-    (index) => !haveSameBytes(records, first, index, sourceField) && textAt(index) !== text,
-  );
-}
-
-/** Whether a raw field of two rows has the same bytes; the values may also be equal if it has not. */
-function haveSameBytes(table: Table, one: number, other: number, field: number): boolean {
-  const { bytes } = table;
-  const from = fieldStart(table, one, field);
-  const size = fieldEnd(table, one, field) - from;
-  const otherFrom = fieldStart(table, other, field);
-  if (fieldEnd(table, other, field) - otherFrom !== size) return false;
-  for (let at = 0; at < size; at++) if (bytes[from + at] !== bytes[otherFrom + at]) return false;
-  return true;
+  return indexes.some((index) => !isEqualField(records, sourceField, first, index) && textAt(index) !== text);
 }
 
 /** Makes texts equal that differ only in case, blanks and Unicode form. */

@@ -28,17 +28,20 @@ export function isStreamed(
 /** @param chunk for which `isStreamed` is true. */
 export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise<StreamedRecords> {
   const numbers = await numbersInSource(run, chunk);
-  const windows = async function* () {
-    let count = 0;
-    for await (const batch of recordsOfChunk(run, chunk)) {
-      const window = windowOf(batch);
-      checkRecords(run, chunk, numbers, count, window);
-      yield window;
-      count += window.count;
-    }
-    checkRecords(run, chunk, numbers, count);
+  return {
+    numbers,
+    windows: async function* () {
+      let count = 0;
+      for await (const batch of recordsOfChunk(run, chunk)) {
+        const window = windowOf(batch);
+        checkRecords(run, chunk, numbers, count, window);
+        yield window;
+        count += window.count;
+      }
+      checkRecords(run, chunk, numbers, count);
+    },
+    sent: () => sentFieldsOf(run, chunk, numbers, recordsOfChunk(run, chunk)),
   };
-  return { numbers, windows, sent: () => sentFieldsOf(run, chunk, numbers, windows()) };
 }
 
 /**

@@ -169,10 +169,14 @@ async function* answersOfRound(
       left -= window.count;
     }
   };
-  const nextRecords = (chunk: ChunkRow, picked: readonly number[]): Promise<SentBlock> => {
+  const nextRecords = (
+    chunk: ChunkRow,
+    picked: readonly number[],
+    numbers: Int32Array,
+  ): Promise<SentBlock> => {
     first ??= chunk;
     wanted.push(picked);
-    return sentFieldsOf(run, chunk, Int32Array.from(picked), windows(chunk.records));
+    return sentFieldsOf(run, chunk, numbers, windows(chunk.records));
   };
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
@@ -183,7 +187,7 @@ async function* answersOfRound(
       let block: RecordBlock | undefined;
       const answers = await joiner.join(chunk, async () => {
         if (block !== undefined) return block;
-        block = await (run.keepsChunks ? readChunkBlock(run, chunk) : nextRecords(chunk, picked));
+        block = await (run.keepsChunks ? readChunkBlock(run, chunk) : nextRecords(chunk, picked, numbers));
         return block;
       });
       if (block !== undefined) releaseBlock(block);
