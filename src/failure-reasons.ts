@@ -10,9 +10,9 @@ export interface FailureReason {
 }
 
 /** Reasons that are kept by their texts: of a stretch, and of a run. */
-export const MAX_REASONS = 20;
+const MAX_REASONS = 20;
 /** A text of the service may be as long as it likes. */
-export const MAX_REASON_CHARS = 200;
+const MAX_REASON_CHARS = 200;
 
 /** Different reasons that are told apart while a run is summed up. A service may write a different one for each record. */
 const MAX_DISTINCT = 2000;

@@ -34,7 +34,7 @@ export function badRecordsError(bad: BadRecord, message: string, details: ErrorD
 }
 
 /** Where a bad record is in its file, such as `record 17 (line 18, byte 1234)`. */
-export function badRecordPlace({ record, line, byte }: BadRecord): string {
+function badRecordPlace({ record, line, byte }: BadRecord): string {
   return `record ${record} (${line > 0 ? `line ${line}, ` : ''}byte ${byte})`;
 }
 

@@ -61,7 +61,7 @@ export interface JobQueue {
   bury(taken: TakenJob, problem: DeadLetter['problem']): Promise<void>;
   waiting(): Promise<readonly WaitingJob[]>;
   worked(): Promise<readonly WorkedJob[]>;
-  deadLetters(pipeline?: string): Promise<readonly DeadLetter[]>;
+  deadLetters(): Promise<readonly DeadLetter[]>;
   /** Begins the run at these times from now on, in place of earlier times. */
   schedule(job: RunJob, cron: string, timeZone: string): Promise<void>;
   schedules(): Promise<readonly Schedule[]>;
@@ -171,10 +171,8 @@ export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promi
       (await find(RUNS)).flatMap(({ state, data, startedOn }) =>
         state === 'active' && isRunJob(data) ? [{ job: data, since: startedOn?.getTime() ?? 0 }] : [],
       ),
-    deadLetters: async (pipeline) =>
-      (await find(DEAD, { queued: true, ...(pipeline !== undefined && { key: pipeline }) })).flatMap(
-        ({ data }) => (isDeadLetter(data) ? [data] : []),
-      ),
+    deadLetters: async () =>
+      (await find(DEAD, { queued: true })).flatMap(({ data }) => (isDeadLetter(data) ? [data] : [])),
     schedule: (job, cron, timeZone) =>
       asked(boss.schedule(RUNS, cron, job, { tz: timeZone, key: job.pipeline, singletonKey: job.pipeline })),
     schedules,

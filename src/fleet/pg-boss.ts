@@ -149,7 +149,7 @@ export async function loadPgBoss(node: string): Promise<BossModule> {
 }
 
 /** @throws ConfigError `FLEET_NODE_OLD`. */
-export function expectNode(node: string): void {
+function expectNode(node: string): void {
   const [major = 0, minor = 0] = node.split('.').map(Number);
   if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1])) return;
   throw new ConfigError(

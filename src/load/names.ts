@@ -81,7 +81,7 @@ export function foldName(name: string): string {
 }
 
 /** The name, cut to the bytes that a name may have. */
-export function cut(name: string): string {
+function cut(name: string): string {
   let length = 0;
   let end = 0;
   for (const character of name) {

@@ -62,7 +62,7 @@ export interface StoppedBy {
   readonly hint: string | null;
 }
 
-export const MAX_LISTED = 500;
+const MAX_LISTED = 500;
 const BINS = 120;
 const PAGE = 1000;
 const SPEND_DAYS = 31;

@@ -4,7 +4,7 @@ import type { AnswerSource, Answers, ResultSource } from './answers.js';
 import { type PartTable, readResults } from './part-table.js';
 
 /** Whether the one field of each row holds exactly these columns. */
-export function isJoinedAs({ isJoined, columns }: PartTable, wanted: readonly string[]): boolean {
+function isJoinedAs({ isJoined, columns }: PartTable, wanted: readonly string[]): boolean {
   return (
     isJoined === true && columns.length === wanted.length && columns.every((name, at) => name === wanted[at])
   );

@@ -84,16 +84,8 @@ function createSlowReader<T>(
 /** The oldest open folios have the lowest numbers, but for chunks that are sent again. */
 const openRead = 50;
 
-/**
- * Tells snapshots of a run while somebody listens, until it is closed: then a last one.
- * @param readEvery time between two reads, in ms.
- */
-export function watchRun(
-  id: string,
-  sources: ProgressSources,
-  tell: OnProgress,
-  readEvery: Milliseconds = usualPace,
-): Closeable {
+/** Reports snapshots of a run to a listener until it is closed, and a last one then. */
+export function watchRun(id: string, sources: ProgressSources, tell: OnProgress): Closeable {
   const read = createProgressReader(id, sources);
   let pending = Promise.resolve();
   const next = () => {
@@ -111,7 +103,7 @@ export function watchRun(
       void pending.then(() => {
         if (!isClosed) wait();
       });
-    }, readEvery).unref();
+    }, READ_EVERY).unref();
   };
   let isClosed = false;
   next();
@@ -126,4 +118,4 @@ export function watchRun(
   };
 }
 
-const usualPace: Milliseconds = 500;
+const READ_EVERY: Milliseconds = 500;

@@ -43,7 +43,7 @@ export function addShow(runs: Command, finish: Finish): void {
   );
 }
 
-export function reportText(report: RunReport, terms: NextTerms): string {
+function reportText(report: RunReport, terms: NextTerms): string {
   const { summary, night } = report;
   const { run, createdAt, state } = summary;
   const end = night?.ended ?? summary.finishedAt;

@@ -110,7 +110,7 @@ function runLines(shown: ProgressSnapshot, now: number, width: number): readonly
 }
 
 /** What the run does now. */
-export function stepText(shown: ProgressSnapshot): string {
+function stepText(shown: ProgressSnapshot): string {
   const { state, answered, merged, records } = shown;
   if (state === 'publishing') return 'putting the output in place';
   if (state !== 'open') return state;

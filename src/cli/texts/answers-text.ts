@@ -10,7 +10,8 @@ import type {
 } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatDuration } from '../../quantities.js';
 
-export function shownText({ segments, taken, all }: ShownAnswers, config: Config, now = Date.now()): string {
+export function shownText({ segments, taken, all }: ShownAnswers, config: Config): string {
+  const now = Date.now();
   const others = all.segments - taken.segments;
   const lines = [
     ...segments.map((segment) => segmentText(segment, now)),
@@ -88,7 +89,7 @@ const FROM: Readonly<Record<ImportedAnswers['paidFrom'], string>> = {
   file: "the file's last change; --paid-at says it better",
 };
 
-export function importedText(imported: ImportedAnswers, config: Config, now = Date.now()): string {
+export function importedText(imported: ImportedAnswers, config: Config): string {
   const { run, read, successful, failed, unanswered, blank, columns, checked, replaced } = imported;
   const { paidAt, paidFrom, reusedRows } = imported;
   const { maxAge } = config.reuse;
@@ -109,7 +110,7 @@ export function importedText(imported: ImportedAnswers, config: Config, now = Da
         ]),
     ...(replaced ? ['an earlier import of the same file is replaced'] : []),
     ...(maxAge === 0 ? ['reuse.maxAge is 0: set it, or no run takes these answers'] : []),
-    ...(maxAge > 0 && paidAt + maxAge <= now
+    ...(maxAge > 0 && paidAt + maxAge <= Date.now()
       ? [
           `they are older than reuse.maxAge (${formatDuration(maxAge)}): no run takes those without a later time of their own`,
         ]

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { choice, flag } from './values.js';
 
 /** The value of `load.into` for databases that foliopipe only writes statements for. */
-export const LOADS_NOTHING = 'none';
+const LOADS_NOTHING = 'none';
 
 const SCHEMES: ReadonlySet<string> = new Set(['postgres:', 'postgresql:']);
 

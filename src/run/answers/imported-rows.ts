@@ -3,6 +3,7 @@ import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
 import { type Batch, fieldEnd, fieldStart, fieldValue, type Table } from '../../csv/table.js';
 import type { AnswerSource, Answers, Lineage } from '../../results/answers.js';
 import { type PartTable, readResults } from '../../results/part-table.js';
+import { REASON_COLUMN } from '../../reuse/answer-tables.js';
 import type { FileStatus } from '../../types.js';
 import type { ImportLayout } from './import-layout.js';
 
@@ -23,7 +24,6 @@ export interface ImportedRows {
 
 /** The column of the records' numbers. No column of a file has this name. */
 export const NUMBER_COLUMN = '';
-const REASON_COLUMN = 'error';
 const MAX_BYTES = 0x7000_0000;
 const NO_ANSWER: AnswerSource = {
   origin: 'fixed',

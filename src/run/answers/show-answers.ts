@@ -78,7 +78,7 @@ export async function showAnswers(
 }
 
 /** When the answers of a segment are too old. A SUCCESSFUL one may be so up to a fifth of `reuse.maxAge` earlier. */
-export function expiryOf(
+function expiryOf(
   { newest, successful, failed }: Pick<Segment, 'newest' | 'successful' | 'failed'>,
   { maxAge, failedAge }: Pick<Config['reuse'], 'maxAge' | 'failedAge'>,
 ): ShownSegment['expires'] {

@@ -55,11 +55,8 @@ function ownHeader(name: string, columns: readonly string[]): SourceHeader {
  * The first header of the source.
  * @throws SourceError `SOURCE_STDIN_UNREAD` for standard input; those of `sourceHeaders`.
  */
-export async function readHeader(
-  config: Config,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<LayoutSource> {
-  for await (const header of sourceHeaders(config, signal)) return header;
+export async function readHeader(config: Config): Promise<LayoutSource> {
+  for await (const header of sourceHeaders(config, new AbortController().signal)) return header;
   throw new SourceError(
     'SOURCE_STDIN_UNREAD',
     'the columns of standard input are not known before it is read',

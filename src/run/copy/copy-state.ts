@@ -21,7 +21,7 @@ export interface CopyStateOptions extends Pick<RunOptions, 'signal' | 'logger' |
 }
 
 /** How a state may be shown. */
-export function placeText({ state, stateDir }: StatePlace): string {
+function placeText({ state, stateDir }: StatePlace): string {
   return state === null ? resolve(stateDir) : String(state);
 }
 

@@ -111,7 +111,7 @@ export function mayChoose({ reuse, upload }: Pick<Config, 'reuse' | 'upload'>): 
  * @returns null if every record is sent and no answer is kept.
  * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again.
  */
-export async function chooseRecords(
+async function chooseRecords(
   context: ChooseContext,
   options: Pick<RunOptions, 'reuse'>,
   source: Source,

@@ -12,7 +12,7 @@ import type { PermitTable } from '../../../streams/shared-permits.js';
 import type { AccountDatabase, AccountPipeline } from './member.js';
 
 /** Chunks whose folio is, or may be, open. */
-export const OPEN_CHUNK_STATES = "('uploading', 'ambiguous', 'submitted')";
+const OPEN_CHUNK_STATES = "('uploading', 'ambiguous', 'submitted')";
 
 /** Pipelines of the account whose lease has not ended. */
 export const LIVE = `
