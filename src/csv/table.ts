@@ -2,7 +2,7 @@
  * Records or results as raw CSV bytes with the offsets of their fields. Batches, record blocks and part tables have this
  * shape, so that the same functions and kernels work on all of them.
  */
-import { fieldText } from './write-field.js';
+import { QUOTE } from './bytes.js';
 
 export interface Table {
   readonly bytes: Uint8Array;
@@ -34,6 +34,15 @@ export function fieldEnd({ fields, ends }: Omit<Offsets, 'starts'>, row: number,
 /** The value of a field: without its quotes, with doubled quotes made single. */
 export function fieldValue(table: Table, row: number, field: number): string {
   return fieldText(table.bytes, fieldStart(table, row, field), fieldEnd(table, row, field));
+}
+
+/** The value of a raw field as text: without its quotes, with doubled quotes made single. */
+export function fieldText(bytes: Uint8Array, start: number, end: number): string {
+  const isQuoted = bytes[start] === QUOTE && end > start;
+  const from = isQuoted ? start + 1 : start;
+  const size = (isQuoted ? end - 1 : end) - from;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, size).toString('utf8');
+  return isQuoted && text.includes('""') ? text.replaceAll('""', '"') : text;
 }
 
 /** Whether a raw field has the same bytes in two rows. The values may also be equal if it has not. */

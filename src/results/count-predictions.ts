@@ -3,8 +3,7 @@
  * million of them in a second. Memory is bounded, whatever the column holds.
  */
 import type { ConfidenceCount, Predictions } from '../checkpoint/checkpoint.js';
-import { fieldEnd, fieldStart, type Table } from '../csv/table.js';
-import { fieldText } from '../csv/write-field.js';
+import { fieldEnd, fieldStart, fieldText, type Table } from '../csv/table.js';
 
 /** Indexes of the columns in the output. */
 export interface PredictionFields {

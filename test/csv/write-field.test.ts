@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ByteWriter } from '../../src/csv/byte-writer.js';
-import { COMMA } from '../../src/csv/bytes.js';
-import { fieldRuns, fieldText, writeField, writeRawValue, writeValue } from '../../src/csv/write-field.js';
+import { writeField, writeValue } from '../../src/csv/write-field.js';
 
 const out = new ByteWriter(4);
 
@@ -51,38 +50,4 @@ it.each([
 ])('writeValue writes %j as %j', (value, expected) => {
   writeValue(out, value);
   expect(out.take().toString()).toBe(expected);
-});
-
-it.each([
-  ['plain', 'plain'],
-  ['', ''],
-  ['""', ''],
-  ['""""', '"'],
-  ['"a ""b"" c"""', 'a "b" c"'],
-  ['"é,\r\n"', 'é,\r\n'],
-])('the value of %j is %j, as text and as bytes', (raw, expected) => {
-  const bytes = Buffer.from(`é,${raw},`);
-  expect(fieldText(bytes, 3, bytes.length - 1)).toBe(expected);
-  expect(fieldText(new Uint8Array(bytes), 3, bytes.length - 1)).toBe(expected);
-  writeRawValue(out, bytes, 3, bytes.length - 1);
-  expect(out.take().toString()).toBe(expected);
-});
-
-describe('fieldRuns', () => {
-  it.each([
-    ['neighbours are one run', [2, 3, 4], [2, 4]],
-    ['others are runs of their own', [4, 2, 3, 0], [4, 4, 2, 3, 0, 0]],
-    [
-      'an empty field is a run of its own, before the first field too',
-      [-1, 0, 1, -1, -1],
-      [-1, -1, 0, 1, -1, -1, -1, -1],
-    ],
-    ['nothing is no run', [], []],
-  ])('%s', (_, fields, runs) => {
-    expect([...fieldRuns(fields, COMMA)]).toEqual(runs);
-  });
-
-  it('fields with another delimiter between them are copied one by one', () => {
-    expect([...fieldRuns([0, 1], 0x3b)]).toEqual([0, 0, 1, 1]);
-  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
-import { fieldText } from '../../src/csv/write-field.js';
+import { fieldText } from '../../src/csv/table.js';
 import { type BlockReader, createBlockReader, type RecordBlock } from '../../src/source/record-block.js';
 
 const scan = (content: string) =>

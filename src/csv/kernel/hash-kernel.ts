@@ -5,7 +5,7 @@
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { bytesBetween, endOfFitting, type Table } from '../table.js';
-import { fieldRuns } from '../write-field.js';
+import { fieldRuns } from './table-memory.js';
 
 /** What assembly/hash.ts exports. */
 interface HashExports {

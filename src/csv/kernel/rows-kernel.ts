@@ -6,7 +6,6 @@ import { bytesOf, type KernelMemory, SPARE_BYTES } from '../../kernel/kernel-mem
 import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
 import { COMMA } from '../bytes.js';
 import type { Table } from '../table.js';
-import { fieldRuns } from '../write-field.js';
 import {
   type AnswerPart,
   type RowOrder,
@@ -14,7 +13,7 @@ import {
   rowsByField,
   type WriteOther,
 } from './rows-by-field.js';
-import { neededResults, type TableAddresses, TableMemory } from './table-memory.js';
+import { fieldRuns, neededResults, type TableAddresses, TableMemory } from './table-memory.js';
 
 export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from './rows-by-field.js';
 

@@ -11,6 +11,7 @@ import {
   SPARE_BYTES,
   sharedMemory,
 } from '../../kernel/kernel-memory.js';
+import { COMMA } from '../bytes.js';
 import { bytesBetween, endOfFitting, type Table } from '../table.js';
 
 /** Tables of this size fit into 2 GiB of memory, together with their largest row, which is not larger. */
@@ -177,6 +178,23 @@ export function ensureCapacity<T extends Uint8Array<ArrayBuffer> | Int32Array<Ar
   const larger = new (array.constructor as new (length: number) => T)(Math.max(size, array.length * 2));
   larger.set(array);
   return larger;
+}
+
+/**
+ * Groups the fields to write into runs of neighbours, because neighbours in a comma CSV can be copied at once.
+ *
+ * @param fields indexes of fields, in the order to write them; -1 for an empty field.
+ * @param delimiter of the records, a byte.
+ * @returns the first and the last field of each run, in the form that assembly/field.ts takes.
+ */
+export function fieldRuns(fields: readonly number[], delimiter: number): Int32Array<ArrayBuffer> {
+  const runs: number[] = [];
+  for (const field of fields) {
+    const isNext = delimiter === COMMA && field > 0 && runs.at(-1) === field - 1;
+    if (isNext) runs[runs.length - 1] = field;
+    else runs.push(field, field);
+  }
+  return Int32Array.from(runs);
 }
 
 /** What assembly/copy.ts exports. */

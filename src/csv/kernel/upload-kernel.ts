@@ -1,7 +1,7 @@
 /** Writes the records of batches into the CSV of an uploaded file, in WebAssembly. */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { type Batch, bytesBetween } from '../table.js';
-import { fieldRuns } from '../write-field.js';
+import { fieldRuns } from './table-memory.js';
 
 /** What assembly/upload.ts exports. */
 interface UploadExports {

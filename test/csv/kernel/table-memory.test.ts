@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { neededResults, rowRange, SLICE_BYTES, slicesOf } from '../../../src/csv/kernel/table-memory.js';
+import { COMMA } from '../../../src/csv/bytes.js';
+import {
+  fieldRuns,
+  neededResults,
+  rowRange,
+  SLICE_BYTES,
+  slicesOf,
+} from '../../../src/csv/kernel/table-memory.js';
 import { fieldValue, type Table } from '../../../src/csv/table.js';
 
 const FILLER = 'x'.repeat(999);
@@ -74,5 +81,24 @@ describe('the results that some records need', () => {
     const needed = neededResults([written, none, tableOf(4000, 'b')], order, 4);
     expect(needed.parts[0]).toBe(written);
     expect([...needed.result]).toEqual([7, 0, 5, 0]);
+  });
+});
+
+describe('fieldRuns', () => {
+  it.each([
+    ['neighbours are one run', [2, 3, 4], [2, 4]],
+    ['others are runs of their own', [4, 2, 3, 0], [4, 4, 2, 3, 0, 0]],
+    [
+      'an empty field is a run of its own, before the first field too',
+      [-1, 0, 1, -1, -1],
+      [-1, -1, 0, 1, -1, -1, -1, -1],
+    ],
+    ['nothing is no run', [], []],
+  ])('%s', (_, fields, runs) => {
+    expect([...fieldRuns(fields, COMMA)]).toEqual(runs);
+  });
+
+  it('fields with another delimiter between them are copied one by one', () => {
+    expect([...fieldRuns([0, 1], 0x3b)]).toEqual([0, 0, 1, 1]);
   });
 });

@@ -2,7 +2,7 @@
 import type { BadRecord } from '../../../src/csv/bad-record.js';
 import type { ScanOptions } from '../../../src/csv/scan-records.js';
 import type { Batch } from '../../../src/csv/table.js';
-import { fieldText } from '../../../src/csv/write-field.js';
+import { fieldText } from '../../../src/csv/table.js';
 
 export interface FoundRecord {
   readonly record: number;

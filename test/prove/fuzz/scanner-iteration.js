@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { RecordScan } from '../../../dist/src/csv/record-scan.js';
 import { scanBuffer, scanRecords } from '../../../dist/src/csv/scan-records.js';
-import { fieldText } from '../../../dist/src/csv/write-field.js';
+import { fieldText } from '../../../dist/src/csv/table.js';
 import { randomCsv, randomCsvAround } from './csv-bytes.js';
 import { verifyScan } from './verify-scan.js';
 
