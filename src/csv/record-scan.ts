@@ -4,9 +4,8 @@
  */
 import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from './bad-record.js';
 import { contentEnd, countLineFeeds, indexOfLineFeed, LF } from './bytes.js';
-import { type Grammar, maxBytesToRecordEnd } from './grammar.js';
 import { type Found, KeptRecords, type NumberedRecords } from './kept-records.js';
-import { MISCOUNTED_INTS, NONE, ScanKernel } from './kernel/scan-kernel.js';
+import { type Grammar, MISCOUNTED_INTS, NONE, ScanKernel } from './kernel/scan-kernel.js';
 import type { Batch } from './table.js';
 import { WindowScan } from './window-scan.js';
 
@@ -48,7 +47,7 @@ export class RecordScan {
   /** Finds the records that are certainly well-formed. */
   readonly #kernel: ScanKernel;
   readonly #grammar: Grammar;
-  readonly #maxBytesToEnd: number;
+  readonly #isTranscoded: boolean;
   #numbers = new Int32Array(0);
   #carefulScan: WindowScan | undefined;
   /** Created at the first use, because most files have no bad record. */
@@ -68,7 +67,7 @@ export class RecordScan {
     this.#options = options;
     this.#kernel = new ScanKernel(grammar, windowBytes, options.sentFields);
     this.#grammar = grammar;
-    this.#maxBytesToEnd = maxBytesToRecordEnd(grammar);
+    this.#isTranscoded = options.transcoded === true;
     this.record = options.firstRecord;
     this.#base = options.base;
     this.#line = options.firstLine ?? 0;
@@ -96,7 +95,10 @@ export class RecordScan {
       if (this.#filled < window.length) return;
       const taken = yield* this.#scan(false);
       if (taken > 0) this.#keepFrom(taken);
-      else this.#kernel.grow(Math.min(window.length * 2, Math.max(this.#maxBytesToEnd, window.length + 1)));
+      else
+        this.#kernel.grow(
+          Math.min(window.length * 2, Math.max(this.#kernel.maxBytesToEnd, window.length + 1)),
+        );
     }
   }
 
@@ -149,7 +151,7 @@ export class RecordScan {
         kernel.run(at, to);
       }
       const { count, miscounted, isFull, isDoubtful, lines, next } = kernel;
-      const isWhole = next === to || !(isLast || to - next >= this.#maxBytesToEnd);
+      const isWhole = next === to || !(isLast || to - next >= this.#kernel.maxBytesToEnd);
       const isEnd = !isFull && !isDoubtful && isWhole;
       const isAlone = (this.#keptRecords?.count ?? 0) === 0 && (isEnd || isFull);
       const isGood =
@@ -172,7 +174,7 @@ export class RecordScan {
 
       const lineFeed = this.#endOfRejected(bytes, to);
       const isCut = lineFeed === -1 && !isLast;
-      if (isCut && to - at < this.#maxBytesToEnd) return at;
+      if (isCut && to - at < this.#kernel.maxBytesToEnd) return at;
       const behind = lineFeed === -1 ? to : lineFeed + 1;
       const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
       this.#report(careful.stop, bytes, at, end, this.#line);
@@ -203,10 +205,6 @@ export class RecordScan {
   #hasGoodText(bytes: Uint8Array, { starts, ends, count }: Found, goodTo: number): boolean {
     const end = ends[count * this.#grammar.fields - 1]!;
     return end <= goodTo || badText(bytes.subarray(starts[0]!, end), this.#isTranscoded) === undefined;
-  }
-
-  get #isTranscoded(): boolean {
-    return this.#options.transcoded === true;
   }
 
   /** Keeps the records found; reports those with bad text, and the miscounted. @param from where the scan began. */
@@ -282,11 +280,12 @@ export class RecordScan {
     line: number,
     counted?: number,
   ): void {
-    const { file, fields, maxRecordBytes, transcoded = false, firstLine, onBadRecord } = this.#options;
+    const { file, fields, maxRecordBytes, firstLine, onBadRecord } = this.#options;
     const record = this.record++;
     if (onBadRecord === undefined) return;
     const { found, problemAt } = counted === undefined ? this.#careful : { found: counted, problemAt: end };
-    const facts = { fields, maxRecordBytes, transcoded, found, quoteAt: problemAt - start };
+    const quoteAt = problemAt - start;
+    const facts = { fields, maxRecordBytes, transcoded: this.#isTranscoded, found, quoteAt };
     onBadRecord({
       code,
       file,

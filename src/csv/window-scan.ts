@@ -4,7 +4,7 @@
  */
 import type { BadRecordCode } from './bad-record.js';
 import { CR, LF, QUOTE } from './bytes.js';
-import { type Grammar, MAX_ENDS, maxBytesToRecordEnd } from './grammar.js';
+import { type Grammar, MAX_ENDS, maxBytesToRecordEnd } from './kernel/scan-kernel.js';
 
 /** Why a scan stopped: the window's end, full arrays, or a malformed record. */
 export type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;

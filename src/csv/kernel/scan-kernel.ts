@@ -3,7 +3,27 @@
  * when the window grows, it keeps its address and its bytes, but its views are created again.
  */
 import { bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
-import { type Grammar, MAX_ENDS } from '../grammar.js';
+
+/** Rules of both scanners: of this one, and of the careful loop that takes over where it stops (window-scan.ts). */
+export interface Grammar {
+  /** An ASCII byte. */
+  readonly delimiter: number;
+  /** Fields of a record. */
+  readonly fields: number;
+  /** Most bytes of a record, without its line end. */
+  readonly maxRecordBytes: number;
+}
+
+/** Most field ends of one scan, unless one record has more. Keeps the arrays in the processor's cache. */
+export const MAX_ENDS = 65_536;
+
+/**
+ * A record that does not end within this many bytes is too large. The extra 4 bytes are for its line end and for the two
+ * bytes that decide whether a quote closes.
+ */
+export function maxBytesToRecordEnd({ maxRecordBytes }: Grammar): number {
+  return maxRecordBytes + 4;
+}
 
 /** What assembly/scan.ts exports. */
 interface ScanExports {
@@ -99,6 +119,11 @@ export class ScanKernel {
   /** Most records that one `run` finds. */
   get capacity(): number {
     return this.#capacity;
+  }
+
+  /** A record that does not end within this many bytes is too large. */
+  get maxBytesToEnd(): number {
+    return maxBytesToRecordEnd(this.#grammar);
   }
 
   /** Records found by the last `run`. */

@@ -3,7 +3,7 @@ import { appendFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { contentOnDisk } from '../../src/files/content-on-disk.js';
+import { contentOnDisk } from '../../src/files/local-run-files.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRate, takeSnapshot } from '../../src/progress/snapshot.js';
+import { createRate, takeSnapshot } from '../../src/run/read-progress.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleChoice, sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
