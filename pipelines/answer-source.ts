@@ -1,9 +1,17 @@
-/** The part of a job before its output: every record is sent and answered, and the rows go to a sink. */
+/**
+ * The part of a job before its output: sends the canary, then every record, waits for the answers, and gives the rows to
+ * a sink.
+ */
 import {
+  canaryChunks,
+  checkCanary,
   checkLearned,
   checkLoadOfRest,
   chunkRecords,
   downloadParts,
+  drain,
+  isCanaryAnswered,
+  isPastCanary,
   type MergedStretch,
   mergeResults,
   type OpenRun,
@@ -14,7 +22,6 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
-import { tryCanary } from './try-canary.js';
 
 /**
  * @param run a new run, or one that goes on.
@@ -42,4 +49,28 @@ export async function answerSource<Result>(
     checkLearned(run),
     sink,
   );
+}
+
+/**
+ * Sends the first records of a run alone and checks their results, before the rest is paid for. Does nothing if the run
+ * has no canary, if the canary is everything that is sent, or if it has passed already. Results that are already on the
+ * disk are only checked again.
+ * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded; the errors of
+ *   `checkLoadOfRest`, because the canary tells the columns of the service.
+ */
+export async function tryCanary(run: OpenRun): Promise<void> {
+  if (run.canary === 0 || run.toSend <= run.canary) return;
+  if (await isPastCanary(run)) return;
+  if (!(await isCanaryAnswered(run))) {
+    await runStages(
+      run.controller,
+      canaryChunks(run),
+      submitChunks(run, (chunk) => refetchParts(run, chunk)),
+      trackFolios(run),
+      downloadParts(run),
+      drain,
+    );
+  }
+  await checkCanary(run, (chunk) => refetchParts(run, chunk));
+  await checkLoadOfRest(run);
 }

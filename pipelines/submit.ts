@@ -15,9 +15,9 @@ import {
   submitChunks,
   trackFolios,
 } from '../src/index.js';
+import { tryCanary } from './answer-source.js';
 import { endOfRun } from './end-of-run.js';
 import { fetchFinished } from './fetch-finished.js';
-import { tryCanary } from './try-canary.js';
 import { withReadyRun } from './with-ready-run.js';
 
 /**

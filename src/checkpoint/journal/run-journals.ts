@@ -11,11 +11,16 @@ import { countOf } from '../../quantities.js';
 import { createStateDatabase, type StateDatabase } from '../sqlite/state-database.js';
 import { translateStateError } from '../sqlite/translate-state-error.js';
 import { type Compared, isBehind, journalComparison, type Mark } from './compare-journal.js';
-import { type JournalFile, openJournalFile, writeJournalFile } from './journal-file.js';
+import {
+  hasJournal,
+  type JournalFile,
+  openJournalFile,
+  readJournal,
+  writeJournalFile,
+} from './journal-file.js';
 import { journalPath } from './journal-folder.js';
 import type { JournalLine, SearchJournalLine } from './journal-line.js';
 import { linesFromDatabase } from './lines-from-database.js';
-import { hasJournal, readJournal } from './read-journal.js';
 import { appendSearchLine, searchJournalPath } from './search-journal.js';
 
 export interface RunJournals {

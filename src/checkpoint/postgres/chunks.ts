@@ -2,7 +2,7 @@
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader, ChunkState } from '../checkpoint.js';
 import { unpackNumbers } from '../packed-numbers.js';
-import { type StoredChunk, toChunk, toChunkIfAny } from '../rows/chunk-row.js';
+import { type StoredChunk, toChunk, toChunkIfAny } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound' | 'pickedRecords';

@@ -14,7 +14,7 @@ import {
   type StoredChunk,
   toChunk,
   valuesOfChunk,
-} from '../rows/chunk-row.js';
+} from '../rows/chunk-rows.js';
 import type { ChunkRow, NewChunk } from '../state.js';
 import { pickedNumbers } from './chunks.js';
 import { unmerge } from './merges.js';

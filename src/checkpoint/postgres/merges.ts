@@ -4,7 +4,7 @@ import { createReasonCounter, type FailureReason } from '../../failure-reasons.j
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../rows/stretch-row.js';
+import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.

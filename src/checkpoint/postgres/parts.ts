@@ -4,7 +4,7 @@ import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
-import { type StoredChunk, toChunk } from '../rows/chunk-row.js';
+import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import { unmerge } from './merges.js';
 import { expectRow, type StateSession } from './state-session.js';
 

@@ -5,7 +5,7 @@
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader, SpentOnDay } from '../checkpoint.js';
-import { AFTER_ALL_DAYS, hasCaps, NO_RUN, refuseAboveCaps } from '../rows/caps.js';
+import { AFTER_ALL_DAYS, hasCaps, NO_RUN, refuseAboveCaps } from '../rows/paid-rows.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateSession } from './state-session.js';
 

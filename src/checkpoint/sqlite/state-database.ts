@@ -1,14 +1,16 @@
 /**
- * One connection to checkpoint.db. Each call is one transaction, and its errors are translated (translate-state-error).
- * Before each change it is checked that the file is still in its place (watch-place).
+ * One connection to checkpoint.db, and the sync of its log. Each call is one transaction, and its errors are translated
+ * (translate-state-error). Before each change it is checked that the file is still in its place (watch-place).
  * A resolved call survives a kill of the process; a power failure may undo an `unsyncedChange`.
  *
- * A change is committed before its call returns, and so visible to reads and other processes before it is on the disk.
- * Who acts on what it has read there begins with a `change` of its own, which is on the disk only with all earlier ones.
+ * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Whoever
+ * acts on what they have read must begin with a `change` of their own: it is on the disk only with all earlier ones.
  */
+
+import { closeSync, fdatasync, openSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
-import type { LogSync } from './log-sync.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 
@@ -119,4 +121,77 @@ function emptyLog(connection: Database): void {
  */
 export function expectOneRow(result: RunResult, method: string, missing: string): void {
   if (result.changes !== 1) throw new CheckpointStateError(method, missing);
+}
+
+/**
+ * Syncs the log of an open database (`-wal`) from another thread, so that a commit does not hold up the process while
+ * the disk works. SQLite with `synchronous = NORMAL` writes a commit to the log without a sync; it still syncs the log
+ * before it writes it back, and the database before the log is used again (sqlite.org/wal.html#performance_considerations).
+ * So a commit and one sync of the log after it leave on the disk what `synchronous = FULL` leaves.
+ *
+ * SQLite locks the database and its shared memory, never the log. So closing this descriptor frees no lock.
+ */
+export interface LogSync {
+  /** Why a sync has failed. */
+  readonly failure: { readonly error: unknown } | undefined;
+  /**
+   * Resolves when all that was committed before the call is on the disk. Concurrent calls share one sync.
+   * @throws the system's error. What a failed sync should have written may be lost, and a later sync would not tell.
+   *   So all later calls fail too.
+   */
+  sync(): Promise<void>;
+  /** Waits for a running sync. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the log of a database that this process has opened in WAL mode: SQLite keeps the same file until the last
+ * connection is closed.
+ * @param path of the database.
+ * @param syncFile replaced in tests.
+ * @throws the system's error.
+ */
+export function openLogSync(
+  path: string,
+  syncFile: (file: number) => Promise<void> = promisify(fdatasync),
+): LogSync {
+  // Windows syncs only what is open for writing.
+  const file = openSync(`${path}-wal`, 'r+');
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  let failure: LogSync['failure'];
+
+  const begin = async () => {
+    if (failure !== undefined) throw failure.error;
+    try {
+      await syncFile(file);
+    } catch (error) {
+      failure = { error };
+      throw error;
+    } finally {
+      running = undefined;
+    }
+  };
+  return {
+    get failure() {
+      return failure;
+    },
+    sync: () => {
+      if (running === undefined) {
+        running = begin();
+        return running;
+      }
+      // The running sync may have begun before the latest commit.
+      next ??= running.then(() => {
+        next = undefined;
+        running = begin();
+        return running;
+      });
+      return next;
+    },
+    close: async () => {
+      await (next ?? running)?.catch(() => undefined);
+      closeSync(file);
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { closeSync, fsyncSync, openSync, readdirSync, readSync, writeSync } from
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Run } from '../../checkpoint/checkpoint.js';
-import { wholeLength } from '../../checkpoint/journal/read-journal.js';
+import { wholeLength } from '../../checkpoint/journal/journal-file.js';
 import { isUnfinished } from '../../checkpoint/state.js';
 import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';

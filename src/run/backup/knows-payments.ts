@@ -5,8 +5,8 @@
  */
 import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { readJournal, wholeLength } from '../../checkpoint/journal/journal-file.js';
 import { journalPath, runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
-import { readJournal, wholeLength } from '../../checkpoint/journal/read-journal.js';
 import { readSearchJournal } from '../../checkpoint/journal/search-journal.js';
 import { checkDatabaseCopy, type PaidCounts } from '../../checkpoint/sqlite/copy-database.js';
 import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';

@@ -1,7 +1,7 @@
 /** Compares a journal in a backup with the one that is still in the state folder: which of them knows what was paid? */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJournal } from '../../checkpoint/journal/read-journal.js';
+import { readJournal } from '../../checkpoint/journal/journal-file.js';
 import { ConfigError } from '../../errors.js';
 
 /** Which journal the restored state takes. `same`: both know the same. */

@@ -2,14 +2,17 @@
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openJournalFile, writeJournalFile } from '../../../src/checkpoint/journal/journal-file.js';
+import {
+  openJournalFile,
+  readJournal,
+  writeJournalFile,
+} from '../../../src/checkpoint/journal/journal-file.js';
 import {
   decodeLine,
   encodeLine,
   type JournalLine,
   journalVersion,
 } from '../../../src/checkpoint/journal/journal-line.js';
-import { readJournal } from '../../../src/checkpoint/journal/read-journal.js';
 import { sampleRun } from '../../helpers/checkpoint/samples.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 

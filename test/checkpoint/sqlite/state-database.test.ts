@@ -2,10 +2,13 @@
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { openLogSync } from '../../../src/checkpoint/sqlite/log-sync.js';
 import { openWritingConnection } from '../../../src/checkpoint/sqlite/open-connection.js';
 import { checkpointChanges } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { createStateDatabase, type StateDatabase } from '../../../src/checkpoint/sqlite/state-database.js';
+import {
+  createStateDatabase,
+  openLogSync,
+  type StateDatabase,
+} from '../../../src/checkpoint/sqlite/state-database.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 
 async function withDatabase(use: (db: StateDatabase, connection: Database) => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 /** Reads of chunks: by number, by state, and in the order of the source. */
 import type { CheckpointReader, ChunkState } from '../../checkpoint.js';
 import { unpackNumbers } from '../../packed-numbers.js';
-import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-row.js';
+import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-rows.js';
 import type { ChunkRow } from '../../state.js';
 import type { StateDatabase } from '../state-database.js';
 

@@ -4,7 +4,7 @@
  */
 import type { Checkpoint } from '../../checkpoint.js';
 import { CheckpointStateError } from '../../checkpoint-state-error.js';
-import { areHalves, haveItsRecords, type Parent, valuesOfChunk } from '../../rows/chunk-row.js';
+import { areHalves, haveItsRecords, type Parent, valuesOfChunk } from '../../rows/chunk-rows.js';
 import type { ChunkRow, NewChunk } from '../../state.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkRead } from './chunks.js';

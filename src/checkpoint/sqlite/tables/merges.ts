@@ -2,7 +2,7 @@
 
 import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
 import type { Checkpoint, CheckpointReader, Stretch } from '../../checkpoint.js';
-import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../../rows/stretch-row.js';
+import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordMerged` and `recordUnmerged`. */

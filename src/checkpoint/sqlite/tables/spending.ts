@@ -1,7 +1,7 @@
 /** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
 
 import type { CheckpointReader, SpentOnDay } from '../../checkpoint.js';
-import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '../../rows/caps.js';
+import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '../../rows/paid-rows.js';
 import type { Budget, Spending } from '../../state.js';
 import type { StateDatabase } from '../state-database.js';
 
