@@ -238,9 +238,8 @@ export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-rec
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
-export { closeRound } from './stages/failed/close-round.js';
 export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
-export { isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
+export { closeRound, isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
 export { searchOnce } from './stages/failed/search-once.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { hasAnswers, mergePartly } from './stages/merge/merge-partly.js';

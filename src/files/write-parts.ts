@@ -1,4 +1,7 @@
-/** Writes a CSV as parts of a largest size, each with the header. */
+/**
+ * Writes a CSV as parts of a largest size, each with the header. The CSV is cut only behind records, never within a
+ * quoted field with line feeds.
+ */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +9,6 @@ import { partName } from '../config/sections/output-folder.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { readPieces } from '../streams/read-pieces.js';
 import type { Bytes } from '../types.js';
-import { findCuts } from './find-cuts.js';
 import type { FolderPart } from './folder-index.js';
 import { readStart } from './local-output-store.js';
 import { writeAll } from './work-file.js';
@@ -87,4 +89,50 @@ async function beginPart(folder: string, name: string, first: readonly Uint8Arra
     return { name, bytes, sha256: hash.digest('hex') };
   };
   return { write, end, close: () => file.close() };
+}
+
+const LF = 0x0a;
+const QUOTE = 0x22;
+
+/** Where a CSV is cut into parts. */
+interface Cuts {
+  /** Bytes of the header, which each part begins with. */
+  readonly header: Bytes;
+  /** Where each part ends in the CSV; the last one at its end. At least one. */
+  readonly ends: readonly number[];
+}
+
+/**
+ * @param pieces a CSV as foliopipe writes it, with a header: a quote stands only around a field and, doubled, in it.
+ * @param maxBytes of a part with its header. A single record that does not fit is a part of its own.
+ */
+export async function findCuts(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  maxBytes: Bytes,
+): Promise<Cuts> {
+  const ends: number[] = [];
+  let header = 0;
+  /** Where the part begins, and where its last whole record ends. */
+  let partStart = 0;
+  let lastEnd = 0;
+  let isQuoted = false;
+  let position = 0;
+  for await (const piece of pieces) {
+    for (let i = 0; i < piece.length; i++) {
+      const byte = piece[i];
+      if (byte === QUOTE) isQuoted = !isQuoted;
+      if (byte !== LF || isQuoted) continue;
+      const end = position + i + 1;
+      // The first part holds the header itself.
+      const size = end - partStart + (partStart === 0 ? 0 : header);
+      if (size > maxBytes && lastEnd > Math.max(partStart, header)) {
+        ends.push(lastEnd);
+        partStart = lastEnd;
+      }
+      if (header === 0) header = end;
+      lastEnd = end;
+    }
+    position += piece.length;
+  }
+  return { header, ends: [...ends, position] };
 }

@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findCuts } from '../../src/files/find-cuts.js';
+import { findCuts } from '../../src/files/write-parts.js';
 
 const cell = fc.oneof(
   fc.string({ maxLength: 20 }),

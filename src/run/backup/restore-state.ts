@@ -28,8 +28,7 @@ import {
   damagedBackup,
   readBackupList,
 } from './backup-list.js';
-import { knowsPayments } from './knows-payments.js';
-import { chooseJournal, type JournalChoice } from './merge-journals.js';
+import { chooseJournal, type JournalChoice, knowsPayments } from './journal-payments.js';
 import { type NewerOutput, newerOutputs } from './newer-outputs.js';
 import { type Recovered, rebuildAll } from './recover.js';
 import { isRestoring, markRestored, markRestoring } from './restored-mark.js';

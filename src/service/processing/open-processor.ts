@@ -3,7 +3,6 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { ServiceLogger } from '../service-logger.js';
 import type { Folio } from '../store/folio.js';
 import { FolioWork, UploadLostError, type WorkResources } from './folio-work.js';
-import { RateLimiter } from './rate-limiter.js';
 
 /** Pause after an error. Most errors, such as a full disk, affect every folio. */
 const ERROR_PAUSE_MS = 1000;
@@ -26,13 +25,13 @@ export function openProcessor(
   logger: ServiceLogger | undefined,
 ): Processor {
   const works = new Set<FolioWork>();
-  const limiter = new RateLimiter(recordsPerSecond, performance.now());
+  const bucket = new TokenBucket(recordsPerSecond, performance.now());
   const stop = new AbortController();
   let running: Promise<void> | undefined;
 
   const processNext = async (work: FolioWork): Promise<void> => {
-    const share = Math.ceil(limiter.available(performance.now()) / works.size);
-    if (share > 0 && work.remaining > 0) limiter.spend(await work.processSlice(share));
+    const share = Math.ceil(bucket.available(performance.now()) / works.size);
+    if (share > 0 && work.remaining > 0) bucket.spend(await work.processSlice(share));
     if (work.remaining > 0) return;
     work.finish();
     works.delete(work);
@@ -67,7 +66,7 @@ export function openProcessor(
         await processNextOrPause(work);
         await setImmediate();
       }
-      if (limiter.available(performance.now()) < 1) await pause(limiter.waitMs());
+      if (bucket.available(performance.now()) < 1) await pause(bucket.waitMs());
     }
     running = undefined;
   };
@@ -89,4 +88,45 @@ export function openProcessor(
       for (const work of works) await work.close();
     },
   };
+}
+
+/** How much unused time an idle service may make up for at once. */
+const BURST_MS = 200;
+/** Shortest wait, so that a fast service processes slices instead of single records. */
+const TICK_MS = 20;
+
+/**
+ * Limits how many records are processed per second. The bucket fills with time, and each processed record takes one
+ * token. An idle service saves up only a short burst. Times are milliseconds of any monotonic clock.
+ */
+export class TokenBucket {
+  readonly #perMs: number;
+  readonly #capacity: number;
+  #level = 0;
+  #filledAt: number;
+
+  /** @param recordsPerSecond 0: no limit. */
+  constructor(recordsPerSecond: number, now: number) {
+    this.#perMs = recordsPerSecond === 0 ? Number.POSITIVE_INFINITY : recordsPerSecond / 1000;
+    this.#capacity = Math.max(1, this.#perMs * BURST_MS);
+    this.#filledAt = now;
+  }
+
+  /** Whole records that may be processed now. */
+  available(now: number): number {
+    if (this.#perMs === Number.POSITIVE_INFINITY) return Number.MAX_SAFE_INTEGER;
+    this.#level = Math.min(this.#capacity, this.#level + (now - this.#filledAt) * this.#perMs);
+    this.#filledAt = now;
+    return Math.floor(this.#level);
+  }
+
+  /** Takes the tokens of processed records out of the bucket. */
+  spend(records: number): void {
+    this.#level -= records;
+  }
+
+  /** Milliseconds to wait until a record is available. */
+  waitMs(): number {
+    return Math.max(TICK_MS, (1 - this.#level) / this.#perMs);
+  }
 }

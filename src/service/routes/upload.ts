@@ -10,8 +10,7 @@ import type { Processor } from '../processing/open-processor.js';
 import type { Folio, FolioStatus } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
 import type { FolioLimit } from '../uploads/folio-limit.js';
-import { inspectUpload } from '../uploads/inspect-upload.js';
-import { receiveUpload } from '../uploads/receive-upload.js';
+import { inspectUpload, receiveUpload } from '../uploads/receive-upload.js';
 import type { UploadFolder } from '../uploads/upload-folder.js';
 
 /** The interface's upload response object, 2.1. */

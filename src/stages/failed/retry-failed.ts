@@ -1,11 +1,17 @@
-/** First stage of a round: sends the failed records again, cut into chunks by the same limits as the source. */
+/**
+ * A round of failed records. Its first stage sends them again, cut into chunks by the same limits as the source;
+ * `closeRound` ends it when all its chunks are answered.
+ */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
+import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import { unfinishedChunks } from '../chunk/find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
+import { incompleteError } from '../publish/check-complete.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
 import { unreadableRecords } from '../submit/unreadable-replies.js';
 import { failedNumbers } from './failed-numbers.js';
@@ -88,4 +94,41 @@ function numbersToSend(
 ): readonly number[] {
   const after = last?.lastRecord ?? 0;
   return failed.filter((number) => number > after && !unreadable.has(number));
+}
+
+type CloseRoundNeeds = Pick<RunContext, 'id' | 'deferred' | 'uploads' | 'logger' | 'at'> & {
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'recordRoundSettled'
+  >;
+};
+
+/**
+ * Closes a round: its answers count from now on, and the output is written again.
+ * @param round the first open round; all its records are cut, unless uploads were stopped.
+ * @returns false if the round has no chunk; it then stays open.
+ * @throws the error that stopped a chunk, or TroubleError: the run goes on later.
+ */
+export async function closeRound(run: CloseRoundNeeds, round: number): Promise<boolean> {
+  const sum = { chunks: 0, records: 0, successful: 0 };
+  let isDone = !run.uploads.stopped;
+  for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
+    isDone &&= isAnswered(chunk);
+    sum.chunks += 1;
+    sum.records += chunk.records;
+    sum.successful += chunk.state === 'downloaded' ? chunk.counts!.successful : 0;
+  }
+  if (!isDone) {
+    const { chunks } = (await run.checkpoint.run(run.id))!;
+    throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
+  }
+  if (sum.chunks === 0) return false;
+  run.at('after-round-answered-before-settled');
+  await run.checkpoint.recordRoundSettled(run.id, round);
+  run.at('after-settled-before-merge');
+  run.logger.info(
+    { run: run.id, round, ...sum },
+    `round ${round}: ${countOf(sum.records, 'failed record')} sent again, ${sum.successful} successful now`,
+  );
+  return true;
 }

@@ -8,7 +8,7 @@ import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { type CutLimits, createUploadLayout, cutChunks } from '../../../src/stages/chunk/cut-chunks.js';
 import { restoreChunk } from '../../../src/stages/chunk/save-chunk.js';
 import { recordsFrom, recordsOfChunk } from '../../../src/stages/read-source.js';
-import { splitChunk } from '../../../src/stages/submit/split-chunk.js';
+import { splitChunk } from '../../../src/stages/submit/resolve-refused.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { permitName } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';

@@ -1,0 +1,93 @@
+/** What the journals of a backup, and of what is left of a state folder, know of the requests that were paid. */
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJournal, wholeLength } from '../../checkpoint/journal/journal-file.js';
+import { journalPath, runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
+import { readSearchJournal } from '../../checkpoint/journal/search-journal.js';
+import { checkDatabaseCopy, type PaidCounts } from '../../checkpoint/sqlite/copy-database.js';
+import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
+import { ConfigError } from '../../errors.js';
+import { DATABASE } from './backup-files.js';
+import { isRestored } from './restored-mark.js';
+
+/** Which journal the restored state takes: the one that knows more payments. `same`: both know the same. */
+export type JournalChoice = 'backup' | 'state' | 'same';
+
+/**
+ * @param path of the journal, relative to both folders.
+ * @throws ConfigError `RESTORE_JOURNALS_DIFFER` when each of them knows of payments that the other one does not.
+ */
+export function chooseJournal(backup: string, stateDir: string, path: string): JournalChoice {
+  if (!existsSync(join(stateDir, path))) return 'backup';
+  const backedUp = paymentsIn(join(backup, path));
+  const left = paymentsIn(join(stateDir, path));
+  const isLeftWhole = [...backedUp].every((payment) => left.has(payment));
+  const isBackupWhole = [...left].every((payment) => backedUp.has(payment));
+  if (isLeftWhole && isBackupWhole) return 'same';
+  if (isLeftWhole) return 'state';
+  if (isBackupWhole) return 'backup';
+  throw new ConfigError(
+    'RESTORE_JOURNALS_DIFFER',
+    `${join(stateDir, path)} and ${join(backup, path)} each know of payments that the other one does not`,
+    {
+      hint: 'nothing was restored; restore into another folder (--state-dir), or use a newer backup',
+      facts: { path },
+    },
+  );
+}
+
+/** What a journal knows to be paid for, or perhaps. Damaged lines are left out. */
+function paymentsIn(path: string): ReadonlySet<string> {
+  const payments = new Set<string>();
+  for (const line of readJournal(path, () => undefined)) {
+    if (line.type === 'intent') payments.add(`upload ${line.chunk} ${line.attempt} ${line.fileName}`);
+    if (line.type === 'accepted' || line.type === 'adopted')
+      payments.add(`folio ${line.chunk} ${line.folio}`);
+    if (line.type === 'search') payments.add(`search ${line.record}`);
+  }
+  return payments;
+}
+
+/**
+ * Whether what is left of a state folder knows of everything that was paid. Journals alone cannot tell: a lost journal,
+ * or the lost end of one, leaves no trace. So it is known only where the database of the same state is left too, is
+ * whole, and tells the same. Sends and changes nothing. A state that was restored before counts as
+ * one that does not know.
+ */
+export async function knowsPayments(stateDir: string): Promise<boolean> {
+  const path = join(stateDir, DATABASE);
+  if (isRestored({ stateDir }) || !existsSync(path)) return false;
+  try {
+    await refuseLost(path);
+    const { paid, singleSearches } = checkDatabaseCopy(path);
+    const known = new Set(paid.map(({ run }) => run));
+    if (runsWithFiles(stateDir).some((run) => !known.has(run))) return false;
+    if (readSearchJournal(stateDir).size !== singleSearches) return false;
+    return paid.every((counts) => tellsTheSame(journalPath(stateDir, counts.run), counts));
+  } catch {
+    // What cannot be read tells nothing.
+    return false;
+  }
+}
+
+/** @throws ConfigError `JOURNAL_DAMAGED`, `JOURNAL_NEWER`. */
+function tellsTheSame(path: string, { uploads, folios, searches }: PaidCounts): boolean {
+  if (!existsSync(path)) return uploads + searches === 0;
+  if (isLastLineCut(path)) return false;
+  const told = { uploads: new Set<string>(), folios: new Set<string>(), searches: new Set<number>() };
+  for (const line of readJournal(path)) {
+    if (line.type === 'intent') told.uploads.add(`${line.chunk} ${line.attempt}`);
+    if (line.type === 'accepted' || line.type === 'adopted') told.folios.add(`${line.chunk} ${line.attempt}`);
+    if (line.type === 'search') told.searches.add(line.record);
+  }
+  return told.uploads.size === uploads && told.folios.size === folios && told.searches.size === searches;
+}
+
+function isLastLineCut(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    return wholeLength(file) !== fstatSync(file).size;
+  } finally {
+    closeSync(file);
+  }
+}
