@@ -1,4 +1,4 @@
-/** The end of a job: the summary of its run, which the log is told too. */
+/** The end of a job: the summary of its run, which is logged too. */
 import { type OpenRun, type RunSummary, type SummaryNotes, summarizeRun } from '../src/index.js';
 
 /** @returns the summary of the run, as this process leaves it. */

@@ -31,7 +31,7 @@ export async function mergeAndPublish(
     );
   } finally {
     if (before.state === 'done' || before.state === 'withheld') {
-      // The outcome of the publication counts. What is left now goes with the next one.
+      // Only the outcome of the publication counts. Files that cannot be removed now go with the next publication.
       await removeRewritten(run.checkpoint, before, output.path, stateDir).catch(() => undefined);
     }
   }

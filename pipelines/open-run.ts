@@ -80,7 +80,7 @@ function withConfirm(run: ReadyRun): OpenRun {
   };
   return {
     ...run,
-    // Whoever asks while it is confirmed waits for the same end: the answers are kept once.
+    // A call while another one is confirming gets the same promise: the answers are kept once.
     confirm: () => {
       if (run.given.isClosed) return Promise.reject(closedError(run.id));
       confirming ??= confirm(run)

@@ -57,7 +57,6 @@ function cutText(text: string): string {
 
 /**
  * Records without a prediction whose reason is not known, because an older version has written their rows and kept none.
- * @param ended what the reasons are of.
  */
 export function withoutReason(
   { failed, unprocessed }: Pick<Counts, 'failed' | 'unprocessed'>,
@@ -66,7 +65,7 @@ export function withoutReason(
   return Math.max(failed + unprocessed - reasons.reduce((sum, { records }) => sum + records, 0), 0);
 }
 
-/** What is said of such records. @param prunedAt when the results of the run were removed; else null. */
+/** The text for such records. @param prunedAt when the results of the run were removed; else null. */
 export function withoutReasonText({ prunedAt }: { readonly prunedAt: number | null }): string {
   return prunedAt === null
     ? 'no reason was kept (by an older version)'

@@ -57,8 +57,8 @@ export function formatSpan(time: Milliseconds): string {
 }
 
 /**
- * A part of a whole with at most one decimal: `33.3%`. What is there is never shown as nothing (`<0.1%`), and what is
- * missing never as all (`>99.9%`).
+ * A part of a whole with at most one decimal: `33.3%`. A share above 0 is never shown as 0 (`<0.1%`), and one below
+ * 100% never as all (`>99.9%`).
  */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '0%';

@@ -93,10 +93,10 @@ export interface RunContext {
   };
   /** The hash of the work file; known only if this process has written all of it. */
   readonly work: KnownWork;
-  /** What is told while the run works, to those who listen. Decides nothing. */
+  /** For the progress that listeners see; decides nothing. */
   readonly progress: {
     tell(event: JobEvent): void;
-    /** The percentage of open folios that the service has told last, by chunk. */
+    /** The last percentage that the service reported for each open folio, by chunk. */
     readonly percentages: Map<number, number>;
   };
   readonly clock: Clock;

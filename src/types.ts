@@ -55,7 +55,7 @@ export interface Source {
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;
-  /** Only the first so many records are read, for a sample (`--limit`). Left out: all. */
+  /** How many records are read, the first ones, for a sample (`--limit`). Left out: all. */
   readonly limit?: number;
   /** Records that are blank in all sent columns and are not sent (`upload.skipBlank`). Left out if there are none. */
   readonly blank?: number;

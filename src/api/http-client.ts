@@ -71,7 +71,7 @@ interface AgentOptions {
 function createAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOptions): Agent {
   if (protocol !== 'https:') return new http.Agent({ keepAlive });
   if (proxy === undefined) return new https.Agent({ keepAlive });
-  // The time-out of the request comes first. This one closes a tunnel for which nobody waits any more.
+  // The time-out of the request comes first. This one closes a tunnel that no request waits for any more.
   return new TunnelAgent({ keepAlive, proxy, timeout: connectTimeout + 1000 });
 }
 

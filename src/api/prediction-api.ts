@@ -16,7 +16,7 @@ export interface UploadRequest {
    * ends the upload. An implementation need not call it.
    */
   readonly refused?: () => Promise<void> | void;
-  /** Called each time just before it is sent, when nothing makes it wait any more. An implementation need not call it. */
+  /** Called just before each attempt is sent, when it waits for nothing more. An implementation need not call it. */
   readonly begins?: () => void;
 }
 

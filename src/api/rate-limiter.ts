@@ -175,7 +175,7 @@ export class RequestWindow {
     return this.#most - this.#count;
   }
 
-  /** When the oldest request counts no more; never, if none counts. */
+  /** When the oldest request stops counting; Infinity if none counts. */
   opensAt(): Milliseconds {
     return (this.#sent[0]?.at ?? Number.POSITIVE_INFINITY) + this.#span;
   }

@@ -15,7 +15,7 @@ const SECOND: Milliseconds = 1_000;
 const MARGIN: Milliseconds = 20;
 /** How long a slot lasts where others wait: all of them wait so much longer. */
 const LASTS: Milliseconds = 15;
-/** How long it lasts where nobody does. */
+/** How long a slot lasts where no other process waits. */
 const LASTS_ALONE: Milliseconds = 150;
 const FIRST_EXTRA: Milliseconds = 20;
 /** How much longer a slot lasts at most because of slow answers, and before the first answer. */
@@ -150,7 +150,7 @@ export class SharedLimiter implements RequestLimiter {
     this.#rest.wake();
   }
 
-  /** Gives back what is taken and is not of use. */
+  /** Gives back the slots that were taken and cannot be used. */
   #giveBack(isOfUse: (slot: Slot) => boolean): void {
     for (const slot of this.#taken) if (!isOfUse(slot)) this.#unused.push(slot.end);
     this.#taken = this.#taken.filter(isOfUse);
@@ -242,7 +242,7 @@ export class SharedLimiter implements RequestLimiter {
     const { ends, lasts, isFull, perSecond, ...times } = await this.#slots.take({
       count,
       span: SECOND + MARGIN,
-      // Whoever may be later pays for it alone.
+      // A process that may be later than others takes longer slots itself, so that the others lose nothing.
       lasts: LASTS + extra,
       lastsAlone: LASTS_ALONE + extra,
       unused,
@@ -258,7 +258,7 @@ export class SharedLimiter implements RequestLimiter {
     for (const end of ends) {
       const from = this.#counting.local(end - lasts).latest;
       const until = this.#counting.local(end).earliest;
-      // What was taken before a pause was heard of lies within the pause.
+      // Slots that were taken before this process heard of the pause lie within it.
       if (isWithinPause) this.#unused.push(end);
       else this.#taken.push({ from, until, end, pauses });
     }

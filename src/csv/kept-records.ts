@@ -33,7 +33,7 @@ export class KeptRecords {
     return this.#count;
   }
 
-  /** Whether so many more can be kept. */
+  /** Whether there is room for `more` records. */
   hasRoom(more: number): boolean {
     return this.#count + more <= this.#numbers.length;
   }

@@ -1,6 +1,6 @@
 /**
- * The port to what is kept of the last publication of each pipeline, so that the next one can be compared with it: which
- * one it was, and the digests of its rows. The old output itself is never read: it may be moved or edited.
+ * The port to the facts about the last publication of each pipeline, with which the next one is compared: its number,
+ * and the digests of its rows. The old output itself is never read: it may be moved or edited.
  */
 import { ConfigError } from '../errors.js';
 

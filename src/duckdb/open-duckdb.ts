@@ -32,7 +32,7 @@ export interface DuckdbOptions {
   readonly start?: (() => ChildProcess) | undefined;
 }
 
-/** The database takes all CPUs and most of the memory of a machine, if nobody says less. */
+/** Without limits, DuckDB takes all CPUs and most of the memory. */
 const LIMITS = { threads: '2', memory_limit: '1GB' };
 
 /** Part of what DuckDB prints when it crashes. */

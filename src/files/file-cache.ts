@@ -1,4 +1,4 @@
-/** Local copies of shared files: they are read where they lie on the disk, as those of a state on one machine are. */
+/** Local copies of shared files, so that they are read from the disk as in a state on one machine. */
 import { createHash, randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,8 +13,8 @@ export interface FileCache {
   /** Where the copy of a file, or of a folder of files, is. */
   pathOf(name: string): string;
   /**
-   * Makes the local copy what is stored, if it is not so already. A stored file that is not as it was written becomes an
-   * empty copy, which every reader finds damaged.
+   * Makes the local copy equal to the stored file, if it is not already. A damaged stored file becomes an empty copy,
+   * which every reader reports as damaged.
    * @returns whether there is a file; without one, the copy is removed.
    */
   fetch(name: string): Promise<boolean>;

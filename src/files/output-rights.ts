@@ -40,7 +40,7 @@ export async function checkRights(names: OutputNames, uid = ownUid()): Promise<v
   await refuseOthersFiles(folder, all, uid);
 }
 
-/** A file with the attribute "immutable" can be replaced by nobody, whatever its permission bits say. */
+/** Nobody can replace a file with the attribute "immutable", whatever its permission bits say. */
 async function refuseImmutable(names: readonly string[]): Promise<void> {
   for (const name of names) {
     const code = await access(name, constants.W_OK).then(() => '', codeOf);

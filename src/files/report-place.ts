@@ -19,7 +19,7 @@ export const PAGE: ReportKind = {
 
 export const METRICS: ReportKind = { key: 'report.textfile', mark: /^# HELP foliopipe_\w+ / };
 
-/** The marks stand within so many bytes. */
+/** The marks are within this many first bytes. */
 const HEAD_BYTES = 256;
 
 /**

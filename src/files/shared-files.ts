@@ -22,7 +22,7 @@ export interface SharedFiles {
   put(name: string, path: string): Promise<HashedFile>;
   /** The same, unless there is a file with the name. */
   putFirst(name: string, path: string): Promise<void>;
-  /** The content of a file, in pieces. It may be damaged: whoever reads it compares its hash. */
+  /** The content of a file, in pieces. It may be damaged: the reader compares its hash. */
   read(file: SharedFile): ByteStream;
   /** Names that are not there are no error. @throws LockedError `LEASE_LOST`. */
   remove(names: readonly string[]): Promise<void>;

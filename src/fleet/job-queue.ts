@@ -1,4 +1,4 @@
-/** What is done with jobs. Each method is safe to be cut off in its middle: what is left is done again. */
+/** The operations on jobs. Each method may be interrupted: calling it again finishes the rest. */
 import { createHash } from 'node:crypto';
 import type { Milliseconds } from '../types.js';
 import { type DeadLetter, isDeadLetter, isRunJob, type RunJob, type Trouble } from './job.js';
@@ -8,7 +8,7 @@ import type { Boss } from './pg-boss.js';
 export interface TakenJob {
   readonly id: string;
   readonly job: RunJob;
-  /** Tells this hand-out from a later one of the same job. */
+  /** Distinguishes this hand-out from a later one of the same job. */
   readonly turn: number;
 }
 

@@ -94,7 +94,7 @@ export function createMakeUp(
   };
 }
 
-/** What is said of a job that makes up for a time, behind the name of its pipeline. */
+/** The text for a job that makes up for a missed time, after the name of its pipeline. */
 export function madeUpText({ madeUpFor }: Pick<RunJob, 'madeUpFor'>): string {
   return madeUpFor === undefined
     ? ''

@@ -126,7 +126,7 @@ function openSockets() {
       socket.once('close', () => opened.delete(socket));
       return socket;
     },
-    /** Ends what is left when the pool has said good-bye, or has tried to for long enough. */
+    /** Ends the remaining connections when the pool has closed, or has tried to for long enough. */
     closeAfter: async (goodbye: Promise<void>) => {
       const timer = setTimeout(() => {
         for (const socket of opened) socket.destroy();

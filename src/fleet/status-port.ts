@@ -6,7 +6,7 @@ import { fleetMetrics } from './fleet-metrics.js';
 import type { OpenFleet } from './open-fleet.js';
 import type { WorkerStand } from './work.js';
 
-/** A worker that has not heard of the database for so long is not healthy. */
+/** A worker that has had no answer of the database for this long is not healthy. */
 const UNHEALTHY_AFTER_MS = 60_000;
 
 export interface StatusPort {

@@ -21,7 +21,7 @@ export function aligned(address: number): number {
   return Math.ceil(address / SPARE_BYTES) * SPARE_BYTES;
 }
 
-/** Slots of a hash table for so many entries: a power of two, at most half of them used. */
+/** Slots of a hash table for this number of entries: a power of two, at most half of them used. */
 export function slotsFor(entries: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(16, entries * 2)));
 }
@@ -40,14 +40,14 @@ export class MemoryLayout {
     return this.#end;
   }
 
-  /** @returns the address of a block of so many bytes. */
+  /** @returns the address of a block of this length. */
   placeBytes(bytes: number): number {
     const at = this.#end;
     this.#end = aligned(at + bytes + SPARE_BYTES);
     return at;
   }
 
-  /** @returns the address of a block of so many numbers. */
+  /** @returns the address of a block of this number of numbers. */
   placeInts(ints: number): number {
     return this.placeBytes(ints * INT_BYTES);
   }

@@ -1,6 +1,6 @@
 /**
- * A connection to Postgres that stays open. What is asked runs one after the other, in the order of the calls. After a
- * loss the next call connects again, and waits for a server that restarts.
+ * A connection to Postgres that stays open. Statements run one after the other, in the order of the calls. After a loss
+ * the next call connects again, and waits for a server that restarts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, CustomTypesConfig } from 'pg';
@@ -17,8 +17,8 @@ export type Query = <Row>(
 ) => Promise<readonly Row[]>;
 
 /**
- * Whether what is asked may run a second time. `outcome`: it may, and it must not be forgotten, so a database that is
- * away is waited for longer, and also when the session is given up.
+ * Whether the statement may run a second time. `outcome`: it may, and its change must not be lost, so the session waits
+ * longer for a database that is away, even after the session was given up.
  */
 export type Repeat = boolean | 'outcome';
 
@@ -45,8 +45,8 @@ export interface PostgresSession {
   /** Runs statements without values. */
   execute(text: string): Promise<void>;
   /**
-   * Hears what is notified on a channel from now on. What is notified while the connection is lost is not heard.
-   * @returns what ends it.
+   * Listens to a channel from now on. Notifications are missed while the connection is lost.
+   * @returns a function that stops listening.
    */
   listen(channel: string, hear: Hear): Promise<() => void>;
   /** Why it could not connect again after a loss; undefined as soon as it could, and while nobody has asked. */
@@ -63,13 +63,13 @@ export interface SessionOptions {
   readonly address: DatabaseAddress;
   /** Statements that each new connection begins with. */
   readonly settings?: string;
-  /** Whether nobody needs it any more, so that a database that is away is not waited for. */
+  /** Whether the session is no longer needed, so that it does not wait for a database that is away. */
   readonly isGivenUp?: () => boolean;
   /** How long a lost connection is waited for, in ms. */
   readonly patience: number;
   /** The same for an outcome, which must not be forgotten. */
   readonly outcomePatience: number;
-  /** How long a statement may take, in ms: without an answer for so long, it has lost its server. */
+  /** How long a statement may take, in ms. Without an answer by then, the server counts as lost. */
   readonly answerMs: number;
   readonly driverMissing: () => ConfigError;
   /** What an error of the server or of the connection means for the caller. */
@@ -144,7 +144,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   const isOver = (repeat: Repeat) => repeat !== 'outcome' && (isClosed || options.isGivenUp?.() === true);
   const connected = async (repeat: Repeat): Promise<Client> => {
     const began = performance.now();
-    // Of many calls that wait in line, each would wait anew.
+    // Otherwise each of many waiting calls would wait again.
     if (began - failedAt > options.patience) awaySince = undefined;
     const until = (awaySince ?? began) + options[repeat === 'outcome' ? 'outcomePatience' : 'patience'];
     while (client === undefined) {
@@ -270,7 +270,7 @@ function throwLoss(error: unknown): never {
   throw isLoss(error) ? new ConnectionLost(error) : error;
 }
 
-/** Whether the connection is gone, or the server ends it: what was asked has been done, or not. */
+/** Whether the connection is gone, or the server ends it: it is unknown whether the statement was carried out. */
 function isLoss(error: unknown): boolean {
   const trouble = readPostgresError(error);
   if (trouble?.kind === 'server') return /^(?:08|57P0[1-5]|25P03)/.test(trouble.sqlstate);

@@ -1,6 +1,6 @@
 /**
- * What a caller hands in to be told of the work: its `onProgress` and its logger. Neither can stop or fail the work. Every
- * entry of the library guards them, and what is guarded already stays as it is.
+ * The listeners that a caller passes: its `onProgress` and its logger. Neither can stop or fail the work. Every entry
+ * of the library guards them; a guarded one stays as it is.
  */
 import { type Logger, silentLogger } from '../logger.js';
 import { thrownText } from '../text.js';
@@ -18,7 +18,7 @@ export function guardListeners<
   return { ...options, logger, ...(onProgress && { onProgress: guardProgress(onProgress, logger) }) };
 }
 
-/** The logger, whose errors are dropped: there is no other place to tell them. Without one, nothing is logged. */
+/** The logger; its errors are dropped, because there is nowhere else to report them. Without one, nothing is logged. */
 export function guardLogger(logger: Logger = silentLogger): Logger {
   if (guarded.has(logger)) return logger;
   const write = (level: keyof Logger) => (fields: object, message: string) => {

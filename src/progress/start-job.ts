@@ -10,8 +10,9 @@ import { guardListeners } from './guard-listeners.js';
 /**
  * A job that works already: `await` gives its result, `for await` its events.
  *
- * The iteration ends when the job has ended, and throws its error. Who is slower than the job misses events: of each type
- * only the latest one is kept. Leaving the loop only stops listening; the job goes on, and can still be awaited.
+ * The iteration ends when the job has ended, and throws its error. A consumer that is slower than the job misses
+ * events: only the latest one of each type is kept. Leaving the loop only stops listening; the job goes on, and can
+ * still be awaited.
  */
 export type Job<Result> = Promise<Result> & AsyncIterable<JobEvent>;
 

@@ -1,4 +1,4 @@
-/** Remembers what a job waits for, and tells when a wait begins. */
+/** Remembers what a job waits for, and reports each wait that begins. */
 import type { Milliseconds } from '../types.js';
 import type { OnProgress, Wait } from './events.js';
 

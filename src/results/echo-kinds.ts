@@ -16,7 +16,7 @@ import type { PartTable } from './part-table.js';
 export interface SentField {
   /** Its name in the uploaded file and in the parts. */
   readonly column: string;
-  /** Index of its field in the source. */
+  /** Index of its field in the records. */
   readonly sourceField: number;
 }
 

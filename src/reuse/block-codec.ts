@@ -56,7 +56,7 @@ export class BlockCodec {
   /**
    * Unpacks numbers.
    * @param size how many they are; `small` and `dictionary` as when they were packed.
-   * @returns whether the bytes are so many numbers.
+   * @returns whether the bytes hold `size` numbers.
    */
   unpack(packed: Uint8Array, into: Int32Array, size: number, small: number, dictionary: Int32Array): boolean {
     const bytes = size * INT_BYTES;

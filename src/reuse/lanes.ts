@@ -38,7 +38,7 @@ const MAX_INTS = 2 * 1024 * 1024;
 const MAX_LANE_INTS = 4 * 1024;
 const MIN_LANE_INTS = 512;
 
-/** Numbers of the buffer of each of so many lanes. */
+/** How many numbers the buffer of each lane holds, for this number of lanes. */
 export function laneIntsFor(lanes: number): number {
   return Math.max(MIN_LANE_INTS, Math.min(MAX_LANE_INTS, Math.floor(MAX_INTS / lanes)));
 }

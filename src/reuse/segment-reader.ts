@@ -1,4 +1,4 @@
-/** Reads the blocks of a segment. Whatever is not as it was written is an error: a miss would pay again. */
+/** Reads the blocks of a segment. Data that differs from what was written is an error: a miss would pay again. */
 import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';

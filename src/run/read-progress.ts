@@ -80,7 +80,7 @@ function createSlowReader<T>(
   };
 }
 
-/** The oldest open folios have the lowest numbers, but for chunks that are sent again. */
+/** Enough to find the oldest open folios: they have the lowest numbers, except for chunks that are sent again. */
 const openRead = 50;
 
 /** Reports snapshots of a run to a listener until it is closed, and a last one then. */
@@ -128,7 +128,7 @@ export interface SnapshotFacts {
   readonly toSend: number;
   /** Chunks with an open folio, some of them. */
   readonly open: readonly ChunkRow[];
-  /** The percentage that the service has told last, by chunk. */
+  /** The last percentage that the service reported, by chunk. */
   readonly percentages: ReadonlyMap<number, number>;
   /** How many folios the service lets be open, if it has refused more than that; else null. */
   readonly admitted: number | null;

@@ -46,7 +46,7 @@ export async function reportRun(
 ): Promise<RunReport> {
   const collect = async (state: CheckpointReader, run: Run) => {
     const load = await loadStatus(state, config, run);
-    // Whoever looks at a run has not found it done in the place of a job.
+    // A report is no job, so the run was not found done by one.
     const terms = { now: clock.now(), found: 'continued', notes: { load }, completeText } as const;
     return collectReport({ checkpoint: state, output, config }, run, terms);
   };

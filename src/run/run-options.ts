@@ -69,8 +69,8 @@ export interface RunOptions extends RunPorts {
   /** Begin a new run even if one is unfinished or done; its records are paid for again. */
   readonly fresh?: boolean | undefined;
   /**
-   * Only the first so many records of the source: the run is a sample. It is another run than that of the whole source,
-   * and than samples with other limits; its output is `<output>.sample.csv`.
+   * Only this number of records, the first of the source: the run is a sample. It is another run than that of the whole
+   * source, and than samples with other limits; its output is `<output>.sample.csv`.
    */
   readonly limit?: number | undefined;
   /** `false`: a new run takes no answers of earlier runs. Its own answers are kept as `reuse.*` says. */

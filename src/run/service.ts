@@ -57,7 +57,7 @@ export function serviceMissing(missing: readonly string[]): ConfigError {
   );
 }
 
-/** Stands for the client of a service that is not given: whoever must ask it gets the error. */
+/** Takes the place of the client if no service is given: every request throws the error. */
 function refusingApi(errorOf: () => ConfigError): PredictionApi {
   const refuse = async () => {
     throw errorOf();

@@ -110,7 +110,9 @@ function createGrowingBlock() {
   let count = 0;
   let fields = 0;
   let blank: number[] = [];
-  /** Where records are in their files: those before `to` by the same distance. */
+  /**
+   * Where records are in their files: all before `to` have the same `base`, which is added to an offset in the block.
+   */
   let places: { to: number; readonly file: number; readonly base: number }[] = [];
   const place = (to: number, file: number, base: number): void => {
     const last = places.at(-1);

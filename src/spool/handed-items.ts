@@ -1,6 +1,6 @@
 /**
- * Reads what a program hands in, whatever its iterator is: its own errors, promises of any kind, one that never waits, or
- * one that is never read.
+ * Reads the records that a program hands in, and copes with any iterator: one that throws, gives promises of any kind,
+ * never waits, or is never read.
  */
 import { setImmediate } from 'node:timers/promises';
 import { FoliopipeError, SourceError } from '../errors.js';

@@ -9,7 +9,7 @@ const MAX_SPARE_BYTES = 8 * 1024 * 1024;
 const MIN_BYTES = 16 * 1024;
 /** Lengths are rounded up to a multiple, so that a buffer of one chunk also fits the next chunk. */
 const STEP_BYTES = 64 * 1024;
-/** A buffer that is larger than what is asked for by more than this is not taken for it. */
+/** A spare buffer that exceeds the wanted length by more than this is not used. */
 const MAX_EXCESS_BYTES = 512 * 1024;
 /** The oldest first. */
 const spare: Buffer[] = [];

@@ -14,7 +14,7 @@ export interface Clock {
 export interface Rest {
   /** Resolves after the time, or as soon as `wake` is called. */
   rest(time: Milliseconds): Promise<void>;
-  /** Does nothing while nobody rests. */
+  /** Does nothing if no rest is running. */
   wake(): void;
 }
 
@@ -78,7 +78,7 @@ export class OtherClock {
     const drift = DRIFT * (answered - this.#heard);
     this.#least = Math.max(least, this.#least - drift);
     this.#most = Math.min(most, this.#most + drift);
-    // It was set: what was known before is worth nothing.
+    // The other clock was set, so the earlier bounds no longer hold.
     if (this.#least > this.#most) [this.#least, this.#most] = [least, most];
     this.#heard = answered;
   }

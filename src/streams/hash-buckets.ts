@@ -22,7 +22,7 @@ interface BucketsExports {
   indexEntries(...args: number[]): number;
 }
 
-/** Hashes are sorted into so many buckets, by their first byte. Stored files depend on it. */
+/** Number of buckets: hashes are sorted into them by their first byte. Stored files depend on it. */
 export const BUCKETS = 256;
 /** Bytes of a hash. */
 const HASH_BYTES = 16;
@@ -84,7 +84,7 @@ export class HashBuckets {
     );
   }
 
-  /** Gives on what is left, and frees the memory. After this call it must not be used. */
+  /** Passes the remaining entries on, and frees the memory. After this call it must not be used. */
   end(): void {
     for (let bucket = 0; bucket < BUCKETS; bucket++) this.#flush(bucket);
     this.#memory.release();

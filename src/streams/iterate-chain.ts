@@ -1,4 +1,4 @@
-/** Turns a chain of stages, which pushes, into an iterable, which is pulled: the chain waits while nobody asks. */
+/** Turns a chain of stages into an async iterable. The chain waits until its consumer asks for the next item. */
 import { abortOnEarlyReturn } from './abortable.js';
 import type { SinkStage } from './run-stages.js';
 
@@ -52,7 +52,7 @@ async function* iterate<T>(start: (sink: SinkStage<T, void>) => Promise<void>): 
       if (!isOffered) break;
       isOffered = false;
       yield offered as T;
-      // The chain goes on only now: what was given last is done with.
+      // The chain goes on only now, when the consumer has finished with the last item.
       goOn();
     }
     await chain;

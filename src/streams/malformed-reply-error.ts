@@ -3,7 +3,7 @@ import { TroubleError } from '../errors.js';
 
 /** Thrown by the readers of replies. The caller retries: the trouble counts as temporary unless it occurs often. */
 export class MalformedReplyError extends TroubleError {
-  /** What is wrong in a reply that is whole, JSON and of the interface's outer form: it may be so for good. */
+  /** How a reply breaks the interface although it is whole, JSON and of its outer form. Trying again may never help. */
   readonly breach: string | null;
 
   constructor(message: string, breach: string | null = null) {

@@ -67,12 +67,12 @@ export class OpenLimit {
     return this.#limit;
   }
 
-  /** An upload was refused while so many folios were open. */
+  /** An upload was refused while `open` folios were open. */
   refused(open: number, now: Milliseconds): void {
     const isFirst = this.#limit === this.#most && this.#hasAccepted && now - this.#refusedAt > MINUTE;
     this.#refusedAt = now;
     this.#hasAccepted = false;
-    // With none open, others hold what the service has.
+    // With none open here, other clients have all that the service admits.
     if (isFirst || open === 0) return;
     if (this.#isTrying) this.#quiet = Math.min(2 * this.#quiet, LONGEST_QUIET);
     this.#isTrying = false;
@@ -80,7 +80,7 @@ export class OpenLimit {
     this.#limit = Math.min(this.#limit, open);
   }
 
-  /** So many are open, and the service has just accepted the last of them. */
+  /** The service has accepted one more folio, and now `open` are open. */
   accepted(open: number): void {
     this.#hasAccepted = true;
     if (!this.#isTrying || open < this.#limit) return;

@@ -30,7 +30,7 @@ export interface Permits {
    *   another one.
    */
   refused?(holder: string): boolean | Promise<boolean>;
-  /** How many may be open, as far as the service has let it be known. */
+  /** How many may be open, as far as is known. */
   limit?(): number;
   /** What is known of the others that share the permits. Left out: nobody shares them. */
   shared?(): SharedUse;
@@ -59,7 +59,7 @@ export function parsePermitName(name: string): { readonly run: string; readonly 
 
 interface Held {
   readonly release: () => void;
-  /** `asked`: nobody knows whether the service opens its folio. */
+  /** `asked`: it is not known yet whether the service opens its folio. */
   state: 'asked' | 'open' | 'refused';
 }
 
@@ -142,7 +142,7 @@ export function createPermits(
       const one = held.get(holder);
       if (one === undefined) return true;
       one.state = 'refused';
-      // Those that were refused at the same time tell nothing more.
+      // Refusals at the same time say nothing new.
       if (asking !== undefined && asking !== holder) return false;
       const others = kept + [...held.values()].filter(({ state }) => state !== 'refused').length;
       open.refused(others, now());

@@ -110,7 +110,7 @@ function readSmall(path: string, start: number, size: number | undefined): Buffe
   }
 }
 
-/** @returns undefined for what is no file, or cannot be looked at: opening it tells why. */
+/** @returns undefined if it is no file or `stat` fails: opening it then gives the error. */
 function sizeOf(path: string): number | undefined {
   try {
     const found = statSync(path);

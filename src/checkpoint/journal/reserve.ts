@@ -41,7 +41,7 @@ const PIECE = 64 * 1024;
 /** For the log and the shared memory of SQLite, and for what other processes write in the meantime. */
 const BASE_PIECES = 16;
 
-/** The room that is kept while so many requests are open. */
+/** The room that is kept while this number of requests is open. */
 export function reserveBytes(open: number): number {
   return (BASE_PIECES + open) * PIECE;
 }
@@ -158,7 +158,7 @@ function giveBack(reserve: OpenReserve): boolean {
   return true;
 }
 
-/** SQLite tells a quota that is used up as a failed disk. */
+/** SQLite reports a quota that is used up as a failed disk. */
 const ROOM = new Set(['DISK_FULL', 'DISK_QUOTA', 'CHECKPOINT_IO']);
 
 function lacksRoom(error: unknown): error is TroubleError {

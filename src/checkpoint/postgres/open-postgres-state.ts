@@ -211,7 +211,10 @@ async function ask<T>(
   }
 }
 
-/** For so many leases what the service has said of a paid request is not given up: a failover takes minutes. */
+/**
+ * For this number of leases, recording what the service said of a paid request is tried again: a failover takes
+ * minutes.
+ */
 const OUTCOME_LEASES = 20;
 
 /** Opens one connection to the state, which finds its tables. */

@@ -36,7 +36,7 @@ const payerOf: Prepared<{ pipeline: string; service: string }> = statement(
   'SELECT pipeline, service FROM runs WHERE id = @run',
 );
 
-// A search that belongs to no run takes no lease. So whoever compares with a cap waits for the others.
+// A search that belongs to no run takes no lease. So each comparison with a cap waits for the others.
 const waitForOthers = statement(
   "SELECT pg_advisory_xact_lock(hashtext('foliopipe budget'), hashtext(@service))",
 );

@@ -9,7 +9,7 @@ import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { openShortConnection } from './open-postgres-state.js';
 import { migrations } from './tables.js';
 
-/** A worker, as it tells of itself. */
+/** A worker, as it describes itself. */
 export interface WorkerFacts {
   readonly host: string;
   readonly pid: number;
@@ -79,7 +79,7 @@ export interface FleetTables {
 /** The schema in which pg-boss keeps the jobs. */
 export const JOBS_SCHEMA = 'foliopipe_jobs';
 
-/** A worker that is gone is shown for so long. */
+/** How long a worker that is gone is still shown. */
 export const FORGOTTEN_MS = 60 * 60_000;
 
 const SEEN = `(seen > clock_timestamp() - interval '${FORGOTTEN_MS} milliseconds')`;

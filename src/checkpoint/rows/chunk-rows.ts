@@ -56,7 +56,7 @@ export function toChunk(row: StoredChunk): ChunkRow {
 
 /**
  * The values of a new chunk's row, without its number; `numbers` holds its picked records.
- * @param method that adds it.
+ * @param method the method of the port that adds it, for the error.
  * @param at epoch milliseconds; undefined if the time is not kept.
  * @throws CheckpointStateError when the picked records are not those of the chunk.
  */

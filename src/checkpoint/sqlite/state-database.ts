@@ -136,8 +136,8 @@ export interface LogSync {
   readonly failure: { readonly error: unknown } | undefined;
   /**
    * Resolves when all that was committed before the call is on the disk. Concurrent calls share one sync.
-   * @throws the system's error. What a failed sync should have written may be lost, and a later sync would not tell.
-   *   So all later calls fail too.
+   * @throws the system's error. Changes of a failed sync may be lost, and a later sync would not report that. So all
+   *   later calls fail too.
    */
   sync(): Promise<void>;
   /** Waits for a running sync. */

@@ -56,7 +56,7 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
   return cause;
 }
 
-/** SQLite tells a file that may not grow (`ulimit -f`) as a failed disk. */
+/** SQLite reports a file that may not grow (`ulimit -f`) as a failed disk. */
 function isAtSizeLimit(path: string): boolean {
   const limit = fileSizeLimit();
   return ['', '-wal'].some((end) => {

@@ -66,7 +66,7 @@ export interface Offsets {
 
 /** Numbers kept of a record with another number of fields. */
 export const MISCOUNTED_INTS = 5;
-/** At most so many of these are found in one run. More than a window of usual records has. */
+/** Most records of this kind that one run finds: more than a usual window has. */
 const MAX_MISCOUNTED = 4096;
 
 /** Ends that the kernel may write after the last one; they have no meaning. */

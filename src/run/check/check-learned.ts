@@ -1,4 +1,7 @@
-/** Checks the target of loads once more when the service has told its columns, in a run that pays without a canary. */
+/**
+ * Checks the target of loads once more when the first results show the columns of the service. After a canary they are
+ * known.
+ */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { FoliopipeError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
@@ -14,8 +17,9 @@ type CheckLearnedNeeds = Pick<
 };
 
 /**
- * Gives on what it takes. If nothing was known of the service's columns, the first merged rows have fixed them. If the
- * table cannot take them, the run uploads no more chunks and ends with that error; what is sent already goes on.
+ * Passes the merged rows on. If the columns of the service were unknown, the first merged rows have fixed them, and the
+ * target is checked. If the table cannot take them, the run uploads no more chunks and ends with that error; what is
+ * sent already goes on.
  */
 export function checkLearned(
   run: CheckLearnedNeeds,

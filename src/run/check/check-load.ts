@@ -31,7 +31,7 @@ export async function checkLoadTarget(
   source: LayoutSource,
   { isLocal, signal }: { readonly isLocal: boolean; readonly signal: AbortSignal },
 ): Promise<string> {
-  // What is wrong with the state is an item of its own.
+  // Problems of the state are another item of the check.
   const reader = await openStateReader(config).catch(() => undefined);
   try {
     const checkpoint = reader ?? { knownColumns: async () => undefined };

@@ -123,7 +123,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   const text = isS3(path)
     ? `${path} can be written to`
     : await checkFolder(workFolderOf(path, config.stateDir), 'output.path');
-  // What is wrong with the source is told as an item of its own.
+  // Problems of the source are another item.
   const paths = await namedFiles(config.source).catch(() => []);
   const timeouts = { ...config.timeouts, connect: longestCheckMs, idle: longestCheckMs };
   const store = createOutputStore({ ...config, timeouts }, { ...options, attempts: 1 });

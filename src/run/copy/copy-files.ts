@@ -115,7 +115,7 @@ export async function fetchFiles(
     await cache.fetch(name);
     const there = await hashFile(cache.pathOf(name));
     if (there?.sha256 !== sha256) {
-      // It is damaged where it comes from: a missing file is told by whoever needs it.
+      // It is damaged at its origin. Whoever needs it reports that it is missing.
       rmSync(cache.pathOf(name), { force: true });
       continue;
     }

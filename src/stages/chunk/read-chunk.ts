@@ -7,6 +7,7 @@ import { readHeader } from '../../csv/read-header.js';
 import type { ScanOptions } from '../../csv/record-scan.js';
 import { scanTable } from '../../csv/scan-records.js';
 import type { Table } from '../../csv/table.js';
+import type { SentField } from '../../results/echo-kinds.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
@@ -41,13 +42,10 @@ export async function readChunkBlock(run: ReadChunkNeeds, chunk: ChunkRow): Prom
   }
 }
 
-/** A sent column and the index of its field in the records that `readChunkBlock` gives. */
-export interface SentField {
-  readonly column: string;
-  readonly sourceField: number;
-}
-
-/** @throws ConfigError when a configured column is not in the source. */
+/**
+ * The sent columns, with the indexes of their fields in the records that `readChunkBlock` gives.
+ * @throws ConfigError when a configured column is not in the source.
+ */
 export function sentFields({
   config: { upload },
   source,

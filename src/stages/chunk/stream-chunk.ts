@@ -76,7 +76,7 @@ export async function sentFieldsOf(
         from.copy(bytes, length, start, end);
         length += end - start;
         ends[row * fields + field] = length;
-        // The byte of a delimiter, whichever: nobody reads it.
+        // Skips the byte of a delimiter, which is never read.
         length += 1;
       }
     }

@@ -29,7 +29,7 @@ export async function* failedNumbers(
     yield numbers;
     from = chunk.lastRecord;
   }
-  // What is left is joined again: the chunks from the first one on whose failed parts do not say it.
+  // From the first chunk on whose failed parts do not name the records, all are joined again.
   for await (const { chunk, block, indexes } of failedRecords(run, from, refetch)) {
     if (chunk.state !== 'refused') yield indexes.map((index) => block.numbers[index]!);
   }

@@ -58,7 +58,11 @@ export async function openChunkAnswers(
   /** The sources that belong to one chunk only. The answers of rounds are kept, because the next chunk may need them. */
   const own = new Set<AnswerSource>();
 
-  const addLater = async (chunk: ChunkRow, answers: Answers, numbers: Int32Array): Promise<Answers> => {
+  const withLaterAnswers = async (
+    chunk: ChunkRow,
+    answers: Answers,
+    numbers: Int32Array,
+  ): Promise<Answers> => {
     const retried = await rounds.addTo(answers, numbers);
     if (retried !== answers && run.config.result.echo === null) {
       await checkIndistinct(run, retried, { count: chunk.records }).catch((error: unknown) => {
@@ -82,7 +86,7 @@ export async function openChunkAnswers(
       const joined = await joiner.join(chunk, () => Promise.resolve(records));
       if (joined === undefined) return unprocessedAnswers(count, 'FOLIO_LOST', chunk.folio);
       for (const source of joined.sources) own.add(source);
-      return mayHaveFailures(joined) ? addLater(chunk, joined, numbers) : joined;
+      return mayHaveFailures(joined) ? withLaterAnswers(chunk, joined, numbers) : joined;
     },
     release: ({ sources }) => {
       for (const one of sources) {

@@ -100,7 +100,7 @@ function countGiven(
   given.rows = { counts: addCounts(before.counts, counts), columns, reasons: before.reasons };
 }
 
-/** Of a run that has given no row yet. */
+/** The counts of a run that has given no row yet. */
 export const noneGiven = (): NonNullable<RunContext['given']['rows']> => ({
   counts: noRows,
   columns: [],

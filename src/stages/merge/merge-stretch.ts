@@ -80,7 +80,7 @@ export function openStretchMerger(
         const { added, close } = merger;
         if (added.size === 0) return stretch;
         all = [...all, ...added];
-        // That earlier results lack them is said together with the new columns.
+        // The warning about the new columns also says that earlier results lack them.
         for (const column of added) run.join.lacking.add(column);
         merger = undefined;
         await close();
@@ -112,7 +112,7 @@ async function openWithColumns(
     layout,
     columns,
     sentColumns: sentNames,
-    // The row keeps what the service has said; what is counted is shown and posted.
+    // The row keeps the text of the service. Counted reasons are shown and posted, so the token is hidden in them.
     ...(!service.embedded && { showReason: hideToken(service.token) }),
   };
   const rows = createRowWriter(rowOptions, tables);

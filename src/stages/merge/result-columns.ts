@@ -60,7 +60,7 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       if (!isEnd || row.chunks === null) return undefined;
       const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
       if (retried !== undefined) return fix(retried.columns, retried.learned);
-      // The service has told nothing in this run: the reused answers are all that is known.
+      // No answer of this run shows the columns, so those of the reused answers are taken.
       const reused = merged === 0 ? (row.choice?.columns ?? []) : [];
       if (reused.length > 0) return fix(reused, false);
       // No success: the rows have no added columns, and later successes may still add some.

@@ -10,8 +10,9 @@ import type { RunContext } from '../../run-context.js';
 /** One of the lists of an output. */
 export interface DriftFile {
   /**
-   * Writes the local file, anew.
-   * @param fill gets what appends rows to it. The file goes again if it gives undefined: there is nothing to list.
+   * Writes the local file, and replaces an old one.
+   * @param fill gets a function that appends rows. The file is removed if it returns undefined: there is nothing to
+   *   list.
    */
   write<T>(fill: (append: AppendDifferences) => Promise<T>): Promise<T>;
   /**

@@ -10,10 +10,10 @@ import { countOf } from '../../quantities.js';
 import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
 
 /**
- * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never looks real",
- * docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one address, and it is
- * unknown which answers are real and paid for.
- * @param isLocal of the only reply that was recorded since the last call. Left out: all of them are looked at.
+ * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never
+ * looks real", docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one address,
+ * and it is unknown which answers are real and paid for.
+ * @param isLocal what the only reply since the last call says. Left out: all replies are looked at.
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkOneService(
@@ -40,10 +40,10 @@ export function noteService(row: ChunkRow, isLocal: boolean): void {
   saidByUpload.set(row, isLocal);
 }
 
-/** The same chunk, later. */
-export function noteLater(row: ChunkRow, later: ChunkRow): void {
+/** Carries the note over to a newer row of the same chunk. */
+export function noteNewerRow(row: ChunkRow, newer: ChunkRow): void {
   const isLocal = saidByUpload.get(row);
-  if (isLocal !== undefined && later.folio === row.folio) saidByUpload.set(later, isLocal);
+  if (isLocal !== undefined && newer.folio === row.folio) saidByUpload.set(newer, isLocal);
 }
 
 /**

@@ -37,7 +37,7 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   } catch (error) {
     return await acceptedMeanwhile(run, chunk, error);
   }
-  // Only now no guard and no budget stops it any more.
+  // Logged only now, because a guard or the budget could have stopped it until here.
   if (chunk.state === 'ambiguous') {
     run.logger.warn(
       { chunk: chunk.number, records: chunk.records },
@@ -63,7 +63,8 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
 }
 
 /**
- * The chunk with the folio that the process which had sent it before it lost its lease has recorded just now.
+ * The process that sent the chunk before it lost its lease may have recorded the folio just now: takes the chunk with
+ * it.
  * @throws the error if there is none.
  */
 async function acceptedMeanwhile(
@@ -101,7 +102,7 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
  */
 export class NotAdmitted extends Error {}
 
-/** A folio that is not recorded for so long is told. */
+/** A folio that cannot be recorded for this long is logged. */
 const LATE_MS = 5_000;
 
 /** If the folio can be recorded nowhere, the run ends with an error that names it, so that a person can adopt it. */
@@ -112,7 +113,7 @@ async function recordAccepted(
 ): Promise<ChunkRow> {
   const { folio } = reply;
   // The process may be killed while it waits.
-  const told = setTimeout(
+  const lateWarning = setTimeout(
     () =>
       run.logger.warn(
         { chunk: chunk.number, folio },
@@ -140,7 +141,7 @@ async function recordAccepted(
     run.logger.error({ chunk: chunk.number, folio, code: unrecorded.code }, unrecorded.message);
     throw unrecorded;
   } finally {
-    clearTimeout(told);
+    clearTimeout(lateWarning);
   }
 }
 

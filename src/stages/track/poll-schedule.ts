@@ -58,7 +58,7 @@ export function pollDelay(progress: PollProgress, limits: PollLimits): Milliseco
 
 /**
  * The time between the upload and the first poll. While the time of a folio is unknown, a few scouts are polled at
- * different ages, so that they tell it together. The others wait for what they tell, and not for long.
+ * different ages to find it. The others wait for them, but not for long.
  * @param nth how many folios were polled before.
  */
 export function firstDelay(expected: Milliseconds | null, nth: number, limits: PollLimits): Milliseconds {
@@ -74,8 +74,8 @@ export function firstDelay(expected: Milliseconds | null, nth: number, limits: P
 }
 
 /**
- * From time to time one folio is polled early, because the service may have become quicker; and so early that its next
- * poll is in time all the same. Short folios are tried more often: what their percentage tells is soon forgotten.
+ * From time to time one folio is polled early, because the service may have become faster: so early that its next poll
+ * is still in time. Short folios are tried more often, because newer times soon replace one with a percentage.
  */
 function isTrial(nth: number, expected: Milliseconds, { first }: PollLimits): boolean {
   if (first < expected * dearPoll) return nth % trialEvery === trialEvery / 2;
@@ -94,7 +94,7 @@ export function sweepTime(open: number, requestsPerSecond: number): Milliseconds
   return (2 * open * 1000) / requestsPerSecond;
 }
 
-/** What the polls of a finished folio have told of its time. */
+/** What the polls of a finished folio show of its time. */
 export interface FolioTime {
   /** The last age at which it was not finished; 0 if it was polled once. */
   readonly after: Milliseconds;
@@ -104,7 +104,7 @@ export interface FolioTime {
   readonly percentage: number | null;
 }
 
-/** The age at which a folio that is still in work will be finished, as its own percentage tells; null if it does not. */
+/** Predicts from its own percentage at which age an open folio will be finished; null without a prediction. */
 export function predictedTime(last: Reading, before: Reading | null): FolioTime | null {
   const left = leftByPercentage({ last, before });
   return left === null ? null : { after: last.elapsed, by: last.elapsed + left, percentage: null };
@@ -146,7 +146,7 @@ export function expectedTime(
 /** A wait of this share of a folio's time is worth avoiding. */
 const dearPoll = 0.1;
 
-/** The time of a folio: what its percentage tells, else the shortest time that it and the others allow. */
+/** The time of a folio: from its percentage, else the shortest time that it and the others allow. */
 function likelyEnd(time: FolioTime, times: readonly FolioTime[]): Milliseconds {
   return (
     endByPercentage(time) ??

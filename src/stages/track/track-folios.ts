@@ -12,7 +12,7 @@ import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
-import { checkSameService, noteLater } from '../submit/check-replies.js';
+import { checkSameService, noteNewerRow } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
 import {
   expectedTime,
@@ -58,7 +58,7 @@ interface PollState {
   begun: number;
   /** What is known of the newest finished folios. */
   times: readonly FolioTime[];
-  /** While none is finished: what the percentages of open ones tell, by chunk. */
+  /** While none is finished: the times that the percentages of open folios predict, by chunk. */
   readonly predicted: Map<number, FolioTime>;
   /** Aborted when the time of a folio is known for the first time. */
   readonly known: AbortController;
@@ -116,7 +116,7 @@ async function finish(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioRepor
   const counts = report.counts!;
   const parts = listParts(chunk, report);
   const finished = await run.checkpoint.recordFinished(run.id, chunk.number, counts, parts, run.clock.now());
-  noteLater(chunk, finished);
+  noteNewerRow(chunk, finished);
   run.logger.debug(
     { chunk: chunk.number, folio: chunk.folio, ...counts },
     `chunk ${chunk.number} finished: ${counts.successful} successful, ${counts.failed} failed`,
@@ -143,7 +143,10 @@ async function pollUntilComplete(
   let status = '';
   let before: Reading | null = null;
   let last: Reading | null = null;
-  /** The time from the last poll, or from the upload, to the next poll: other folios may have told more meanwhile. */
+  /**
+   * The time from the last poll, or from the upload, to the next one. It may change while this folio waits, because
+   * others finish.
+   */
   const delay = (): number => {
     const { open = 0, isAwaited = false } = run.folioPermits.shared?.() ?? {};
     const sweep = sweepTime(Math.max(state.open, open), service.requestsPerSecond);
@@ -207,7 +210,10 @@ async function pollUntilComplete(
   }
 }
 
-/** Sleeps for a time that may change meanwhile, or until `until` is aborted. What it slept counts whatever the clock says. */
+/**
+ * Sleeps for a time that may change meanwhile, or until `until` is aborted. Counts the time that it slept, because the
+ * clock may be set meanwhile.
+ */
 async function sleepFor(
   run: TrackFoliosNeeds,
   time: () => number,

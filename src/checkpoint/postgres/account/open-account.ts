@@ -12,7 +12,7 @@ import { accountSlots } from './slots.js';
 export interface Account {
   readonly permits: PermitTable;
   readonly slots: RequestSlots;
-  /** Hears nothing any more. */
+  /** Stops listening. */
   close(): void;
 }
 

@@ -61,8 +61,8 @@ const called = (from: string, count: string, lock: string) => `
   told AS (SELECT count(pg_notify(channel, '')) AS pipelines FROM called)`;
 
 /**
- * Its turn is told to a pipeline, so that it need not ask for it. It asks all the same, because it may not have heard of
- * it, or one of those that come first may be gone.
+ * A pipeline is notified of its turn. It also asks from time to time, because it may have missed the notification, or a
+ * pipeline before it may be gone.
  */
 const PATIENCE = 'CASE WHEN ahead < 2 THEN 2000 ELSE least(15000 + ahead * 125, 120000) END::float8';
 /** One that does not ask so long after its patience is passed over. */
@@ -258,7 +258,7 @@ export function accountPermits(db: AccountDatabase, member: AccountPipeline): Pe
       }),
     refused: (holder) =>
       learn((limit, { open, now, asking }) => {
-        // Those that were refused at the same time tell nothing more.
+        // Refusals at the same time say nothing new.
         if (asking !== null && asking !== holder) return { asking, result: false };
         const others = Math.max(open - 1, 0);
         limit.refused(others, now);

@@ -82,7 +82,7 @@ export function tallyReads(db: StateDatabase): Pick<CheckpointReader, 'tally' | 
   const searches = db.prepare<[string], SearchesRow>(`
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 
-  // A record of a round has failed before: it counts there, and here with its last answer. It stands in no index.
+  // A record of a round has failed before: it counts there, and here with its last answer. No index has it.
   const answered = db.prepare<[string], Answered>(`
     SELECT coalesce(sum(iif(round = 0, records, 0)), 0) AS records,
       coalesce(sum(failed - iif(round = 0, 0, records)), 0) AS failed
