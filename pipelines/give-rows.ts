@@ -8,6 +8,7 @@ import {
   exceededReasons,
   FoliopipeError,
   GuardError,
+  isCompleted,
   judgedCounts,
   type MergedStretch,
   mergeResults,
@@ -38,8 +39,7 @@ export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, voi
   run.given.isTaking = true;
   try {
     const row = (await run.checkpoint.run(run.id))!;
-    const hasEnded = row.state === 'done' || row.state === 'withheld';
-    await (hasEnded ? giveAgain(run, row, sink) : giveNew(run, sink));
+    await (isCompleted(row) ? giveAgain(run, row, sink) : giveNew(run, sink));
   } catch (error) {
     throw asClosed(run, runError(run, error));
   } finally {

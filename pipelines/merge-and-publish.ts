@@ -1,5 +1,6 @@
 /** Merges the chunks that are not in the work file yet, and publishes the output or withholds it. */
 import {
+  isCompleted,
   mergeResults,
   type OpenRun,
   type Publication,
@@ -30,7 +31,7 @@ export async function mergeAndPublish(
       publishOutput(run, isReleased),
     );
   } finally {
-    if (before.state === 'done' || before.state === 'withheld') {
+    if (isCompleted(before)) {
       // Only the outcome of the publication counts. Files that cannot be removed now go with the next publication.
       await removeRewritten(run.checkpoint, before, output.path, stateDir).catch(() => undefined);
     }

@@ -4,6 +4,7 @@ import {
   ConfigError,
   DeadlineError,
   hasAnswers,
+  isCompleted,
   type JobEvent,
   loadAfterPublishing,
   mergePartly,
@@ -51,8 +52,7 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
     const { deadline: _, ...rest } = handed;
     return withReadyRun(config, { ...rest, existing: id }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.
-      const { state } = (await run.checkpoint.run(run.id))!;
-      if (state === 'done' || state === 'withheld') {
+      if (isCompleted((await run.checkpoint.run(run.id))!)) {
         const notes = await publishAgain(run);
         return endOfRun(run, { ...notes, load: await loadDone(run) });
       }

@@ -2,6 +2,7 @@
 import {
   type Config,
   checkAllCollected,
+  isCompleted,
   type Job,
   type RunOptions,
   type RunSummary,
@@ -27,8 +28,8 @@ export function publish(config: Config, id: string, options: RunOptions = {}): J
 
 async function publishRun(config: Config, options: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, options, async (run) => {
-    const { state } = (await run.checkpoint.run(run.id))!;
-    if (state === 'done' || state === 'withheld') {
+    const row = (await run.checkpoint.run(run.id))!;
+    if (isCompleted(row)) {
       const deferred = await fetchFinished(run);
       if (deferred !== undefined) throw deferred;
     }
@@ -36,7 +37,7 @@ async function publishRun(config: Config, options: RunOptions): Promise<RunSumma
     await closeBegunRounds(run);
     await unmergeAll(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk), true);
-    const released = state === 'withheld' ? 'foliopipe publish asked for it' : null;
+    const released = row.state === 'withheld' ? 'foliopipe publish asked for it' : null;
     return endOfRun(run, { released });
   });
 }

@@ -7,6 +7,7 @@ import {
   checkRetryBudget,
   hasWorkFile,
   isAllMerged,
+  isCompleted,
   isRoundCut,
   isSourceAnswered,
   type Job,
@@ -94,7 +95,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
     const row = (await run.checkpoint.run(run.id))!;
     if (row.confirmed !== null) throw confirmedError(run.id);
     let isReopened = reopened;
-    if (row.state === 'done' || row.state === 'withheld') {
+    if (isCompleted(row)) {
       await checkNoOtherOpen(run, 'retry');
       // An old work file would say that the retry has begun.
       if (row.state === 'withheld') await removeUnneeded(run);

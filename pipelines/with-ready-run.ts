@@ -12,6 +12,7 @@ import {
   givenUpText,
   guardListeners,
   hasLostFolios,
+  isCompleted,
   type OpenRun,
   openChunks,
   putInPlace,
@@ -143,9 +144,9 @@ async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse' |
  * @returns whether the run had ended and is open again.
  */
 export async function recheckLost(run: OpenRun): Promise<boolean> {
-  const { state, prunedAt } = (await run.checkpoint.run(run.id))!;
-  const hasEnded = state === 'done' || state === 'withheld';
-  if (run.found === 'new' || prunedAt !== null || !(await hasLostFolios(run))) return false;
+  const row = (await run.checkpoint.run(run.id))!;
+  const hasEnded = isCompleted(row);
+  if (run.found === 'new' || row.prunedAt !== null || !(await hasLostFolios(run))) return false;
   if (hasEnded && !(await canReopen(run))) return false;
   return (await recheckLostFolios(run)) > 0 && hasEnded;
 }

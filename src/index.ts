@@ -30,7 +30,7 @@ export type { HeldLock, LockHolder, PipelineLock, WorkingProcess } from './check
 export type { AccountState } from './checkpoint/postgres/account/read-account.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
-export { isUnfinished } from './checkpoint/state.js';
+export { isCompleted, isUnfinished } from './checkpoint/state.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';

@@ -26,6 +26,11 @@ export function isUnfinished({ state }: { readonly state: RunState | null | unde
   return state === 'open' || state === 'publishing';
 }
 
+/** Whether the run is `done` or `withheld`: every record is answered, and nothing more is sent unless it is opened again. */
+export function isCompleted({ state }: { readonly state: RunState | null | undefined }): boolean {
+  return state === 'done' || state === 'withheld';
+}
+
 export interface NewRun {
   /** Sortable by time and unique: `20261121T031002-4f9c`. */
   readonly id: string;

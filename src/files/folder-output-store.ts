@@ -127,7 +127,7 @@ async function hashParts(place: string): Promise<string | undefined> {
   try {
     for await (const piece of readJoined(place)) hash.update(piece);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
   return hash.digest('hex');

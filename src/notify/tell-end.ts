@@ -2,6 +2,7 @@
  * Tells the end of a command on a run to those that the config names under `report`. What cannot be told is warned of, and
  * never changes how the command ends.
  */
+
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Proxies } from '../api/http-client.js';
@@ -11,6 +12,7 @@ import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
+import { codeOf } from '../streams/system-error.js';
 import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
@@ -77,7 +79,7 @@ export async function tellEnd(
 }
 
 function whyUnwritten(error: unknown, path: string): string {
-  const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+  const isMissing = codeOf(error) === 'ENOENT';
   // A folder such as /proc is there, and takes no files.
   if (isMissing && existsSync(dirname(path))) return `no file can be made in ${dirname(path)}`;
   if (isMissing) return `the folder ${dirname(path)} does not exist`;

@@ -124,3 +124,11 @@ export function hasOpenRequests({ submitted, finished, uploading, ambiguous }: T
 export function newRunCommand(hasOpen: boolean): string {
   return `foliopipe run --new${hasOpen ? ' --yes' : ''}`;
 }
+
+/** The same for a run whose requests are looked up. */
+export async function newRunCommandFor(
+  checkpoint: Pick<CheckpointReader, 'tally'>,
+  run: string,
+): Promise<string> {
+  return newRunCommand(hasOpenRequests((await checkpoint.tally(run)).chunks));
+}

@@ -9,7 +9,7 @@ import { HASH_KEY_BYTES } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
-import { isMissing } from '../streams/system-error.js';
+import { codeOf, isMissing } from '../streams/system-error.js';
 
 const SECRET_BYTES = 32;
 /** Of what is hashed and how: another version never finds the hashes of this one. */
@@ -76,7 +76,7 @@ async function makeSecret(folder: string, path: string, mustExist: boolean): Pro
   try {
     linkSync(own, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(own, { force: true });
   }

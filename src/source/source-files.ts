@@ -1,4 +1,5 @@
 /** Finds the files of a source, stamps them, and explains why one cannot be read. */
+
 import { type BigIntStats, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute } from 'node:path';
@@ -6,6 +7,7 @@ import { diskError } from '../disk-error.js';
 import { type FoliopipeError, SourceError } from '../errors.js';
 import { nearestName } from '../nearest-name.js';
 import { stampText } from '../streams/file-identity.js';
+import { codeOf } from '../streams/system-error.js';
 import { showText } from '../text.js';
 
 /**
@@ -106,7 +108,7 @@ export async function findRestamped<F extends FileStamp & { readonly path: strin
  * @param cause an error of the system or of zlib.
  */
 export function unreadable(path: string, cause: unknown): FoliopipeError {
-  const systemCode = codeOf(cause);
+  const systemCode = codeOf(cause) || 'UNKNOWN';
   const limit = diskError(cause, path);
   if (limit?.code === 'TOO_MANY_FILES') return limit;
   const reason = cause instanceof Error ? cause.message : String(cause);
@@ -131,8 +133,3 @@ const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'give this user the right to read the file and its folders',
   EISDIR: 'source.path must name a file, or a pattern such as folder/*.csv',
 };
-
-function codeOf(cause: unknown): string {
-  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  return typeof code === 'string' ? code : 'UNKNOWN';
-}

@@ -10,7 +10,7 @@ import { pickRecords, readRecords, withoutBlank } from '../source/read-records.j
 import type { RecordBlock } from '../source/record-block.js';
 import { fileStamp, unreadable } from '../source/source-files.js';
 import { hashFile } from '../streams/file-identity.js';
-import type { Position, Source, SourceFile } from '../types.js';
+import type { Chunk, Position, Source, SourceFile } from '../types.js';
 import { createUploadLayout, maxRecordBytes } from './chunk/cut-chunks.js';
 
 /** The position in the source at which reading continues, and the number of the next record. */
@@ -140,7 +140,11 @@ export function bytesInSource(chunk: ChunkRow): number {
 }
 
 /** Whether some records between those of a chunk do not belong to it. */
-export function leavesOut({ firstRecord, lastRecord, records }: ChunkRow): boolean {
+export function leavesOut({
+  firstRecord,
+  lastRecord,
+  records,
+}: Pick<Chunk, 'firstRecord' | 'lastRecord' | 'records'>): boolean {
   return lastRecord - firstRecord + 1 !== records;
 }
 

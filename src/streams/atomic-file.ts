@@ -4,9 +4,11 @@
  *
  * Fast system calls are synchronous, because another thread would take twenty times as long.
  */
+
 import { closeSync, fchmodSync, fsync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { codeOf, withPath } from './system-error.js';
 
 const sync = promisify(fsync);
 
@@ -84,14 +86,8 @@ function create(path: string, mode: number): number {
   try {
     return openNew();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
     rmSync(path, { force: true });
     return openNew();
   }
-}
-
-/** Adds the path to a system error that names no file, because it is about a descriptor. */
-function withPath(error: unknown, path: string): unknown {
-  const isUnnamed = error instanceof Error && 'syscall' in error && !('path' in error);
-  return isUnnamed ? Object.assign(error, { path }) : error;
 }

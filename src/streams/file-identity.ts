@@ -1,8 +1,10 @@
 /** What a file is recognized by: its stamp, which is cheap, or the length and hash of its content. */
+
 import { createHash } from 'node:crypto';
 import { type BigIntStats, fstatSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { readPieces } from './read-pieces.js';
+import { codeOf } from './system-error.js';
 
 export interface HashedFile {
   readonly bytes: number;
@@ -27,7 +29,7 @@ export async function hashFile(
       await onPiece?.(piece);
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
   return { bytes, sha256: hash.digest('hex') };

@@ -10,9 +10,8 @@ export function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 }
 
-/** The error with the path of the file that it is about: the system names none for a file that is open. */
+/** Adds the path to a system error that names no file, because it is about a file that is open. */
 export function withPath(error: unknown, path: string): unknown {
-  return codeOf(error) === '' || (error as NodeJS.ErrnoException).path
-    ? error
-    : Object.assign(error as Error, { path });
+  const isUnnamed = error instanceof Error && 'syscall' in error && !('path' in error);
+  return isUnnamed ? Object.assign(error, { path }) : error;
 }

@@ -1,6 +1,8 @@
 /** The paths of journals, and what has files in the state folder: runs and segments. Does not use the database. */
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { isMissing } from '../../streams/system-error.js';
 
 const JOURNAL = 'paid.log';
 
@@ -35,8 +37,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    if (isMissing(error)) return [];
     throw error;
   }
 }

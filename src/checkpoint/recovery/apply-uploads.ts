@@ -1,5 +1,7 @@
 /** Applies journal lines about chunks and uploads to the run that is being rebuilt. */
+
 import type { JournalLine } from '../journal/journal-line.js';
+import { isCompleted } from '../state.js';
 import type { RebuiltChunk, RunBuilder } from './rebuilt-run.js';
 
 /** Opens the run again: its publication, if any, is no longer valid. */
@@ -41,7 +43,7 @@ export function bindFolio(
 export function reopenForAnswer(run: RunBuilder, chunk: number): void {
   const round = run.chunks.get(chunk)?.round ?? 0;
   if (round > 0) run.round = Math.min(run.round, round - 1);
-  if (run.state === 'done' || run.state === 'withheld') reopenRun(run);
+  if (isCompleted(run)) reopenRun(run);
 }
 
 export function endUpload(

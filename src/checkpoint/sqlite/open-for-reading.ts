@@ -1,8 +1,10 @@
 /** Opens a database for reading, also on a read-only file system. */
+
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { openSqlite } from '../../sqlite-driver.js';
+import { codeOf } from '../../streams/system-error.js';
 import { refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
 
@@ -52,6 +54,6 @@ function isReadOnlyDisk(folder: string): boolean {
     accessSync(folder, constants.W_OK);
     return false;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EROFS';
+    return codeOf(error) === 'EROFS';
   }
 }

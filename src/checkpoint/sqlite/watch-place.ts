@@ -2,6 +2,7 @@
  * Notices that the files of an open database were removed or replaced. SQLite would go on writing into files without a
  * name, and what they hold is lost when the process ends.
  */
+
 import {
   type BigIntStats,
   closeSync,
@@ -16,6 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { ConfigError, type ErrorFacts } from '../../errors.js';
 import { makeFolder, syncNow } from '../../make-folder.js';
+import { codeOf } from '../../streams/system-error.js';
 
 /** The database, its log, and the memory that all processes share. SQLite removes the last two with the last connection. */
 const ENDS = ['', '-wal', '-shm'];
@@ -104,7 +106,7 @@ function lookAt(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    if (codeOf(error) === 'ENOTDIR') return undefined;
     throw error;
   }
 }

@@ -1,6 +1,12 @@
 /** `foliopipe runs show`: all that is known of one run. */
 import type { Command } from 'commander';
-import { type NextTerms, nextTerms, type RunReport, reportRun } from '../../../pipelines/index.js';
+import {
+  isCompleted,
+  type NextTerms,
+  nextTerms,
+  type RunReport,
+  reportRun,
+} from '../../../pipelines/index.js';
 import { countOf, formatCount, formatShare, formatSpan } from '../../quantities.js';
 import { escapeUnprintable, shorten } from '../../text.js';
 import {
@@ -58,10 +64,9 @@ function reportText(report: RunReport, terms: NextTerms): string {
     ...comparedLine(report),
     `  chunks, times and plots: foliopipe report ${run}`,
   ];
-  const head =
-    state === 'done' || state === 'withheld'
-      ? summaryText(summary, terms)
-      : `${[`run ${run} is ${state}`, ...partialLines(summary), ...recordLines(summary)].join('\n')}\n`;
+  const head = isCompleted({ state })
+    ? summaryText(summary, terms)
+    : `${[`run ${run} is ${state}`, ...partialLines(summary), ...recordLines(summary)].join('\n')}\n`;
   return `${head}${lines.join('\n')}\n`;
 }
 

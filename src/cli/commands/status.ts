@@ -16,6 +16,7 @@ import {
   findRestamped,
   findWorker,
   type InterruptedError,
+  isCompleted,
   leftFoliosHint,
   loadStatus,
   lostFolioText,
@@ -104,7 +105,7 @@ export function addStatus(command: Command, finish: Finish): void {
               ? null
               : { place: String(config.state), setBy: config.state.origin ?? null },
         });
-      else if (run.state === 'done' || run.state === 'withheld') {
+      else if (isCompleted(run)) {
         const text = summaryText(summary, nextTerms(config));
         const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
         await print(nextSteps(text + notes + workingText(holder) + accountLine(account) + stateLine(config)));

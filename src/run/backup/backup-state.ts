@@ -23,7 +23,7 @@ import { secretLost } from '../../reuse/secret.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
-import { isMissing } from '../../streams/system-error.js';
+import { codeOf, isMissing } from '../../streams/system-error.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { copiesOfOpenRuns, copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
@@ -203,7 +203,7 @@ async function refusePlace(folder: string, stateDir: string): Promise<void> {
     try {
       return readdirSync(folder).length === 0;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+      if (codeOf(error) === 'ENOTDIR') return false;
       if (isMissing(error)) return true;
       throw error;
     }

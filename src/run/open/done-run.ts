@@ -2,7 +2,9 @@
  * Runs that are done or withheld: finds the one that has enriched a source, and checks whether a run can be published or
  * opened again.
  */
+
 import type { Run } from '../../checkpoint/checkpoint.js';
+import { isCompleted } from '../../checkpoint/state.js';
 import { changedValues, fixedValues, isOutputValue } from '../../config/fixed-values.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
@@ -164,8 +166,8 @@ export async function sourceChangedError(
   now: Source,
   givenUp?: GivenUpRun,
 ): Promise<SourceError> {
-  const { id, state, source } = run;
-  const isDone = state === 'done' || state === 'withheld';
+  const { id, source } = run;
+  const isDone = isCompleted(run);
   const change =
     source.records === now.records
       ? `its source has other content now (${countOf(now.records, 'record')} then and now)`
@@ -173,7 +175,7 @@ export async function sourceChangedError(
   const how = await differenceText(context, run, now);
   return new SourceError(
     'SOURCE_CHANGED',
-    `run ${id} is ${isDone ? state : 'unfinished'}, and ${change}${how}`,
+    `run ${id} is ${isDone ? run.state : 'unfinished'}, and ${change}${how}`,
     {
       hint: isDone
         ? `publish and retry of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`

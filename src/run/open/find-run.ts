@@ -1,6 +1,8 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
+
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { reservePath } from '../../checkpoint/journal/reserve.js';
+import { isCompleted } from '../../checkpoint/state.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { withOutputPath } from '../../config/sections/output-path.js';
@@ -177,8 +179,7 @@ async function findExisting(
     });
   }
   await verifyPaid(given, run);
-  const hasEnded = run.state === 'done' || run.state === 'withheld';
-  if (wanted === true && hasEnded) return { run, found: 'done' };
+  if (wanted === true && isCompleted(run)) return { run, found: 'done' };
   const frozen = Object.entries(fixedValues(given.config, service));
   const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
   checkFixedValues(run.frozen, Object.fromEntries(compared), { id: run.id, isNamed: wanted !== true });

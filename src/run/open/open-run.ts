@@ -2,6 +2,7 @@
 
 import type { Run } from '../../checkpoint/checkpoint.js';
 import type { PipelineLock } from '../../checkpoint/pipeline-lock.js';
+import { isCompleted } from '../../checkpoint/state.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath } from '../../config/sections/output-path.js';
 import { diskError } from '../../disk-error.js';
@@ -226,9 +227,7 @@ const silent = () => undefined;
 async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers | null> {
   if (run.choice === null || run.prunedAt !== null) return null;
   const { id, choice } = run;
-  return run.state === 'done' || run.state === 'withheld'
-    ? openLater(() => answers.openChoice(id, choice))
-    : answers.openChoice(id, choice);
+  return isCompleted(run) ? openLater(() => answers.openChoice(id, choice)) : answers.openChoice(id, choice);
 }
 
 /**

@@ -8,6 +8,7 @@ import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
 import {
   checkAllFiles,
+  leavesOut,
   positionAfter,
   recordsFrom,
   sendableRecordsFrom,
@@ -102,9 +103,9 @@ function recordsToSend(run: ChunkRecordsNeeds, last: ChunkRow | undefined): Reco
   };
   return {
     records: pickRecords(recordsFrom(run, from), remember(run.chosen.toSend(last?.lastRecord ?? 0))),
-    take: ({ firstRecord, lastRecord, records }) => {
-      const numbers = picked.splice(0, records);
-      return lastRecord - firstRecord + 1 === records ? null : { round: 0, numbers };
+    take: (chunk) => {
+      const numbers = picked.splice(0, chunk.records);
+      return leavesOut(chunk) ? { round: 0, numbers } : null;
     },
   };
 }

@@ -3,7 +3,9 @@
  * the number and the sent columns. Merging the run has compared each of them with what was sent, so the fields have the
  * values that were sent; only their quotes may differ.
  */
+
 import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
+import { isCompleted } from '../../checkpoint/state.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, LF } from '../../csv/bytes.js';
 import { fieldEnd, fieldStart } from '../../csv/table.js';
@@ -29,8 +31,8 @@ type PartsOfRun = Pick<RunContext, 'id' | 'source' | 'config' | 'files'> & {
 export function chunksFromParts(run: PartsOfRun, { state, join }: Run): RunFiles | undefined {
   const { files, source } = run;
   const { keyColumn, columns } = run.config.upload;
-  const isMerged = state === 'done' || state === 'withheld';
-  if (!isMerged || join === null || join.by !== 'key' || join.column !== keyColumn) return undefined;
+  if (!isCompleted({ state }) || join === null || join.by !== 'key' || join.column !== keyColumn)
+    return undefined;
   const sent = Object.keys(columns);
   /** The chunks whose own file is there. */
   const own = new Set<number>();

@@ -10,6 +10,7 @@ import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
 import { type MatchExports, MatchKernel } from '../../csv/kernel/match-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
+import { hasGaps } from '../../csv/table.js';
 import { createEchoComparer } from '../../results/echo-kinds.js';
 import { type ColumnChange, createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
@@ -160,8 +161,7 @@ async function openWithColumns(
       const { block } = next;
       const { bytes, counts, reasons } = rows.write(block, next.answers);
       const [firstRecord, lastRecord] = [block.numbers[0]!, block.numbers[block.count - 1]!];
-      const hasGaps = lastRecord - firstRecord + 1 !== block.count;
-      const numbers = hasGaps ? block.numbers.slice(0, block.count) : undefined;
+      const numbers = hasGaps(block, 0, block.count) ? block.numbers.slice(0, block.count) : undefined;
       blocks.release();
       return {
         firstRecord,

@@ -8,13 +8,7 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import {
-  adoptCommand,
-  adoptHint,
-  findAdoptable,
-  hasOpenRequests,
-  newRunCommand,
-} from '../../report/adoptable.js';
+import { adoptCommand, adoptHint, findAdoptable, newRunCommandFor } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import { isFailed } from '../../results/answers.js';
 import { createOutputLayout } from '../../results/output-layout.js';
@@ -64,7 +58,8 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
       const block = await readChunkBlock(run, chunk);
       const found = await answers.forChunk(chunk, block);
       const { bytes, counts } = rows.write(block, found);
-      if (counts.unprocessed > 0) throw unansweredError(run.id, chunk, '', await newRunOf(run));
+      if (counts.unprocessed > 0)
+        throw unansweredError(run.id, chunk, '', await newRunCommandFor(run.checkpoint, run.id));
       const known = await askedBefore(run.chosen, chunk.firstRecord, chunk.lastRecord);
       const isJudged = (record: number) => !known.has(block.numbers[record]!);
       sum.records += chunk.records - known.size;
@@ -84,7 +79,12 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
     'CANARY_FAILED',
     `run ${run.id}: of the canary, ${failureText(sum.failed, sum.records, tolerate)}; ${firstReasons(reasons)}`,
     {
-      hint: raiseToleranceHint(run.id, sum.failed, sum.records, await newRunOf(run)),
+      hint: raiseToleranceHint(
+        run.id,
+        sum.failed,
+        sum.records,
+        await newRunCommandFor(run.checkpoint, run.id),
+      ),
       facts: { run: run.id, ...sum, tolerate },
     },
   );
@@ -93,7 +93,12 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
 async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[]): Promise<void> {
   const givenUp = chunks.find(({ state }) => state === 'unprocessed');
   if (givenUp !== undefined) {
-    throw unansweredError(run.id, givenUp, await firstTry(run, givenUp), await newRunOf(run));
+    throw unansweredError(
+      run.id,
+      givenUp,
+      await firstTry(run, givenUp),
+      await newRunCommandFor(run.checkpoint, run.id),
+    );
   }
   if (chunks.length > 0 && chunks.every(isAnswered)) return;
   throw run.deferred.error ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
@@ -106,10 +111,6 @@ async function firstTry(run: CheckCanaryNeeds, { number, folio, cause }: ChunkRo
   }
   const [adoptable] = await findAdoptable(run.checkpoint, run.id, 1);
   return adoptable === undefined ? '' : `${adoptHint(run.id, adoptable)}, or `;
-}
-
-async function newRunOf(run: CheckCanaryNeeds): Promise<string> {
-  return newRunCommand(hasOpenRequests((await run.checkpoint.tally(run.id)).chunks));
 }
 
 function unansweredError(

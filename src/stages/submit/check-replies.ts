@@ -7,7 +7,7 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
+import { newRunCommand, newRunCommandFor } from '../../report/adoptable.js';
 
 /**
  * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never
@@ -29,7 +29,7 @@ export async function checkOneService(
     return;
   }
   const which = mixed ? '' : ', among them those to earlier runs whose answers it reuses';
-  throw mixedError(run, which, hasOpenRequests((await checkpoint.tally(run)).chunks));
+  throw mixedError(run, which, await newRunCommandFor(checkpoint, run));
 }
 
 /** For each run, what all its replies say so far: another one that says the same makes no difference. */
@@ -67,8 +67,8 @@ export async function checkSameService(
     return;
   }
   await checkpoint.recordMixed(run);
-  const isOpen = state !== 'downloaded';
-  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, isOpen, { chunk, folio });
+  const newRun = newRunCommand(state !== 'downloaded');
+  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, newRun, { chunk, folio });
 }
 
 /** What the reply to a chunk's upload says, as far as it is known: a folio is polled often, and may have many parts. */
@@ -77,14 +77,14 @@ const saidByUpload = new WeakMap<ChunkRow, boolean>();
 function mixedError(
   run: string,
   which: string,
-  hasOpen: boolean,
+  newRun: string,
   facts: { chunk?: number; folio?: string | null } = {},
 ) {
   return new UntrustedError(
     'SERVICE_MIXED',
     `run ${run}: some replies say that they come from a local service, and others do not${which}`,
     {
-      hint: `nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; start a new run with ${newRunCommand(hasOpen)}, which pays again`,
+      hint: `nothing more is uploaded and nothing is published: check what answers at service.baseUrl, and see foliopipe ledger; start a new run with ${newRun}, which pays again`,
       facts: { run, ...facts },
     },
   );

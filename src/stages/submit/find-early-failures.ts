@@ -5,7 +5,7 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
-import { hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
+import { newRunCommandFor } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
@@ -27,7 +27,7 @@ export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardEr
   const first = await firstChunks(run, askedIn);
   if (!isBad(first)) return undefined;
   const { records, failed } = first;
-  const newRun = newRunCommand(hasOpenRequests((await run.checkpoint.tally(run.id)).chunks));
+  const newRun = await newRunCommandFor(run.checkpoint, run.id);
   return new GuardError(
     'FAILURE_RATE',
     `run ${run.id}: of the first chunks, ${failureText(failed, records, tolerate)}: nothing more is uploaded`,

@@ -6,7 +6,7 @@
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { AmbiguousUploadError } from '../../errors.js';
-import { adoptHints, hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
+import { adoptHints, newRunCommandFor } from '../../report/adoptable.js';
 
 /** Whether an upload of the chunk had an unreadable reply, and its folio was not found since then. */
 export async function hasUnreadableReply(
@@ -36,11 +36,10 @@ export async function unreadableHint(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'run' | 'tally' | 'attempts'>,
   run: string,
 ): Promise<string> {
-  const hasOpen = hasOpenRequests((await checkpoint.tally(run)).chunks);
   const isLeft = await hasUnsentChunks(checkpoint, run);
   const once = isLeft ? ' once all else is sent' : '';
   const trial = isLeft ? '; the same command sends at most one chunk more to see' : '';
-  return `each file may be accepted and paid for, and is not sent again: check what answers at service.baseUrl, and ask the service provider; ${await adoptHints(checkpoint, run)}; or foliopipe run --set ambiguous.policy=hold, which publishes without them${once}; or ${newRunCommand(hasOpen)}, which pays again${trial}`;
+  return `each file may be accepted and paid for, and is not sent again: check what answers at service.baseUrl, and ask the service provider; ${await adoptHints(checkpoint, run)}; or foliopipe run --set ambiguous.policy=hold, which publishes without them${once}; or ${await newRunCommandFor(checkpoint, run)}, which pays again${trial}`;
 }
 
 /** Whether the run has records that are not sent yet, cut or not. A chunk in flight counts as sent. */
