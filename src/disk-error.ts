@@ -153,7 +153,7 @@ const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
 export function diskError(
   error: unknown,
   place: string | readonly string[] = 'a file',
-  room: (path: string) => Room | undefined = roomAt,
+  room: (path: string) => FreeSpace | undefined = freeSpaceAt,
 ): FoliopipeError | undefined {
   const { code, syscall, path: named, dest } = systemFacts(error);
   if (!Object.hasOwn(MEANINGS, code)) return undefined;
@@ -170,7 +170,10 @@ export function diskError(
 }
 
 /** @returns the places with no room, or with far less than another one; all of them if that does not tell them apart. */
-function fullOnes(places: readonly string[], room: (path: string) => Room | undefined): readonly string[] {
+function fullOnes(
+  places: readonly string[],
+  room: (path: string) => FreeSpace | undefined,
+): readonly string[] {
   const rooms = places.map((path) => ({ path, ...room(path) }));
   const most = Math.max(...rooms.map(({ bytes = 0 }) => bytes));
   const full = rooms.filter(
@@ -218,21 +221,21 @@ function systemFacts(error: unknown): SystemFacts {
   return { code: String(code).replace(/^ERR_FS_(?=E)/, ''), syscall, path, dest };
 }
 
-/** What is left on the file system of a path. */
-export interface Room {
+/** What is free on the file system of a path. */
+export interface FreeSpace {
   readonly bytes: number;
   /** Infinity for a file system that does not count them. */
   readonly inodes: number;
 }
 
 /** @returns undefined if the system does not tell. */
-export function roomAt(path: string): Room | undefined {
+export function freeSpaceAt(path: string): FreeSpace | undefined {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(path);
     return { bytes: bavail * bsize, inodes: files > 0 ? ffree : Number.POSITIVE_INFINITY };
   } catch {
     const folder = dirname(path);
-    return folder === path ? undefined : roomAt(folder);
+    return folder === path ? undefined : freeSpaceAt(folder);
   }
 }
 
@@ -240,7 +243,7 @@ export function roomAt(path: string): Room | undefined {
 const CREATING = new Set(['open', 'mkdir', 'symlink']);
 
 /** The error may be told later than it happened, when a few inodes are free again: a call that needs space had enough. */
-function lacksInodes(syscall: string | undefined, room: Room | undefined): boolean {
+function lacksInodes(syscall: string | undefined, room: FreeSpace | undefined): boolean {
   if (room === undefined || room.inodes === Number.POSITIVE_INFINITY) return false;
   return room.inodes === 0 || (CREATING.has(syscall ?? '') && room.bytes > 0);
 }

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import { type DeltaStore, type LastPublication, restartHint, type StoredDigests } from './delta-store.js';
 
 const LAST = 'last.json';
@@ -31,7 +31,7 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
       try {
         return decodeLast(readFileSync(path, 'utf8'), path);
       } catch (error) {
-        if (isMissing(error)) return undefined;
+        if (isFileMissing(error)) return undefined;
         throw error;
       }
     },
@@ -46,7 +46,7 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
       try {
         return openStored(join(folderOf(pipeline), name));
       } catch (error) {
-        if (isMissing(error)) return undefined;
+        if (isFileMissing(error)) return undefined;
         throw error;
       }
     },

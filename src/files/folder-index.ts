@@ -1,6 +1,6 @@
 /** The two files by which a folder of publications is read: the list of a publication's parts, and `_LATEST.json`. */
 import { indexPath, isPublicationFolder, latestPath } from '../config/sections/output-folder.js';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import type { Bytes } from '../types.js';
 import type { OutputStore } from './output-store.js';
 
@@ -62,7 +62,7 @@ async function readJson(store: Store, name: string): Promise<object> {
     for await (const piece of store.stream(name)) pieces.push(piece);
     return Object(JSON.parse(Buffer.concat(pieces).toString()));
   } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return {};
+    if (isFileMissing(error) || error instanceof SyntaxError) return {};
     throw error;
   }
 }

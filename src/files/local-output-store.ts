@@ -8,7 +8,7 @@ import { makeFolder } from '../make-folder.js';
 import { syncFolder as syncOnDisk } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
 import { readBeginning } from '../streams/read-pieces.js';
-import { codeOf, isMissing } from '../streams/system-error.js';
+import { codeOf, isFileMissing } from '../streams/system-error.js';
 import { checkPlace } from './output-place.js';
 import { checkRights, unwritable } from './output-rights.js';
 import type { OutputNames, OutputStore } from './output-store.js';
@@ -118,6 +118,6 @@ async function replacing(name: string, replace: () => Promise<void>): Promise<vo
 }
 
 function ignoreMissing(error: unknown): undefined {
-  if (isMissing(error)) return undefined;
+  if (isFileMissing(error)) return undefined;
   throw error;
 }

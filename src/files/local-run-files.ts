@@ -235,14 +235,14 @@ const PIECE_BYTES = 64 * 1024;
  */
 export function contentOnDisk(path: string): UploadContent {
   const { size } = statSync(path);
-  return { bytes: size, open: () => readPieces(path, size) };
+  return { bytes: size, open: () => contentPieces(path, size) };
 }
 
 /**
  * Each piece has its own memory, because it is unknown when the socket has sent it.
  * @throws TroubleError `CHUNK_FILE_SHORT` when the file has become shorter.
  */
-async function* readPieces(path: string, size: number): AsyncGenerator<Uint8Array> {
+async function* contentPieces(path: string, size: number): AsyncGenerator<Uint8Array> {
   const file = openSync(path, 'r');
   try {
     for (let at = 0; at < size; ) {

@@ -6,7 +6,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { ConfigError } from '../errors.js';
-import { codeOf, isMissing } from '../streams/system-error.js';
+import { codeOf, isFileMissing } from '../streams/system-error.js';
 import { escapeUnprintable } from '../text.js';
 import type { OutputNames } from './output-store.js';
 
@@ -51,7 +51,7 @@ export async function lookAt(name: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(name, { bigint: true });
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isFileMissing(error)) return undefined;
     if (codeOf(error) !== 'ENAMETOOLONG') throw error;
     throw nameTooLong(name, error);
   }

@@ -7,7 +7,7 @@ import { access, lstat, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { ConfigError } from '../errors.js';
-import { codeOf, isMissing } from '../streams/system-error.js';
+import { codeOf, isFileMissing } from '../streams/system-error.js';
 import { lookAt, nameTooLong } from './output-place.js';
 import type { OutputNames } from './output-store.js';
 
@@ -111,7 +111,7 @@ export async function nearestFolder(
     } catch (cause) {
       if (cause instanceof ConfigError) throw cause;
       if (codeOf(cause) === 'ENAMETOOLONG') throw nameTooLong(path, cause);
-      if (!isMissing(cause))
+      if (!isFileMissing(cause))
         throw unwritable(folder, `${path} cannot be looked at (${codeOf(cause)})`, cause);
       if (await isLink(path)) throw unwritable(folder, `${path} is a link to nothing`, cause);
       if (path === dirname(path)) throw unwritable(folder, `${path} does not exist`, cause);

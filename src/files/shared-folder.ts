@@ -5,7 +5,7 @@ import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { readPieces } from '../streams/read-pieces.js';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import type { SharedContents } from './shared-files.js';
 
 /** @param folder made when it is first written to; its parent has other files of the state. */
@@ -41,7 +41,7 @@ async function* readIfThere(path: string, own: string): AsyncGenerator<Buffer> {
   try {
     yield* readPieces(path);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isFileMissing(error)) throw error;
     if (!existsSync(own)) throw folderMissing(own);
   }
 }
@@ -59,7 +59,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isFileMissing(error)) return [];
     throw error;
   }
 }

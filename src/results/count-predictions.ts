@@ -3,6 +3,7 @@
  * million of them in a second. Memory is bounded, whatever the column holds.
  */
 import type { ConfidenceCount, Predictions } from '../checkpoint/checkpoint.js';
+import { ZERO } from '../csv/bytes.js';
 import { fieldEnd, fieldStart, fieldText, type Table } from '../csv/table.js';
 
 /** Indexes of the columns in the output. */
@@ -151,7 +152,6 @@ function createConfidenceCounter() {
   };
 }
 
-const ZERO = 48;
 const POINT = 46;
 /** So many digits are exact in a double. */
 const MAX_DIGITS = 15;

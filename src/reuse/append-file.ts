@@ -68,14 +68,14 @@ export function openNameless(folder: string): AppendFile {
   return new AppendFile(fd);
 }
 
-/** Where numbers are put that are read. */
-export interface Room {
+/** Gives the arrays into which numbers are read. */
+export interface IntBuffers {
   /** @returns an array of at least this many numbers; its content is undefined. */
   ints(size: number): Int32Array<ArrayBuffer>;
 }
 
 /** An array for a use that repeats: it grows to the largest size that was asked for. */
-export class Scratch implements Room {
+export class Scratch implements IntBuffers {
   #numbers = new Int32Array(1024);
 
   /** @returns an array of at least this many numbers, valid until the next call; its content is undefined. */

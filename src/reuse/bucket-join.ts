@@ -5,7 +5,7 @@
  */
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { INT_BYTES, KernelMemory, MemoryLayout, slotsFor } from '../kernel/kernel-memory.js';
-import type { Room } from './append-file.js';
+import type { IntBuffers } from './append-file.js';
 import type { LaneRoom, LaneShape } from './lanes.js';
 
 /** Numbers of an asked record: its hash and its number. */
@@ -76,9 +76,9 @@ export interface StoppedAnswer {
 
 export class BucketJoin {
   /** Where the caller reads the asked records, the hashes of a block and its entries. */
-  readonly asked: Room;
-  readonly hashes: Room;
-  readonly entries: Room;
+  readonly asked: IntBuffers;
+  readonly hashes: IntBuffers;
+  readonly entries: IntBuffers;
   /** The buffers of the lists of answers: those that are taken, and others. */
   readonly lists: readonly [LaneRoom, LaneRoom] | undefined;
   count = 0;
@@ -129,7 +129,7 @@ export class BucketJoin {
     this.#ints = new Int32Array(buffer);
     this.#marks = new Uint8Array(buffer, this.#marksAt, records);
     this.firsts = new Int32Array(buffer, this.#firstsAt, records);
-    const room = (at: number): Room => ({ ints: (size) => this.#view(at, size) });
+    const room = (at: number): IntBuffers => ({ ints: (size) => this.#view(at, size) });
     this.asked = room(this.#askedAt);
     this.hashes = room(this.#hashesAt);
     this.entries = room(this.#entriesAt);

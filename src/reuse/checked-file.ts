@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import { type AppendFile, readFully } from './append-file.js';
 
 /** What the checkpoint keeps of a file. */
@@ -85,7 +85,7 @@ function openOrThrow(path: string, { lost }: FileErrors): number {
   try {
     return openSync(path, 'r');
   } catch (error) {
-    if (isMissing(error)) throw lost(error);
+    if (isFileMissing(error)) throw lost(error);
     throw error;
   }
 }

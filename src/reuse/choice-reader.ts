@@ -5,7 +5,7 @@ import { takeNumbers } from '../streams/buffer-pool.js';
 import type { Choice } from '../types.js';
 import type { ChosenAnswers, DoublePairs } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
-import { type Room, Scratch } from './append-file.js';
+import { type IntBuffers, Scratch } from './append-file.js';
 import { openChecked } from './checked-file.js';
 import { CHOICE_FORMAT, type ChoiceDirectory, numbersIn, PAIR_INTS } from './choice-format.js';
 import { type Lane, laneSize, readLane } from './lanes.js';
@@ -28,7 +28,7 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
    * The lanes that hold numbers from `from` on, with their smallest numbers. Each is read when it is asked for.
    * @param scratch of this generator alone: it may wait while another one reads.
    */
-  const lanesFrom = function* (lanes: readonly Lane[], from: number, scratch: Room = new Scratch()) {
+  const lanesFrom = function* (lanes: readonly Lane[], from: number, scratch: IntBuffers = new Scratch()) {
     for (let lane = Math.max(0, from) >>> laneBits; lane < lanes.length; lane++) {
       if (laneSize(lanes[lane]!) === 0) continue;
       yield { ints: readLane(file.fd, lanes[lane]!, scratch, damaged), first: lane * 2 ** laneBits };

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { INT_BYTES } from '../kernel/kernel-memory.js';
 import { freeNumbers } from '../streams/buffer-pool.js';
-import { type AppendFile, bytesOfInts, type Room, readFully } from './append-file.js';
+import { type AppendFile, bytesOfInts, type IntBuffers, readFully } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
 export interface Lane {
@@ -149,7 +149,7 @@ export function laneSize({ sizes }: Lane): number {
 export function readLane(
   fd: number,
   lane: Lane,
-  scratch: Room,
+  scratch: IntBuffers,
   damaged: () => Error,
 ): Int32Array<ArrayBuffer> {
   const size = laneSize(lane);

@@ -6,7 +6,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder } from '../streams/atomic-file.js';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import type { Milliseconds } from '../types.js';
 import type { AnswerStore } from './answer-store.js';
 import { openCarriedAnswers } from './carried-answers.js';
@@ -102,7 +102,7 @@ async function remove(folder: string, path: string): Promise<void> {
   try {
     rmSync(path);
   } catch (error) {
-    if (isMissing(error)) return;
+    if (isFileMissing(error)) return;
     throw error;
   }
   await syncFolder(folder);
@@ -114,7 +114,7 @@ function removeOld(folder: string, isKept: (name: string) => boolean): void {
   try {
     names = readdirSync(folder);
   } catch (error) {
-    if (isMissing(error)) return;
+    if (isFileMissing(error)) return;
     throw error;
   }
   const limit = Date.now() - LEFTOVER_AGE;

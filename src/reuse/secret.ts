@@ -9,7 +9,7 @@ import { HASH_KEY_BYTES } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
-import { codeOf, isMissing } from '../streams/system-error.js';
+import { codeOf, isFileMissing } from '../streams/system-error.js';
 
 const SECRET_BYTES = 32;
 /** Of what is hashed and how: another version never finds the hashes of this one. */
@@ -62,7 +62,7 @@ function readSecret(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isFileMissing(error)) return undefined;
     throw error;
   }
 }
@@ -88,7 +88,7 @@ function hasSegments(folder: string): boolean {
   try {
     return readdirSync(join(folder, 'segments')).some((name) => name.endsWith('.seg'));
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (isFileMissing(error)) return false;
     throw error;
   }
 }

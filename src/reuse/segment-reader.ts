@@ -4,7 +4,7 @@ import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import { BUCKETS } from '../streams/hash-buckets.js';
 import type { Segment } from '../types.js';
-import { bytesOfInts, type Room, readFully, Scratch } from './append-file.js';
+import { bytesOfInts, type IntBuffers, readFully, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
@@ -78,7 +78,7 @@ export class SegmentReader {
    * @param room where they are read.
    * @throws ConfigError `REUSE_SEGMENT_DAMAGED`.
    */
-  hashes(block: number, room: Room = this.#buffers.hashes): Int32Array {
+  hashes(block: number, room: IntBuffers = this.#buffers.hashes): Int32Array {
     const { count, hashSum } = this.#file.directory.blocks;
     const ints = room.ints(count[block]! * HASH_INTS);
     const bytes = bytesOfInts(ints, count[block]! * HASH_INTS);
@@ -92,7 +92,7 @@ export class SegmentReader {
    * @param room where they are read.
    * @throws ConfigError `REUSE_SEGMENT_DAMAGED`.
    */
-  entries(block: number, room: Room = this.#buffers.entries): Int32Array {
+  entries(block: number, room: IntBuffers = this.#buffers.entries): Int32Array {
     const { count, size } = this.#file.directory.blocks;
     const packed = this.stored(block);
     const ints = room.ints(size[block]!);

@@ -1,7 +1,7 @@
 /** Reads the files of segments without their rows: a lost checkpoint gets its rows from them. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import type { Segment } from '../types.js';
 import type { StoredSegments } from './answer-store.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
@@ -55,7 +55,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith(END));
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isFileMissing(error)) return [];
     throw error;
   }
 }

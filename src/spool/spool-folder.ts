@@ -15,7 +15,7 @@ import { makeFolder } from '../make-folder.js';
 import { abortable } from '../streams/abortable.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { hashFile } from '../streams/file-identity.js';
-import { isMissing } from '../streams/system-error.js';
+import { isFileMissing } from '../streams/system-error.js';
 import type { Source } from '../types.js';
 
 /** Digits of the hash in a name: enough that two contents never have the same name. */
@@ -167,7 +167,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isFileMissing(error)) return [];
     throw error;
   }
 }

@@ -6,7 +6,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** Whether the error says that a file or a folder does not exist. */
-export function isMissing(error: unknown): boolean {
+export function isFileMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 }
 

@@ -8,7 +8,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../errors.js';
 import { syncFolder, writeFileAtomically } from '../../streams/atomic-file.js';
-import { isMissing } from '../../streams/system-error.js';
+import { isFileMissing } from '../../streams/system-error.js';
 
 export interface CopyMark {
   readonly mark: 'moved' | 'copying' | 'moving';
@@ -25,7 +25,7 @@ export function readCopyMark(stateDir: string): CopyMark | undefined {
   try {
     return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as CopyMark;
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isFileMissing(error)) return undefined;
     // What cannot be read allows nothing.
     if (error instanceof SyntaxError) return { mark: 'copying', place: 'an unknown state', at: 0 };
     throw error;

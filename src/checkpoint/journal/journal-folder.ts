@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing } from '../../streams/system-error.js';
+import { isFileMissing } from '../../streams/system-error.js';
 
 const JOURNAL = 'paid.log';
 
@@ -37,7 +37,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isFileMissing(error)) return [];
     throw error;
   }
 }

@@ -32,7 +32,7 @@ interface RunRow {
   readonly pruned_at: number | null;
 }
 
-interface ChunkRow {
+interface CutRow {
   readonly chunk: number;
   readonly round: number;
   readonly firstRecord: number;
@@ -87,7 +87,7 @@ export function linesFromDatabase(db: StateDatabase): (run: string) => Generator
     SELECT runs.*, runs.columns IS (SELECT k.columns FROM pipeline_columns AS k
       WHERE k.pipeline = runs.pipeline AND k.service = runs.service) AS learned
     FROM runs WHERE id = ?`);
-  const chunksAfter = db.prepare<[string, number, number], ChunkRow>(`
+  const chunksAfter = db.prepare<[string, number, number], CutRow>(`
     SELECT number AS chunk, round, first_record AS firstRecord, last_record AS lastRecord, records,
       start_file AS startFile, start_offset AS startOffset, end_file AS endFile, end_offset AS endOffset, bytes,
       sha256, state, folio, cause, refusal,
@@ -176,7 +176,7 @@ function runLine(run: string, row: RunRow): JournalLine {
   };
 }
 
-function cutLine(row: ChunkRow): JournalLine {
+function cutLine(row: CutRow): JournalLine {
   const { state: _, folio: _folio, cause: _cause, refusal: _refusal, numbers, ...cut } = row;
   const { startFile, startOffset, endFile, endOffset, ...span } = cut;
   return {
@@ -189,13 +189,13 @@ function cutLine(row: ChunkRow): JournalLine {
 }
 
 /** Puts the attempt with the chunk's folio last, because an adopted attempt may be older than others. */
-function inOrderOfEnds(uploads: readonly UploadRow[], { folio }: ChunkRow): readonly UploadRow[] {
+function inOrderOfEnds(uploads: readonly UploadRow[], { folio }: CutRow): readonly UploadRow[] {
   if (uploads.length < 2 || folio === null) return uploads;
   const bound = uploads.findLast((upload) => upload.state === 'accepted' && upload.folio === folio);
   return bound === undefined ? uploads : [...uploads.filter((upload) => upload !== bound), bound];
 }
 
-function* uploadLines(run: RunRow, upload: UploadRow, chunk: ChunkRow | undefined): Generator<JournalLine> {
+function* uploadLines(run: RunRow, upload: UploadRow, chunk: CutRow | undefined): Generator<JournalLine> {
   const of = { chunk: upload.chunk, attempt: upload.attempt };
   yield {
     type: 'intent',
@@ -225,7 +225,7 @@ function* uploadLines(run: RunRow, upload: UploadRow, chunk: ChunkRow | undefine
   }
 }
 
-function* stateLine({ chunk, state, cause, refusal }: ChunkRow): Generator<JournalLine> {
+function* stateLine({ chunk, state, cause, refusal }: CutRow): Generator<JournalLine> {
   if (state === 'split') yield { type: 'split', chunk };
   else if (state === 'refused') yield { type: 'refused', chunk, refusal: refusal ?? '' };
   else if (state === 'unprocessed') yield { type: 'unprocessed', chunk, cause: cause! };

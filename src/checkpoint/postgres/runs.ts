@@ -2,7 +2,7 @@
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { createSourceParser, type StoredRun, toRun, toRunIfAny } from '../rows/run-row.js';
+import { createSourceParser, type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectRow, type StateSession } from './state-session.js';
 
 const insert = fenced(`
@@ -77,7 +77,7 @@ export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
 /** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY nth DESC';
 
-const run = (condition: string): Prepared<StoredRun> => statement(`SELECT * FROM runs ${condition}`);
+const run = (condition: string): Prepared<RunRow> => statement(`SELECT * FROM runs ${condition}`);
 
 const OF_PIPELINE = 'pipeline = @pipeline AND record_limit IS NOT DISTINCT FROM @limit::int8';
 const byId = run('WHERE id = @id');
@@ -88,7 +88,7 @@ const done = run(`
   WHERE pipeline = @pipeline AND service = @service AND source_sha256 = @sha256
     AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
 // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
-const latest: Prepared<StoredRun> = statement(`
+const latest: Prepared<RunRow> = statement(`
   WITH
     mine AS (
       SELECT (publication::jsonb ->> 'number')::int8 AS published_as, * FROM runs WHERE ${OF_PIPELINE}),

@@ -4,7 +4,7 @@ import type { Confirmed, NewPublication, Publication, Withheld } from '../public
 import type { Run, RunState } from '../state.js';
 
 /** A row of the table `runs`. */
-export interface StoredRun {
+export interface RunRow {
   id: string;
   pipeline: string;
   service: string;
@@ -28,7 +28,7 @@ export interface StoredRun {
   pruned_at: number | null;
 }
 
-export function toRunIfAny(row: StoredRun | undefined): Run | undefined {
+export function toRunIfAny(row: RunRow | undefined): Run | undefined {
   return row && toRun(row);
 }
 
@@ -45,12 +45,12 @@ export function createSourceParser(): (json: string) => Source {
 }
 
 /** @param sourceOf parses the column `source`. */
-export function toRun(row: StoredRun, sourceOf: (json: string) => Source = JSON.parse): Run {
+export function toRun(row: RunRow, sourceOf: (json: string) => Source = JSON.parse): Run {
   return toRunOf(sourceOf(row.source), row);
 }
 
 /** @param source that of the run, already parsed. */
-export function toRunOf(source: Source, row: Omit<StoredRun, 'source'>): Run {
+export function toRunOf(source: Source, row: Omit<RunRow, 'source'>): Run {
   return {
     id: row.id,
     pipeline: row.pipeline,

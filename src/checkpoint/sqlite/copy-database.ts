@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { roomAt } from '../../disk-error.js';
+import { freeSpaceAt } from '../../disk-error.js';
 import { ConfigError } from '../../errors.js';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 import type { RunState } from '../state.js';
@@ -87,7 +87,7 @@ async function writeCopy(path: string, to: string): Promise<void> {
     await source.backup(to, { progress: () => ALL_PAGES });
   } catch (error) {
     // SQLite does not say which of both files it could not write.
-    const isFull = isSqliteError(error) && (error.code === 'SQLITE_FULL' || roomAt(to)?.bytes === 0);
+    const isFull = isSqliteError(error) && (error.code === 'SQLITE_FULL' || freeSpaceAt(to)?.bytes === 0);
     throw isFull ? translateStateError(error, to) : error;
   } finally {
     source.close();

@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
-import { diskError, roomAt } from '../../disk-error.js';
+import { diskError, freeSpaceAt } from '../../disk-error.js';
 import { ConfigError, type ErrorFacts, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 
@@ -49,7 +49,8 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
   }
   if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
   if (FAILED.test(code) && isAtSizeLimit(path)) return diskError(systemError('EFBIG', path, 'write'));
-  if (FAILED.test(code) && roomAt(path)?.bytes === 0) return diskError(systemError('ENOSPC', path, 'write'));
+  if (FAILED.test(code) && freeSpaceAt(path)?.bytes === 0)
+    return diskError(systemError('ENOSPC', path, 'write'));
   if (FAILED.test(code)) {
     return new TroubleError('CHECKPOINT_IO', `the disk failed on ${path} (${code})`, details);
   }
@@ -93,7 +94,7 @@ function whyNotOpened(path: string, code: string, cause: unknown): unknown {
       accessSync(one, constants.R_OK | constants.W_OK);
     }
     accessSync(dirname(path), constants.W_OK);
-    if (roomAt(path)?.inodes === 0) throw systemError('ENOSPC', path);
+    if (freeSpaceAt(path)?.inodes === 0) throw systemError('ENOSPC', path);
   } catch (error) {
     return translateStateError(error, path);
   }

@@ -3,6 +3,7 @@
  * when the window grows, it keeps its address and its bytes, but its views are created again.
  */
 import { bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
+import type { Table } from '../table.js';
 
 /** Rules of both scanners: of this one, and of the careful loop that takes over where it stops (window-scan.ts). */
 export interface Grammar {
@@ -56,12 +57,6 @@ interface ScanExports {
     chosenCount: number,
     out: number,
   ): number;
-}
-
-/** Offsets of records in the window, and of the ends of their fields. */
-export interface Offsets {
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
 }
 
 /** Numbers kept of a record with another number of fields. */
@@ -186,7 +181,7 @@ export class ScanKernel {
    *
    * @param found offsets of the records; those of another scan take the place of those found by the last `run`.
    */
-  blankRows({ starts, ends }: Offsets, count: number): Int32Array {
+  blankRows({ starts, ends }: Pick<Table, 'starts' | 'ends'>, count: number): Int32Array {
     const { fields } = this.#grammar;
     if (ends !== this.#ends) {
       this.#starts.set(starts.subarray(0, count));

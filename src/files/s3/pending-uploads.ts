@@ -71,7 +71,7 @@ function listUploads(
 }
 
 /** A part that a store has. */
-export interface StoredPart {
+export interface UploadedPart {
   readonly etag: string;
   readonly bytes: number;
 }
@@ -81,8 +81,8 @@ export async function partsOf(
   store: S3Connection,
   name: string,
   uploadId: string,
-): Promise<ReadonlyMap<number, StoredPart> | undefined> {
-  const parts = new Map<number, StoredPart>();
+): Promise<ReadonlyMap<number, UploadedPart> | undefined> {
+  const parts = new Map<number, UploadedPart>();
   for (let after: string | undefined = '0'; after !== undefined; ) {
     const marker: string = after;
     const page = await store.ask<ListPartsCommandOutput | undefined>(

@@ -8,7 +8,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { CompletedPart } from '@aws-sdk/client-s3';
 import type { HashedFile } from '../../streams/file-identity.js';
 import type { S3Connection } from './connect.js';
-import { abortOthers, beginUpload, partsOf, type StoredPart } from './pending-uploads.js';
+import { abortOthers, beginUpload, partsOf, type UploadedPart } from './pending-uploads.js';
 import { isMissing } from './translate-error.js';
 
 /** A store takes at most this many parts. */
@@ -86,7 +86,7 @@ async function sendParts(
   store: S3Connection,
   localFile: string,
   { name, uploadId, bytes, partBytes }: BegunUpload,
-  there: ReadonlyMap<number, StoredPart>,
+  there: ReadonlyMap<number, UploadedPart>,
 ): Promise<CompletedPart[]> {
   const count = Math.ceil(bytes / partBytes);
   const parts: CompletedPart[] = [];

@@ -6,7 +6,7 @@ import { besidePath, placeOfPart } from '../../config/sections/output-folder.js'
 import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError } from '../../errors.js';
 import { manifestPath } from '../../report/manifest.js';
-import { isMissing } from '../../streams/system-error.js';
+import { isFileMissing } from '../../streams/system-error.js';
 import { serviceIdentity } from '../service.js';
 
 /** From where the time is: given, from the manifest, or of the file's last change. */
@@ -71,7 +71,7 @@ function readManifest(path: string): Manifest | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Manifest;
   } catch (cause) {
-    if (isMissing(cause)) return undefined;
+    if (isFileMissing(cause)) return undefined;
     throw new ConfigError('IMPORT_MANIFEST', `${path}: the manifest cannot be read`, {
       hint: 'restore it, or copy the file without it to another folder and import that, with --paid-at',
       facts: { file: path },

@@ -8,7 +8,7 @@ import { wholeLength } from '../../checkpoint/journal/journal-file.js';
 import { isUnfinished } from '../../checkpoint/state.js';
 import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
-import { isMissing } from '../../streams/system-error.js';
+import { isFileMissing } from '../../streams/system-error.js';
 
 export const DATABASE = 'checkpoint.db';
 /** The secret of the stored answers. */
@@ -70,7 +70,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort();
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isFileMissing(error)) return [];
     throw error;
   }
 }

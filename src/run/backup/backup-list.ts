@@ -6,7 +6,7 @@ import type { CopiedDatabase } from '../../checkpoint/sqlite/copy-database.js';
 import { ConfigError } from '../../errors.js';
 import { writeFileAtomically } from '../../streams/atomic-file.js';
 import { hashFile } from '../../streams/file-identity.js';
-import { codeOf, isMissing } from '../../streams/system-error.js';
+import { codeOf, isFileMissing } from '../../streams/system-error.js';
 import { isKnownPath } from './backup-files.js';
 
 const NAME = 'backup.json';
@@ -66,7 +66,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch (error) {
-    if (isMissing(error) || codeOf(error) === 'ELOOP') return false;
+    if (isFileMissing(error) || codeOf(error) === 'ELOOP') return false;
     throw error;
   }
 }
@@ -84,7 +84,7 @@ function parse(path: string): object {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof value === 'object' && value !== null) return value;
   } catch (error) {
-    if (isMissing(error)) {
+    if (isFileMissing(error)) {
       throw new ConfigError('BACKUP_MISSING', `there is no backup here: ${path} is missing`, {
         hint: 'name the folder that foliopipe state backup has made',
         facts: { path },

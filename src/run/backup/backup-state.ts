@@ -23,7 +23,7 @@ import { secretLost } from '../../reuse/secret.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
-import { codeOf, isMissing } from '../../streams/system-error.js';
+import { codeOf, isFileMissing } from '../../streams/system-error.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { copiesOfOpenRuns, copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
@@ -129,7 +129,7 @@ async function copyState(
       files.push({ path, ...(await copyFile(join(stateDir, path), join(to, path))) });
     } catch (error) {
       // Removed meanwhile: pruned answers, parts that were fetched again, digests of an older publication.
-      if (!isMissing(error)) throw error;
+      if (!isFileMissing(error)) throw error;
     }
   };
   // Journals first, then the rest: a run's choice and answers are there before its journal tells of them.
@@ -161,7 +161,7 @@ function readLastPublications(stateDir: string): string {
       try {
         return readFileSync(join(stateDir, path), 'utf8');
       } catch (error) {
-        if (isMissing(error)) return '';
+        if (isFileMissing(error)) return '';
         throw error;
       }
     })
@@ -204,7 +204,7 @@ async function refusePlace(folder: string, stateDir: string): Promise<void> {
       return readdirSync(folder).length === 0;
     } catch (error) {
       if (codeOf(error) === 'ENOTDIR') return false;
-      if (isMissing(error)) return true;
+      if (isFileMissing(error)) return true;
       throw error;
     }
   })();

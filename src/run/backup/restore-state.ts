@@ -16,7 +16,7 @@ import { makeFolder } from '../../make-folder.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
-import { isMissing } from '../../streams/system-error.js';
+import { isFileMissing } from '../../streams/system-error.js';
 import { createReleasers, waitForLock } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
@@ -195,7 +195,7 @@ function refuseState(stateDir: string, isReplaced: boolean): void {
   try {
     names = readdirSync(stateDir);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isFileMissing(error)) throw error;
   }
   const state = names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas)$/.test(name));
   if (state.length === 0 || isReplaced) return;

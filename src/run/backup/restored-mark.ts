@@ -8,7 +8,7 @@ import type { Config } from '../../config/schema.js';
 import { ConfigError, GuardError } from '../../errors.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import { writeFileAtomically } from '../../streams/atomic-file.js';
-import { isMissing } from '../../streams/system-error.js';
+import { isFileMissing } from '../../streams/system-error.js';
 import type { RunOptions } from '../run-options.js';
 
 const NAME = 'restored.json';
@@ -97,7 +97,7 @@ function read(stateDir: string): Mark | undefined {
   try {
     return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as Mark;
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isFileMissing(error)) return undefined;
     // What cannot be read confirms nothing.
     if (error instanceof SyntaxError) return { restoredAt: 0, backupAt: 0, confirmed: [] };
     throw error;

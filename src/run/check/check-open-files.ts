@@ -23,7 +23,7 @@ export interface OpenFiles {
  */
 export function checkOpenFiles(
   config: Pick<Config, 'concurrency' | 'service'>,
-  files: OpenFiles | undefined = openFiles(),
+  files: OpenFiles | undefined = countOpenFiles(),
 ): void {
   if (files === undefined) return;
   const { open, limit } = files;
@@ -50,10 +50,10 @@ function filesAtOnce({ concurrency, service }: Pick<Config, 'concurrency' | 'ser
 }
 
 /**
- * Reads what Linux tells of this process. Other systems have high limits, or Node raises its own.
- * @returns undefined where `/proc` does not tell.
+ * How many files this process has open and may have, on Linux. Other systems have high limits, or Node raises its own.
+ * @returns undefined where `/proc` does not say it.
  */
-export function openFiles(): OpenFiles | undefined {
+export function countOpenFiles(): OpenFiles | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, limit = ''] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];

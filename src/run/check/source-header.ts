@@ -55,7 +55,7 @@ function ownHeader(name: string, columns: readonly string[]): SourceHeader {
  * The first header of the source.
  * @throws SourceError `SOURCE_STDIN_UNREAD` for standard input; those of `sourceHeaders`.
  */
-export async function readHeader(config: Config): Promise<LayoutSource> {
+export async function firstSourceHeader(config: Config): Promise<LayoutSource> {
   for await (const header of sourceHeaders(config, new AbortController().signal)) return header;
   throw new SourceError(
     'SOURCE_STDIN_UNREAD',

@@ -10,7 +10,7 @@ import { type PrintDialect, printLoad } from '../../load/print/print-load.js';
 import { outputFormat } from '../../output-format.js';
 import { createOutputLayout } from '../../results/output-layout.js';
 import { checkLoadFile, publicationOf } from '../check/check-load-file.js';
-import { readHeader } from '../check/source-header.js';
+import { firstSourceHeader } from '../check/source-header.js';
 import { checkKnown, namedRun } from '../open/named-run.js';
 import { openStateReader } from '../state-reader.js';
 import { checkLoadable } from './load-run.js';
@@ -41,7 +41,7 @@ export async function printRunLoad(config: Config, id: string, dialect: PrintDia
   } finally {
     await reader?.close();
   }
-  const layout = createOutputLayout(row?.source ?? (await readHeader(config)), config.output);
+  const layout = createOutputLayout(row?.source ?? (await firstSourceHeader(config)), config.output);
   const table = createLoadTable(config, layout, config.result.columns);
   const { path } = config.output;
   const file = { path: dataPath(publicationPlace(path, 'RUN', 0)), records: 0, format: outputFormat(path) };

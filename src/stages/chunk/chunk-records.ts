@@ -71,7 +71,7 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> 
     canary: last === undefined ? run.canary : 0,
     countsGaps: run.chosen === null && skipsBlank(run.source),
   };
-  const { records, take } = recordsToSend(run, last);
+  const { records, take } = recordsAfter(run, last);
   for await (const cut of cutChunks(records, layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
@@ -91,7 +91,7 @@ interface RecordsToSend {
   take(chunk: CutChunk['chunk']): PickedRecords | null;
 }
 
-function recordsToSend(run: ChunkRecordsNeeds, last: ChunkRow | undefined): RecordsToSend {
+function recordsAfter(run: ChunkRecordsNeeds, last: ChunkRow | undefined): RecordsToSend {
   const from = positionAfter(run.source, last);
   if (run.chosen === null) return { records: sendableRecordsFrom(run, from), take: () => null };
   const picked: number[] = [];

@@ -34,11 +34,11 @@ export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise
       let count = 0;
       for await (const batch of recordsOfChunk(run, chunk)) {
         const window = windowOf(batch);
-        checkRecords(run, chunk, numbers, count, window);
+        checkNextRecords(run, chunk, numbers, count, window);
         yield window;
         count += window.count;
       }
-      checkRecords(run, chunk, numbers, count);
+      checkNextRecords(run, chunk, numbers, count);
     },
     sent: () => sentFieldsOf(run, chunk, numbers, recordsOfChunk(run, chunk)),
   };
@@ -65,7 +65,7 @@ export async function sentFieldsOf(
   let length = 0;
   let row = 0;
   for await (const window of windows) {
-    checkRecords(run, chunk, numbers, row, window);
+    checkNextRecords(run, chunk, numbers, row, window);
     const { buffer, byteOffset, byteLength } = window.bytes;
     const from = Buffer.from(buffer, byteOffset, byteLength);
     for (let of = 0; of < window.count; of++, row++) {
@@ -81,7 +81,7 @@ export async function sentFieldsOf(
       }
     }
   }
-  checkRecords(run, chunk, numbers, row);
+  checkNextRecords(run, chunk, numbers, row);
   return { bytes: bytes.subarray(0, length), count, fields, starts, ends, numbers, isSentOnly: true };
 }
 
@@ -103,7 +103,7 @@ function windowOf({ bytes, count, fields, starts, ends, numbers }: RecordBlock):
  * @param next left out at the end of the chunk.
  * @throws SourceError when the chunk holds others.
  */
-export function checkRecords(
+export function checkNextRecords(
   run: Pick<RunContext, 'source'>,
   chunk: ChunkRow,
   numbers: Int32Array,

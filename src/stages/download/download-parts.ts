@@ -7,7 +7,7 @@ import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
-import { bytesOf, checkBalance, type FetchTogether, fetchTogether } from './folio-parts.js';
+import { checkChunkBalance, type FetchTogether, fetchTogether, sizeOfParts } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
@@ -76,10 +76,15 @@ export async function fetchParts(
     run.at('after-part-file-before-commit');
     await run.checkpoint.recordPart(run.id, chunk.number, part);
   };
-  const fetched = await fetchTogether(run, chunk, missing, { held: bytesOf(stored), slots, until, store });
+  const fetched = await fetchTogether(run, chunk, missing, {
+    held: sizeOfParts(stored),
+    slots,
+    until,
+    store,
+  });
   const parts = [...stored, ...fetched];
   try {
-    checkBalance(chunk, chunk.counts!, parts);
+    checkChunkBalance(chunk, chunk.counts!, parts);
   } catch (error) {
     if (!(error instanceof MismatchError)) throw error;
     run.logger.warn(

@@ -2,7 +2,9 @@
  * What a folio may hold, in all its parts together: rule "The service is not trusted"
  * (docs/architecture.md#the-service-is-not-trusted). All parts of a folio are in memory at once when they are joined.
  */
+
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { COMMA, LF, QUOTE } from '../../csv/bytes.js';
 import { UntrustedError } from '../../errors.js';
 import { countOf, formatBytes } from '../../quantities.js';
 import { untrustedFolioHint } from '../../results/mismatch-hints.js';
@@ -74,10 +76,6 @@ export function folioTooLargeError(chunk: ChunkRow, { fileStatus, part }: PartRe
     `${countOf(chunk.records, 'record')} with ${formatBytes(chunk.bytes)} were sent`,
   ]);
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const LF = 0x0a;
 
 /**
  * Counts the columns of a part's header.

@@ -146,7 +146,7 @@ export function requestFor(
 }
 
 /** The bytes of parts together. */
-export function bytesOf(parts: readonly StoredPart[]): Bytes {
+export function sizeOfParts(parts: readonly StoredPart[]): Bytes {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
@@ -155,7 +155,7 @@ export function bytesOf(parts: readonly StoredPart[]): Bytes {
  * service and the records in the parts agree.
  * @throws MismatchError `CHUNK_UNBALANCED`.
  */
-export function checkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readonly StoredPart[]): void {
+export function checkChunkBalance(chunk: ChunkRow, counts: FolioCounts, parts: readonly StoredPart[]): void {
   const held = { successful: 0, failed: 0 };
   for (const { fileStatus, records } of parts) {
     held[fileStatus === 'FAILED' ? 'failed' : 'successful'] += records;

@@ -8,12 +8,12 @@ import type { RunContext } from '../../run-context.js';
 import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 import {
-  bytesOf,
-  checkBalance,
+  checkChunkBalance,
   type FetchTogether,
   fetchTogether,
   isComplete,
   listParts,
+  sizeOfParts,
 } from './folio-parts.js';
 
 export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'at' | 'files' | 'signal'> & {
@@ -73,16 +73,16 @@ export async function refetchParts(
     },
     fetchOne: async (damaged) => {
       const others = parts.filter((part) => !isPart(part, damaged));
-      const [anew] = await fetch([damaged], bytesOf(others));
+      const [anew] = await fetch([damaged], sizeOfParts(others));
       parts = parts.map((part) => (isPart(part, damaged) ? anew! : part));
-      checkBalance(chunk, counts, parts);
+      checkChunkBalance(chunk, counts, parts);
     },
     fetchAll: async () => {
       const report = await run.api.track(chunk.folio!, run.signal, until);
       await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
       if (!isComplete(report)) throw wentBackError(chunk, report.status);
       [counts, parts] = [report.counts!, await fetch(listParts(chunk, report), 0)];
-      checkBalance(chunk, counts, parts);
+      checkChunkBalance(chunk, counts, parts);
     },
     commit: async () => {
       const isUnchanged =

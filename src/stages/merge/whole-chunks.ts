@@ -16,7 +16,7 @@ import {
   sliceOfBlock,
 } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
-import { checkRecords, isStreamed, streamChunk } from '../chunk/stream-chunk.js';
+import { checkNextRecords, isStreamed, streamChunk } from '../chunk/stream-chunk.js';
 import { bytesInSource, checkSameRecords, type ReadPosition, skipsBlank } from '../read-source.js';
 import { type ChunkAnswers, unansweredError } from './chunk-answers.js';
 import type { ChunkRecords } from './join-chunk.js';
@@ -169,7 +169,7 @@ function readAgain(
     next: async () => {
       const block = await records.take(most, { maxBytes: STRETCH_BYTES, upTo });
       const sent = withoutSkipped(block);
-      checkRecords(run, chunk, numbers, given, block.count === 0 ? undefined : sent);
+      checkNextRecords(run, chunk, numbers, given, block.count === 0 ? undefined : sent);
       const from = given;
       given += sent.count;
       return withBlank(block, sent, sliceOfAnswers(answers, from, given));

@@ -2,7 +2,7 @@
 import { platform } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
-import { checkOpenFiles, openFiles } from '../../../src/run/check/check-open-files.js';
+import { checkOpenFiles, countOpenFiles } from '../../../src/run/check/check-open-files.js';
 import { minimal } from '../../helpers/config/minimal-config.js';
 
 describe('checkOpenFiles', () => {
@@ -32,7 +32,7 @@ describe('checkOpenFiles', () => {
   });
 
   it.skipIf(platform() !== 'linux')('reads what the system tells of this process', () => {
-    const { open, limit } = openFiles()!;
+    const { open, limit } = countOpenFiles()!;
     expect(open).toBeGreaterThan(3);
     expect(limit).toBeGreaterThan(open);
   });

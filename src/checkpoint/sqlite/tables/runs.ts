@@ -4,7 +4,7 @@
 import type { Source } from '../../../types.js';
 import type { Checkpoint, CheckpointReader, NewRun, PublishedFile, Run } from '../../checkpoint.js';
 import type { RecordedLoad } from '../../recorded-load.js';
-import { parseOrNull, type StoredRun, toRun, toRunIfAny, toRunOf } from '../../rows/run-row.js';
+import { parseOrNull, type RunRow, toRun, toRunIfAny, toRunOf } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -57,10 +57,10 @@ let changedSources = 0;
  * the source is read again only if it may have changed: this process has written one, or another one anything.
  */
 function runRead(db: StateDatabase): (id: string) => Run | undefined {
-  const byId = db.prepare<[string], StoredRun>('SELECT * FROM runs WHERE id = ?');
+  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const columns = `id, pipeline, service, label, frozen, canary, choice, created_at, state, chunks, columns, join_way,
     round, rehearsal, publication, partial, withheld, confirmed, finished_at, pruned_at`;
-  const rest = db.prepare<[string], Omit<StoredRun, 'source'>>(`SELECT ${columns} FROM runs WHERE id = ?`);
+  const rest = db.prepare<[string], Omit<RunRow, 'source'>>(`SELECT ${columns} FROM runs WHERE id = ?`);
   const changesOfOthers = db.prepare<[], number>('PRAGMA data_version').pluck();
   let known: { readonly id: string; readonly version: string; readonly source: Source } | undefined;
   return (id) => {
@@ -88,13 +88,13 @@ export function runReads(
   CheckpointReader,
   'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications' | 'lastLoad'
 > {
-  const all = db.prepare<[], StoredRun>(`SELECT * FROM runs ${NEWEST_FIRST}`);
-  const ofPipeline = db.prepare<[string], StoredRun>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
-  const unfinished = db.prepare<[string, number | null], StoredRun>(`
+  const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
+  const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
+  const unfinished = db.prepare<[string, number | null], RunRow>(`
     SELECT * FROM runs
     WHERE pipeline = ? AND record_limit IS ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
   // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
-  const latest = db.prepare<[string, number | null], StoredRun>(`
+  const latest = db.prepare<[string, number | null], RunRow>(`
     WITH
       mine AS (
         SELECT rowid, publication ->> 'number' AS number, * FROM runs
@@ -111,7 +111,7 @@ export function runReads(
       CASE state WHEN 'done' THEN coalesce(number, finished_at) WHEN 'withheld' THEN finished_at END DESC,
       rowid DESC
     LIMIT 1`);
-  const done = db.prepare<[string, string, string], StoredRun>(`
+  const done = db.prepare<[string, string, string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
   const published = db.prepare<[string], FileRow>(`
