@@ -13,6 +13,7 @@ import {
   isCanaryAnswered,
   isPastCanary,
   type MergedStretch,
+  type MergeResultsOptions,
   mergeResults,
   type OpenRun,
   refetchParts,
@@ -32,7 +33,7 @@ import { fetchFinished } from './fetch-finished.js';
 export async function answerSource<Result>(
   run: OpenRun,
   sink: SinkStage<MergedStretch, Result>,
-  options?: Parameters<typeof mergeResults>[2],
+  options?: MergeResultsOptions,
 ): Promise<Result> {
   if (run.found === 'continued') {
     await fetchFinished(run);

@@ -5,6 +5,7 @@ import {
   type OpenRun,
   type Publication,
   publishOutput,
+  type Refetch,
   removeRewritten,
   runStages,
 } from '../src/index.js';
@@ -18,7 +19,7 @@ import {
  */
 export async function mergeAndPublish(
   run: OpenRun,
-  refetch: Parameters<typeof mergeResults>[1],
+  refetch: Refetch | undefined,
   isReleased = false,
 ): Promise<Publication | null> {
   const before = (await run.checkpoint.run(run.id))!;

@@ -14,6 +14,7 @@ import {
   mayRescue,
   type OpenRun,
   prunedError,
+  type Refetch,
   type RetryPlan,
   type RetryWay,
   type Run,
@@ -91,7 +92,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
   if (by === 'search') checkRescue(config);
   await refuseUnconfirmed(config, {});
   return withLostRechecked(config, options, async (run, reopened) => {
-    const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
+    const refetch: Refetch = (chunk) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     if (row.confirmed !== null) throw confirmedError(run.id);
     let isReopened = reopened;

@@ -238,12 +238,13 @@ export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-rec
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
+export type { Refetch } from './stages/download/repair-parts.js';
 export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
 export { closeRound, isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
 export { searchOnce } from './stages/failed/search-once.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { hasAnswers, mergePartly } from './stages/merge/merge-partly.js';
-export { mergeResults } from './stages/merge/merge-results.js';
+export { type MergeResultsOptions, mergeResults } from './stages/merge/merge-results.js';
 export type { MergedStretch } from './stages/merge/merge-stretch.js';
 export {
   checkAllCollected,

@@ -17,6 +17,12 @@ import { type MergedStretch, openStretchMerger, type StretchMerger } from './mer
 import { createResultColumns } from './result-columns.js';
 import { lastMerged } from './whole-chunks.js';
 
+/** The options of `mergeResults`. */
+export interface MergeResultsOptions {
+  /** Begins at the first record in any case, for rows that do not go into the work file. Default: `false`. */
+  readonly fromFirst?: boolean | undefined;
+}
+
 export type MergeResultsNeeds = MergeChunksNeeds &
   JudgeFirstChunksNeeds &
   Pick<RunContext, 'controller' | 'given'> & {
@@ -27,14 +33,13 @@ export type MergeResultsNeeds = MergeChunksNeeds &
  * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is missing, or
  * that must be fetched again while the service is out. The next stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
- * @param options `fromFirst`: begins at the first record in any case, for rows that do not go into the work file.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.
  */
 export function mergeResults(
   run: MergeResultsNeeds,
   refetch?: Refetch,
-  { fromFirst = false }: { readonly fromFirst?: boolean } = {},
+  { fromFirst = false }: MergeResultsOptions = {},
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedStretch> {
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = fromFirst ? undefined : await lastMerged(run);
