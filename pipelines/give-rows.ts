@@ -27,12 +27,13 @@ import { prepareToMergeAgain } from './publish-again.js';
 import { type ReadyRun, recheckLost } from './with-ready-run.js';
 
 /**
- * Gives every row of the run, from the first record on, as the stretches are merged. Rows come only after everything is
- * answered where an answer may still change what was given: with rounds or searches of failed records, and with
- * `result.onChange: add`. A run that is done gives its rows again from what was bought.
+ * Gives every row of the run, from the first record on, as the stretches are merged. With rounds or searches of failed
+ * records, and with `result.onChange: add`, rows come only after everything is answered, because a later answer may
+ * change them. A run that is done gives its rows again from what was bought.
  * @param sink takes stretch after stretch. When it returns early, nothing more is submitted.
- * @throws ConfigError `RUN_CLOSED`, `RUN_STOPPED`, `ROWS_TAKEN`; GuardError `ROWS_WITHHELD` after the last row, when too many records have failed
- *   and `failures.onExceeded` is `withhold`; TroubleError when rows are missing; the errors of `enrich`.
+ * @throws ConfigError `RUN_CLOSED`, `RUN_STOPPED`, `ROWS_TAKEN`; GuardError `ROWS_WITHHELD` after the last row, when
+ *   too many records have failed and `failures.onExceeded` is `withhold`; TroubleError when rows are missing; the
+ *   errors of `enrich`.
  */
 export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
   checkUsable(run);

@@ -67,7 +67,7 @@ export function formatShare(part: number, whole: number): string {
   return share < 1 && share >= 0.9995 ? '>99.9%' : formatPercent(share, 1);
 }
 
-/** A share from 0 to 1 as a config takes it: `5%`, with at most so many decimals. */
+/** A share from 0 to 1 as a config takes it: `5%`, with at most this number of decimals. */
 export function formatPercent(share: number, decimals: number): string {
   return `${Number((100 * share).toFixed(decimals))}%`;
 }

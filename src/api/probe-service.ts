@@ -52,8 +52,8 @@ const FOLIO = 'foliopipe-check';
 const WRONG_TOKEN = 'foliopipe-check-wrong-token';
 
 /**
- * Polls a folio that does not exist, which costs nothing. What the service says to that is not laid down, so the same is
- * asked at a wrong path and with a wrong token: only the differences tell.
+ * Polls a folio that does not exist, which costs nothing. The interface does not define the answer, so the same is
+ * asked at a wrong path and with a wrong token, and the answers are compared.
  * @throws ConfigError as `createRequests` does; the signal's reason.
  */
 export async function probeService(options: ProbeOptions, signal: AbortSignal): Promise<ServiceProbes> {

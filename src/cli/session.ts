@@ -73,7 +73,7 @@ export interface SessionWork<T extends object> {
   readonly text: (result: T, config: Config) => string;
   readonly exitCode: (result: T) => number;
   readonly prepare?: PrepareRehearsal;
-  /** The summary in the result, for those to whom the end of a run is told (`report`); left out: nobody is told. */
+  /** Gets the summary from the result, to report the end of the run (`report`). Left out: the end is not reported. */
   readonly summaryOf?: (result: T) => RunSummary;
   /** What the work needs of the service. Default: `service`. */
   readonly needs?: ServiceNeeds;

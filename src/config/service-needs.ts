@@ -41,8 +41,8 @@ const ADDRESSES = ['baseUrl', 'legacyBaseUrl'];
 const TOKENS = ['token', 'tokenFile'];
 
 /**
- * The settings without the places that the command tells or loads to, where their variable is not set: it does neither.
- * A section `load` without its database is whole with `none`.
+ * The settings without the places to which the command would report or load, if their variable is not set: it does
+ * neither. A section `load` without its database is whole with `none`.
  */
 function withoutUnset(settings: readonly Setting[], env: Environment): readonly Setting[] {
   return settings.map((setting) => {

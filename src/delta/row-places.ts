@@ -56,7 +56,7 @@ export class RowPlaces {
     this.#rows += count;
   }
 
-  /** Reads the rows again, many at once; but not those among which none is wanted. Valid until the next ones. */
+  /** Reads the rows again, many at once, and skips ranges without a wanted row. Valid until the next ones. */
   *blocks(isWanted: (row: number) => boolean): Generator<RowsAgain> {
     this.#file ??= openSync(this.#path, 'r');
     let content = Buffer.alloc(0);

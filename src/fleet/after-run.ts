@@ -12,7 +12,7 @@ export interface RunEnd {
   readonly signal: string | null;
   /** Its run, if it came so far. */
   readonly run: string | null;
-  /** Whether it has told how it ended, as it does unless it crashes. */
+  /** Whether it has reported how it ended, as it does unless it crashes. */
   readonly isTold: boolean;
   /** What it has said of its error; null if it has ended as a run does, or has said nothing. */
   readonly error: { readonly code: string; readonly message: string; readonly hint: string | null } | null;

@@ -28,7 +28,7 @@ export async function fleetMetrics(
   return { type: registry.contentType, text: await registry.metrics() };
 }
 
-/** A database that does not answer within this time is away: a monitor waits for no more. */
+/** A database that does not answer within this time counts as away: a monitor does not wait longer. */
 const SOON_MS = 5_000;
 
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {

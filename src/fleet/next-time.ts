@@ -1,4 +1,7 @@
-/** When a schedule is due, and was due last: for those who look, and for times that were missed. Workers are told by pg-boss. */
+/**
+ * When a schedule is due, and was due last: for display, and for missed times. pg-boss itself begins the jobs of
+ * workers.
+ */
 import { type CronTimes, readCron } from '../config/sections/schedule-section.js';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
- * What is used of pg-boss, and loading it. Those who have a fleet install it, in exactly this version: its tables change
- * between minor versions.
+ * The part of pg-boss that is used, and how it is loaded. Users of a fleet install it, in exactly this version: its
+ * tables change between minor versions.
  */
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** What is to be seen of a fleet: workers, runs with their leases, what waits, schedules, and what waits for a person. */
+/** What a fleet shows: workers, runs with their leases, what waits, schedules, and what waits for a person. */
 import type { HeldLease } from '../checkpoint/postgres/lease.js';
 import { isAlive, type KnownWorker } from '../checkpoint/postgres/workers.js';
 import { type DeadLetter, OF_WORKER, type Trouble } from './job.js';
@@ -35,7 +35,7 @@ export interface WorkedRun {
   readonly leaseSilentMs: number | null;
   /** Whether it is a job of the fleet, and not begun by hand. */
   readonly isJob: boolean;
-  /** For how long its worker has said nothing, in ms; null while it says what it should, and for a run by hand. */
+  /** For how long its worker has been silent, in ms; null while it is not, and for a run by hand. */
   readonly workerSilentMs: number | null;
   /** Epoch milliseconds. */
   readonly since: number | null;

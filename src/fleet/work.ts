@@ -18,7 +18,7 @@ import type { FleetTimes } from './times.js';
 export interface StartedRun {
   /** Never rejects. */
   readonly ended: Promise<RunEnd>;
-  /** Whether it has told its end: it needs its lease no longer. */
+  /** Whether it has reported its end: it no longer needs its lease. */
   isTold(): boolean;
   /** Asks it to stop at the next safe point. A second call does nothing. */
   stop(): void;
@@ -87,7 +87,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   const ends = new Set<Promise<void>>();
   const ended = { done: 0, again: 0, person: 0 };
   let heardAt = performance.now();
-  /** When trouble may be said again; undefined while there is none. */
+  /** When trouble may be logged again; undefined while there is none. */
   let said: { readonly next: number; readonly pause: Milliseconds } | undefined;
   const pipelines = () => [...running.values()].map(({ taken }) => taken.job.pipeline).sort();
 

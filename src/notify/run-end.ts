@@ -30,7 +30,7 @@ export type Outcome = (typeof outcomes)[number];
 /** How a command on a run has ended. */
 export interface RunEnd {
   readonly version: 1;
-  /** The same on each try to tell it. */
+  /** The same in each attempt to report it. */
   readonly id: string;
   readonly outcome: Outcome;
   readonly pipeline: string;
@@ -45,7 +45,7 @@ export interface RunEnd {
   readonly thisProcess: ProcessFigures | null;
 }
 
-/** What `describeEnd` is told. */
+/** The facts for `describeEnd`. */
 export interface EndFacts extends Pick<RunEnd, 'exitCode' | 'summary' | 'thisProcess'> {
   readonly error?: EndError | undefined;
   /** The run, where it is known although there is no summary. */
@@ -85,9 +85,9 @@ function outcomeOf(
 }
 
 /**
- * Whether an end is told. `collect --no-wait` that still waits (10) and a process that finds the pipeline locked (11) have
- * ended nothing: whoever works on the run tells its end. An upload that has succeeded is not the end either. A sample is no
- * night.
+ * Whether an end is reported. `collect --no-wait` that still waits (10) and a process that finds the pipeline locked
+ * (11) have ended nothing: the process that works on the run reports its end. An upload that has succeeded is not the
+ * end either. A sample is no night.
  */
 export function isEnd({ exitCode, summary }: Pick<RunEnd, 'exitCode' | 'summary'>): boolean {
   const isOpen = summary?.state === 'open' && exitCode === 0;

@@ -1,6 +1,6 @@
 /**
- * Tells the end of a command on a run to those that the config names under `report`. What cannot be told is warned of, and
- * never changes how the command ends.
+ * Reports the end of a command on a run to those that the config names under `report`. A report that fails is logged as
+ * a warning, and never changes how the command ends.
  */
 
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { codeOf } from '../streams/system-error.js';
 import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
-/** How an end is told. */
+/** How an end is reported. */
 export interface TellOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;

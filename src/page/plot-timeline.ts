@@ -8,7 +8,7 @@ import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
 import { decimals, timeText } from './words.js';
 
-/** Up to so many chunks have a bar each. */
+/** Up to this number of chunks, each has a bar. */
 const MAX_BARS = 40;
 
 const MINUTE = 60_000;

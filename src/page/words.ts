@@ -1,7 +1,10 @@
 /** Texts of the page: times and numbers. */
 import { escapeUnprintable } from '../text.js';
 
-/** Cuts a text to so many characters, and escapes what cannot be shown. For drawings, where nothing else escapes it. */
+/**
+ * Cuts a text to this number of characters, and escapes what cannot be shown. For drawings, where nothing else escapes
+ * it.
+ */
 export function fitText(text: string, characters: number): string {
   const shown = Array.from(escapeUnprintable(text));
   return shown.length <= characters ? shown.join('') : `${shown.slice(0, characters - 1).join('')}…`;

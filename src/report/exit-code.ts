@@ -93,7 +93,7 @@ export function raiseToleranceHint(run: string, failed: number, records: number,
   return `if so many may fail, foliopipe run --set failures.tolerate=${enoughTolerance(failed, records)} goes on with run ${run}; else remove the cause and start a new run: ${newRun}`;
 }
 
-/** A value of `failures.tolerate` with which so many failed records are tolerated, such as `14.3%`. */
+/** A value of `failures.tolerate` with which this number of failed records is tolerated, such as `14.3%`. */
 export function enoughTolerance(failed: number, records: number): string {
   // Rounds up to a tenth of a percent. toFixed removes a binary fraction that would round up to the next tenth.
   return `${Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10}%`;

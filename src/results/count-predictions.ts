@@ -153,7 +153,7 @@ function createConfidenceCounter() {
 }
 
 const POINT = 46;
-/** So many digits are exact in a double. */
+/** This many digits are exact in a double. */
 const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, digits) => 10 ** digits);
 

@@ -46,7 +46,7 @@ export interface SegmentDirectory extends Omit<Segment, 'bytes' | 'sha256'> {
   readonly blocks: Blocks;
 }
 
-/** The meta number of a value of so many bytes. */
+/** The meta number of a value of this length in bytes. */
 export function metaOf(bytes: number, isFailed: boolean): number {
   return bytes * 2 + (isFailed ? 1 : 0);
 }

@@ -59,7 +59,7 @@ export async function* pruneRuns(context: PruneContext, limits: PruneLimits): As
     if (!limits.dryRun) {
       await context.checkpoint.verifyPaid(run.id);
       if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, limits.now);
-      // The files last: they tell the next prune that this one was killed.
+      // The files last: if some are left, the next prune sees that this one was killed.
       if (run.choice !== null) await context.answers.removeChoice(run.id);
       await context.files.remove(run.id);
       await removeWaitingFiles(run, context.stateDir);

@@ -29,7 +29,9 @@ export interface ScanFileOptions {
   readonly sentFields: readonly number[];
   /** Most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
-  /** Only the first so many records of the source are checked; the hash is that of the whole file. Default: all. */
+  /**
+   * Only this number of records, the first of the source, is checked; the hash is that of the whole file. Default: all.
+   */
   readonly limit?: number | undefined;
   /** Most records that the source may have, including rejected ones; default: the largest record number. */
   readonly maxRecords?: number;
@@ -38,7 +40,7 @@ export interface ScanFileOptions {
   readonly watch?: RecordWatch;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
-  /** Called when so many records are bad, and none is good, that the file is read in the wrong way. */
+  /** Called when the first records are all bad, and so many that the file must be read in the wrong way. */
   readonly onHopeless?: (totals: Totals) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;

@@ -8,7 +8,7 @@ import { countOf } from '../quantities.js';
 /** Records that are looked at. */
 const LOOKED_AT = 20;
 
-/** They are looked for in so many bytes. */
+/** They are looked for in this many first bytes. */
 const SAMPLE_BYTES = 64 * 1024;
 
 interface HeaderOfFile {

@@ -50,7 +50,7 @@ type Kind = (value: string) => boolean;
 
 const KINDS: readonly Kind[] = [looksLikeState, looksLikeStreet, looksLikeFigure];
 
-/** So many of a column's values must be of the kind of the cell above them. */
+/** How many of a column's values must be of the kind of the cell above them. */
 const LEAST_SHARE = 0.8;
 
 /**

@@ -9,9 +9,9 @@ import type { Acquired, Permits } from './permits.js';
 
 /** Where the permits are counted. A holder is a name of `permitName`. */
 export interface PermitTable {
-  /** Asks for permits for these holders, and stands in the line if there are not enough. */
+  /** Asks for permits for these holders, and joins the line if there are not enough. */
   ask(holders: readonly string[]): Promise<PermitAnswer>;
-  /** The holder's folio has ended, or it was not sent: the next in the line is told. */
+  /** The holder's folio has ended, or it was not sent: the next in the line is notified. */
   free(holder: string): Promise<void>;
   /** The service has opened the holder's folio, after it had refused one. */
   opened(holder: string): Promise<void>;
@@ -34,18 +34,18 @@ export interface PermitAnswer {
   /** Other pipelines that wait, and how many of them come first. */
   readonly others: number;
   readonly ahead: number;
-  /** When it must ask again at the latest, also if its turn is not told. Later, it is passed over. */
+  /** By when it must ask again, even if it is not notified of its turn. After that it is passed over. */
   readonly patience: Milliseconds;
   /** Permits of this pipeline that will become free, and those of uploads in doubt. */
   readonly own: number;
   readonly doubtful: number;
-  /** Whether what happens to an upload, or the end of a folio, has to be told. */
+  /** Whether the outcome of an upload and the end of a folio must be reported. */
   readonly learns: { readonly opened: boolean; readonly ended: boolean };
 }
 
 export interface SharedPermitsOptions {
   readonly clock: Clock;
-  /** Is told each answer: how it stands, and whether this pipeline waits for more. */
+  /** Called with each answer, and with whether this pipeline waits for more permits. */
   readonly onAnswer?: (answer: PermitAnswer, isWaiting: boolean) => void;
   /** How long uploads in doubt keep their permits while nothing else of the run goes on. */
   readonly doubtfulFor?: Milliseconds;
@@ -69,7 +69,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
   let last: PermitAnswer | undefined;
   let isAsking = false;
   let isListening: Promise<void> | undefined;
-  /** Whether its turn was told since the last question. */
+  /** Whether it was notified of its turn since the last question. */
   let isCalled = false;
   /** Woken when it is this pipeline's turn, or when nobody waits any more. */
   const { rest, wake } = createRest(clock);

@@ -25,7 +25,8 @@ export interface LeaseTimes {
 }
 
 /**
- * Is told why the database cannot be reached while a lease is held, and undefined when it answers again.
+ * Called with the reason when the database cannot be reached while a lease is held, and with undefined when it answers
+ * again.
  * @param leftMs until the lease ends, and with it the work.
  */
 export type HearTrouble = (trouble: unknown, leftMs: Milliseconds) => void;
@@ -120,7 +121,7 @@ function holderIn(row: { readonly holder: string | null } | undefined): LockHold
 /**
  * @param open gives the connection for the leases; called for each one that is taken.
  * @param fence gets the lease that is held.
- * @param hear is told once that the database is away, and once that it is back.
+ * @param hear called once when the database is away, and once when it is back.
  */
 export function createLeases(
   open: () => Promise<PostgresSession>,

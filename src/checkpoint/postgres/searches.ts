@@ -1,7 +1,7 @@
 /**
  * Paid searches: for single failed records of a run, and those that belong to no run. The intent is committed before
- * the request (rule "Intent first", docs/architecture.md#intent-first). What became of it is recorded by whoever has sent
- * it, also after the lease has passed to another process.
+ * the request (rule "Intent first", docs/architecture.md#intent-first). The process that has sent it records its
+ * outcome, also after the lease has passed to another process.
  */
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';

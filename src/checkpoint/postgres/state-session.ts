@@ -44,7 +44,7 @@ export interface StateSession {
 const MOST_ANSWERS = 20;
 
 export function createStateSession(session: PostgresSession, fence: Fence): StateSession {
-  /** Forgotten by each change as it is asked for: what is asked after it is answered after it. */
+  /** Answers to reads. Each change clears them when it is asked for, because later reads must see it. */
   const answers = new Map<string, Promise<readonly unknown[]>>();
   return {
     expectHeld: () => expectLease(session, fence),

@@ -1,7 +1,7 @@
 /**
  * Upload attempts. An attempt's row and its chunk's state change in one transaction (rule "Intent first",
- * docs/architecture.md#intent-first). What became of an attempt is recorded by whoever has sent it, even if the lease
- * has passed to another process meanwhile, which has marked the attempt ambiguous: a folio is never lost.
+ * docs/architecture.md#intent-first). The process that has sent an attempt records its outcome, even if the lease has
+ * passed to another process meanwhile, which has marked the attempt ambiguous: a folio is never lost.
  */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';

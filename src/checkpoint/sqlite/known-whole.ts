@@ -1,8 +1,8 @@
 /**
- * Spares the check of every page at each opening: `checkpoint.db.checked` says that the file was checked, and has been
+ * Avoids the check of every page at each opening: `checkpoint.db.checked` says that the file was checked, and has been
  * changed only by processes that closed it properly. A file that was copied, restored, edited, cut short, or left by a
- * killed process has another stamp or a log, and is checked. What a disk damages by itself changes no stamp: SQLite
- * notices much of it where it reads the page, and the next check the rest.
+ * killed process has another stamp or a log, and is checked. Damage by the disk itself changes no stamp: SQLite notices
+ * much of it when it reads the page, and the next check finds the rest.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { stampAt } from '../../streams/file-identity.js';

@@ -28,7 +28,7 @@ function holderPath(path: string): string {
   return `${path}.json`;
 }
 
-/** The lock is held by another process, which is told if it is known. */
+/** The lock is held by another process, which is named if it is known. */
 export interface Taken {
   readonly kind: 'taken';
   readonly holder: LockHolder | undefined;

@@ -1,6 +1,6 @@
 /**
- * Tells how a command on a run has ended: the metrics and the webhook of the config's section `report`. Adds what only
- * the process knows.
+ * Reports how a command on a run has ended: the metrics and the webhook of the config's section `report`. Adds what
+ * only the process knows.
  */
 import {
   type Config,
@@ -32,7 +32,7 @@ export interface EndTellerOptions extends Pick<RunOptions, 'proxies' | 'signal'>
   readonly argv: readonly string[];
 }
 
-/** Never throws. Does nothing where the config names nobody to tell. */
+/** Never throws. Does nothing if the config names nobody to report to. */
 export function createEndTeller(config: Config, { logger, argv, ...options }: EndTellerOptions): EndTeller {
   const { textfile, webhook } = config.report;
   const measure = createRunMeasure();

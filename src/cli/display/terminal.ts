@@ -14,7 +14,7 @@ export interface Terminal {
   write(lines: string): void;
   /** Replaces the block; without lines it is removed. */
   show(lines: readonly string[]): void;
-  /** Leaves what is shown where it is: the terminal was somebody else's meanwhile. */
+  /** Leaves what is shown in its place: another program has used the terminal meanwhile. */
   forget(): void;
 }
 
@@ -88,7 +88,7 @@ export function cellsOf(text: string): number {
 
 const firstWide = 0x1100;
 
-/** The text, cut to so many cells. */
+/** The text, cut to this number of cells. */
 export function cutToCells(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   let cut = '';

@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<Sent, readonly string[]>> = {
   ],
 };
 
-/** Values are counted in so many records at most. */
+/** Values are counted in this many records at most. */
 export const GUESSED_FROM = 200;
 
 const LOOKS: Readonly<Record<Sent, { readonly like: (value: string) => boolean; readonly words: string }>> = {

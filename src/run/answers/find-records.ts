@@ -95,7 +95,7 @@ function valuesOf(key: string, columns: number): readonly string[] {
   }
 }
 
-/** @throws Error when the bytes are not records with so many fields. */
+/** @throws Error when the bytes are not records with `fields` fields. */
 function tableOf(bytes: Buffer, delimiter: number, fields: number): Table {
   const options = {
     delimiter: String.fromCharCode(delimiter),

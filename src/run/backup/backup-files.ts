@@ -76,7 +76,7 @@ function namesIn(folder: string): string[] {
 }
 
 const PIECE = 1024 * 1024;
-/** After so many pieces other work of this process gets its turn. */
+/** After this many pieces, other work of this process gets a turn. */
 const YIELD_PIECES = 16;
 
 /**

@@ -65,7 +65,7 @@ export async function knowsPayments(stateDir: string): Promise<boolean> {
     if (readSearchJournal(stateDir).size !== singleSearches) return false;
     return paid.every((counts) => tellsTheSame(journalPath(stateDir, counts.run), counts));
   } catch {
-    // What cannot be read tells nothing.
+    // A state that cannot be read proves nothing.
     return false;
   }
 }

@@ -151,7 +151,7 @@ function stateNames(stateDir: string): readonly string[] {
   try {
     names = readdirSync(stateDir);
   } catch {
-    // It is made later, which says what is wrong with it.
+    // It is made later, and that call reports what is wrong with it.
   }
   return names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas|spool)$/.test(name));
 }

@@ -255,7 +255,9 @@ async function continueRun(
   return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
 }
 
-/** Checks the disks for what a run has still to write. Not if all is sent: what was bought must not wait for a guess. */
+/**
+ * Checks the disks for what a run has still to write. Not if all is sent: a guess must not hold back what was bought.
+ */
 async function checkDiskAgain(
   { config, checkpoint, logger }: FindRunContext,
   options: RunOptions,

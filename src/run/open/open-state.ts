@@ -212,7 +212,7 @@ export async function waitForLock(
       return withoutFailure(await lock.take(pipeline, holder), pipeline, logger);
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
-      // Nobody may renew a lease: its holder is gone, and it is taken when it ends.
+      // If the lease is not renewed, its holder is gone: it is taken when it ends.
       const isStale =
         error instanceof LeaseHeldError &&
         error.facts.here !== true &&

@@ -1,4 +1,4 @@
-/** A pipeline as it uses an account: what it wants, and how it is told. */
+/** A pipeline that uses an account: what it wants, and how it is notified. */
 import type { PostgresSession } from '../../../postgres/session.js';
 
 /** What a pipeline wants of its account. The smallest wish of those that work with it holds for all. */
@@ -14,7 +14,7 @@ export interface AccountWishes {
 
 /** A pipeline of an account. */
 export interface AccountPipeline extends AccountWishes {
-  /** The channel on which it is told that it is its turn, and the one on which all are told of a pause. */
+  /** The channel that notifies it of its turn, and the one that notifies all of a pause. */
   readonly channel: string;
   readonly pauseChannel: string;
   /** The number of its lease; 0 without one. */

@@ -33,7 +33,7 @@ export const HELD_PERMITS = `
   JOIN chunks ON chunks.run = reserved.run AND chunks.number = reserved.chunk AND chunks.state = 'cut'
   WHERE reserved.service = @service`;
 
-/** While one asks again after a refusal, nobody else begins. */
+/** While one upload is tried again after a refusal, no other one begins. */
 const IS_ASKED_ALONE = `EXISTS (
   SELECT FROM accounts
   JOIN chunks ON chunks.run = asking_run AND chunks.number = asking_chunk AND chunks.state = 'uploading'
@@ -42,8 +42,8 @@ const IS_ASKED_ALONE = `EXISTS (
   WHERE accounts.service = @service)`;
 
 /**
- * Tells the first pipelines of the line that it is their turn. One that does not ask soon is passed over. One that was
- * told and has not asked yet needs no telling: it tells the next ones when it asks.
+ * Notifies the first pipelines of the line of their turn. One that does not ask soon is passed over. One that was
+ * notified and has not asked yet is not notified again: the next ones are notified when it asks.
  * @param from the rows of those that wait, `count` how many of them.
  * @param lock how their rows are locked: one that is locked asks just now.
  */
@@ -65,7 +65,7 @@ const called = (from: string, count: string, lock: string) => `
  * pipeline before it may be gone.
  */
 const PATIENCE = 'CASE WHEN ahead < 2 THEN 2000 ELSE least(15000 + ahead * 125, 120000) END::float8';
-/** One that does not ask so long after its patience is passed over. */
+/** A pipeline that has not asked for this long after its patience is passed over. */
 const LATE = "interval '2 seconds'";
 
 interface StoredAnswer {
@@ -192,7 +192,7 @@ const writeLearned = statement(`
 /** Makes the permits of an account, asked for by one pipeline. */
 export function accountPermits(db: AccountDatabase, member: AccountPipeline): PermitTable {
   const { service, pipeline, folios, channel } = member;
-  /** Changes what is learned; again if another process has changed it meanwhile. */
+  /** Changes what is learned, and tries again if another process has changed it meanwhile. */
   const learn = async <T>(
     change: (limit: OpenLimit, now: Learned) => { readonly asking: string | null; readonly result: T },
   ): Promise<T> => {

@@ -11,7 +11,7 @@ import { LIVE } from './permits.js';
 /** Slots are kept in ms since the epoch. */
 const NOW = epochMs('clock_timestamp()');
 
-/** How long a slot lasts when so many count: the fewer are left, the shorter it is. */
+/** How long a slot lasts when this number of slots counts: the fewer are left, the shorter it is. */
 const lasts = (slots: string) =>
   `(@lasts::float8 + (@lastsAlone::float8 - @lasts::float8) * greatest(1 - (${slots})::float8 / most, 0))`;
 
