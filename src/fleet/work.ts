@@ -7,11 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
 import type { Logger } from '../logger.js';
 import type { Milliseconds } from '../types.js';
-import type { NextStep, RunEnd } from './after-run.js';
+import { type NextStep, type RunEnd, settleJob } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { createMakeUp, madeUpText } from './missed-times.js';
-import { settleJob } from './settle-job.js';
 import type { FleetTimes } from './times.js';
 
 /** A run that is being done. */
