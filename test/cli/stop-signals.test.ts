@@ -37,6 +37,7 @@ describe('listenForStop', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('SIGHUP after %s does not end at once', (first) => {
+    vi.stubEnv('_', '/usr/bin/node');
     const told = listen();
     send(first);
     send('SIGHUP');

@@ -150,8 +150,10 @@ describe('what a folio takes', () => {
     expect(expected([later(9_000), { ...later(7_000), after: 6_500 }])).toBe(7_000);
   });
 
-  it('is told by the percentage before the end, which may be rounded down', () => {
-    expect(expected([{ after: 2_525, by: 6_000, percentage: 50 }])).toBe(5_000);
+  it('is told by the percentage before the end, and not sooner than it says: a poll before the end costs more', () => {
+    expect(expected([{ after: 2_500, by: 6_000, percentage: 50 }])).toBe(5_000);
+    const exact = [31, 52.5, 66].map((percentage) => ({ after: 50 * percentage, by: 6_000, percentage }));
+    expect(expected(exact)).toBeGreaterThanOrEqual(4_999.999);
     expect(expected([{ after: 2_500, by: 6_000, percentage: 1 }])).toBe(6_000);
   });
 
