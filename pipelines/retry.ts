@@ -91,12 +91,21 @@ export function retry(config: Config, id: string, options: RetryOptions = {}): J
 async function retryRun(config: Config, by: RetryWay, options: RunOptions): Promise<RunSummary> {
   if (by === 'search') checkRescue(config);
   await refuseUnconfirmed(config, {});
-  return withLostRechecked(config, options, async (run, reopened) => {
+  return withLostRechecked(config, options, async (run, reopened, published) => {
     const refetch: Refetch = (chunk) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     if (row.confirmed !== null) throw confirmedError(run.id);
-    let isReopened = reopened;
+    // A round that is settled in what was just put in place may be this command's own, from before it was killed.
+    const isRoundSent = published && by === 'upload' && row.round > 0;
+    let isReopened = reopened && !isRoundSent;
     if (isCompleted(row)) {
+      if (isRoundSent) {
+        run.logger.info(
+          { run: run.id, round: row.round },
+          `what was interrupted is published, and nothing more is sent; to send again what has failed: foliopipe retry ${run.id}`,
+        );
+        return endOfRun(run);
+      }
       await checkNoOtherOpen(run, 'retry');
       // An old work file would say that the retry has begun.
       if (row.state === 'withheld') await removeUnneeded(run);

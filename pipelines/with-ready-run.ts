@@ -32,21 +32,36 @@ export type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'pu
 /**
  * If publishing was interrupted, the output is put in place first. If the source has changed and `source.onChange` is
  * `supersede`, the old run is collected and superseded first.
+ * @param body its parameter `published` says that this call has put the output of the run in place, which an earlier
+ *   process had left.
  */
 export function withReadyRun<T>(
   config: Config,
   options: RunOptions | undefined,
-  body: (run: ReadyRun) => Promise<T>,
+  body: (run: ReadyRun, published: boolean) => Promise<T>,
 ): Promise<T> {
-  return withHandedRecords(guardListeners(options ?? {}), async (handed) => {
-    const ready = await withRun(config, handed, async (run) => {
-      if (!isReady(run)) return { goOn: await finishEarlier(run, handed) };
-      const result = await body(run);
-      await pruneAfter(run);
-      return { result };
-    });
-    return 'goOn' in ready ? withReadyRun(config, ready.goOn, body) : ready.result;
+  return withHandedRecords(guardListeners(options ?? {}), (handed) =>
+    withFinishedRun(config, handed, body, undefined),
+  );
+}
+
+/** @param published the run whose output this call has put in place. */
+async function withFinishedRun<T>(
+  config: Config,
+  options: RunOptions,
+  body: (run: ReadyRun, published: boolean) => Promise<T>,
+  published: string | undefined,
+): Promise<T> {
+  const ready = await withRun(config, options, async (run) => {
+    if (!isReady(run)) {
+      const goOn = await finishEarlier(run, options);
+      return { goOn, finished: run.found === 'publishing' ? run.id : published };
+    }
+    const result = await body(run, run.id === published);
+    await pruneAfter(run);
+    return { result };
   });
+  return 'goOn' in ready ? withFinishedRun(config, ready.goOn, body, ready.finished) : ready.result;
 }
 
 /**
@@ -73,20 +88,22 @@ export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<
  * Opens a run like `withReadyRun`, and asks for its lost folios once more. Sends no request if no folio is lost, or if
  * the run is done and cannot be opened again.
  * @param body its parameter `reopened` says that the run was done and is open again, because the service knows a lost
- *   folio.
+ *   folio; `published` is that of `withReadyRun`.
  */
 export function withLostRechecked<T>(
   config: Config,
   options: RunOptions | undefined,
-  body: (run: ReadyRun, reopened: boolean) => Promise<T>,
+  body: (run: ReadyRun, reopened: boolean, published: boolean) => Promise<T>,
 ): Promise<T> {
   return withHandedRecords(guardListeners(options ?? {}), async (handed) => {
-    const done = await withReadyRun(config, handed, async (run) => {
+    const done = await withReadyRun(config, handed, async (run, published) => {
       const reopened = await recheckLost(run);
       // The run must be found again, because it is unfinished now.
-      return run.found === 'done' && reopened ? undefined : { result: await body(run, reopened) };
+      const mustFind = run.found === 'done' && reopened;
+      return mustFind ? { published } : { result: await body(run, reopened, published) };
     });
-    return done === undefined ? withReadyRun(config, handed, (run) => body(run, true)) : done.result;
+    if ('result' in done) return done.result;
+    return withReadyRun(config, handed, (run) => body(run, true, done.published));
   });
 }
 

@@ -243,4 +243,31 @@ describe('a retry that is interrupted', () => {
       expect(await readFile(job.output)).toEqual(before);
     });
   });
+
+  it.concurrent.each([
+    'after-last-merge-before-publishing',
+    'after-publishing-before-rename',
+    'after-rename-before-manifest',
+    'after-manifest-before-marker',
+    'after-marker-before-done',
+  ])('by a kill at %s sends no second round when it is typed again', async (armed) => {
+    await withLocalJob(failingSetup([failing('50%', 99)]), async (job) => {
+      const { run } = await job.enrich();
+      const failed = failedIn(await readFile(job.output));
+      const killed = await runCli(['retry', run, job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      const uploads = (await job.served()).length;
+      const again = await callMain(['retry', run, job.file]);
+      expect(again.code, again.stderr).toBe(0);
+      expect((await roundsOf(job)).flat(2)).toEqual(failed);
+      expect(await job.served()).toHaveLength(uploads);
+      const left = failedIn(await readFile(job.output));
+      expect(left.length).toBeGreaterThan(0);
+      expect(left.length).toBeLessThan(failed.length);
+      expect((await job.kept()).run).toMatchObject({ state: 'done', round: 1 });
+      // Typed once more, it is a new retry.
+      await retry(job.config(), run);
+      expect((await roundsOf(job)).slice(1).flat(2)).toEqual(left);
+    });
+  });
 });
