@@ -66,8 +66,9 @@ async function withFinishedRun<T>(
 
 /**
  * Finishes what an earlier process has left.
- * @returns the options to open the run again with. A query is not asked again by the command that ends its run: it may
- *   give other content each time, which would be paid for after a kill at the end of a run.
+ * @returns the options to open the run again with. A run that is finished is paid for already, and the same command may
+ *   have begun it: with `fresh`, no further run of the same content is begun. Without it, a query is not asked again: it
+ *   may give other content each time, which would be paid for after a kill at the end of a run.
  */
 export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<RunOptions> {
   if (run.found === 'outdated') {
@@ -76,12 +77,15 @@ export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<
   }
   const { createdAt, publication } = (await run.checkpoint.run(run.id))!;
   await putInPlace(run, publication!);
-  if (run.config.source.query === null || options.fresh || options.existing !== undefined) return options;
-  run.logger.info(
-    { run: run.id },
-    `what the query gave ${formatDuration(run.clock.now() - createdAt)} ago is published; run the same command again to ask again`,
-  );
-  return { ...options, existing: true };
+  const { existing, fresh } = options;
+  const isQuery = run.config.source.query !== null;
+  if (existing !== undefined || (!isQuery && !fresh)) return options;
+  const age = formatDuration(run.clock.now() - createdAt);
+  const what = fresh
+    ? `run ${run.id} of ${age} ago is published, and no further run of the same content is begun; for one, run the same command again`
+    : `what the query gave ${age} ago is published; run the same command again to ask again`;
+  run.logger.info({ run: run.id }, what);
+  return { ...options, ...(fresh ? { fresh: false } : { existing: true }) };
 }
 
 /**

@@ -126,9 +126,12 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       const checking = { ...options, onExcess, kept, copies, folder };
       return checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     });
-    const found = fresh
-      ? await findReplaced(reader, given, limit)
-      : await findNext({ config: given, output }, service, source, reader);
+    // A run whose output is being put in place is finished first, and --new is then taken for it.
+    const isLeft = open?.state === 'publishing' && open.source.sha256 === source.sha256;
+    const found =
+      fresh && !isLeft
+        ? findReplaced(open)
+        : await findNext({ config: given, output }, service, source, reader);
     const { kind, run, publishedAgain, released, replaced } = found;
     const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
     if (kind === 'begin' && excess !== undefined) throw excess;
@@ -219,13 +222,8 @@ interface FoundStep extends Pick<PlannedStep, 'kind' | 'publishedAgain' | 'relea
 const begins: FoundStep = { kind: 'begin', run: null };
 
 /** The step of `--new`, which gives up an unfinished run. */
-async function findReplaced(
-  reader: CheckpointReader | undefined,
-  { pipeline }: Config,
-  limit: number | undefined,
-): Promise<FoundStep> {
-  const replaced = await reader?.unfinishedRun(pipeline, limit);
-  return replaced?.state === 'open' ? { ...begins, replaced } : begins;
+function findReplaced(open: Run | undefined): FoundStep {
+  return open?.state === 'open' ? { ...begins, replaced: open } : begins;
 }
 
 async function givesUpOf(

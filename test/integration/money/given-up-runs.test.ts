@@ -14,9 +14,10 @@ import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
 import { type Changes, expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
+import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines } from '../../helpers/processes/cli.js';
+import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 const price = { budget: { pricePerRecord: 0.05 } };
@@ -140,6 +141,32 @@ describe('a new run that gives up an unfinished one', () => {
       expect(await job.enrich({}, { fresh: true, logger })).toMatchObject({ exitCode: 0 });
       expect(told.join('\n')).toContain('60 of the 60 records paid for are paid in vain (3.00 USD)');
     });
+  });
+});
+
+it.each([
+  'after-publishing-before-rename',
+  'after-rename-before-manifest',
+  'after-manifest-before-marker',
+  'after-marker-before-done',
+])('a new run that is killed at %s is not paid for again by the same command', async (armed) => {
+  await withLocalJob({ names: fineNames(30) }, async (job) => {
+    await job.enrich();
+    const fresh = ['run', job.file, '--new'];
+    const killed = await runCli(fresh, { env: { FOLIOPIPE_CRASH_AT: armed } });
+    expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+    const { run } = await job.kept();
+    expect(run.state).toBe('publishing');
+    const planned = await callMain(['plan', job.file, '--new']);
+    expect(planned.stdout).not.toContain('begins a new run');
+    expect(await job.served()).toHaveLength(6);
+    const again = await callMain(fresh);
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stderr).toContain('no further run of the same content is begun');
+    expect((await job.kept()).run).toMatchObject({ id: run.id, state: 'done' });
+    expect(await job.served()).toHaveLength(6);
+    expect((await callMain(fresh)).code).toBe(0);
+    expect(await job.served()).toHaveLength(9);
   });
 });
 
