@@ -90,18 +90,28 @@ describe('a publishing that was interrupted', () => {
     });
   });
 
-  it('is finished before --new starts a run with the same source', async () => {
+  it('is finished by --new, which then begins a run of a changed source only', async () => {
     await withJob({ behaviour }, async (job) => {
-      await expect(job.enrich({}, killedAt('after-rename-before-manifest'))).rejects.toThrow('killed');
+      const killed = killedAt('after-rename-before-manifest');
+      await expect(job.enrich({}, killed)).rejects.toThrow('killed');
       const [old] = await runsOf(job);
+      const same = await job.enrich({}, { fresh: true });
+      expect(same).toMatchObject({ found: 'done', run: old!.id, exitCode: 0 });
+      await expectSuccess(job, same, all);
+      expect(job.service.count('upload')).toBe(6);
+
+      await expect(
+        job.enrich({}, { ...killedAt('after-rename-before-manifest'), fresh: true }),
+      ).rejects.toThrow('killed');
+      const [second] = await runsOf(job);
+      expect(second!.id).not.toBe(old!.id);
+      await writeFile(job.sourcePath, sourceText(30));
       const { seen, at } = seenAtBegin(job);
-      const fresh = await job.enrich({}, { at, fresh: true });
-      expect(seen).toMatchObject({ run: old!.id, marker: true });
-      expect(fresh).toMatchObject({ found: 'new', exitCode: 0 });
-      expect(fresh.run).not.toBe(old!.id);
-      await expectSuccess(job, fresh, all);
-      expect((await runsOf(job)).map(({ state }) => state)).toEqual(['done', 'done']);
-      expect(job.service.count('upload')).toBe(12);
+      const other = await job.enrich({}, { at, fresh: true });
+      expect(seen).toMatchObject({ run: second!.id, marker: true, output: await unbrokenOutput() });
+      expect(other).toMatchObject({ found: 'new', exitCode: 0, counts: { read: 30 } });
+      expect((await runsOf(job)).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+      expect(job.service.count('upload')).toBe(15);
     });
   });
 
