@@ -108,6 +108,15 @@ export async function withStopErrors<T>(
   }
 }
 
+/**
+ * The error that work under a signal ends with.
+ * @param signal its reason is a FoliopipeError where something from outside has stopped the work.
+ * @returns the signal's reason where a part of Node has thrown an error of its own because of the abort.
+ */
+export function stopReason(signal: AbortSignal, error: unknown): unknown {
+  return isAbortError(error) && signal.reason instanceof FoliopipeError ? signal.reason : error;
+}
+
 function isAbortError(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }

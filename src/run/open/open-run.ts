@@ -19,6 +19,7 @@ import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/ans
 import type { RunContext } from '../../run-context.js';
 import type { SharedCopies } from '../../spool/shared-copies.js';
 import { unrecordedError } from '../../stages/submit/upload-chunk.js';
+import { stopReason } from '../../streams/abortable.js';
 import { systemClock } from '../../streams/clock.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';
 import { checkOpenFiles } from '../check/check-open-files.js';
@@ -89,8 +90,11 @@ export async function withRun<T>(
  * The error that a job ends with: it names replies of the service that could be recorded nowhere, and explains errors of
  * the disk.
  */
-export function runError(run: Pick<OpenRun, 'id' | 'config' | 'uploads'>, error: unknown): unknown {
-  return asDiskError(run.config, unrecordedError(run) ?? error);
+export function runError(
+  run: Pick<OpenRun, 'id' | 'config' | 'uploads' | 'signal'>,
+  error: unknown,
+): unknown {
+  return asDiskError(run.config, unrecordedError(run) ?? stopReason(run.signal, error));
 }
 
 function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
@@ -106,9 +110,9 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
   const { logger = silentLogger, clock = systemClock, at = () => undefined } = wanted;
   const { measure = createRunMeasure() } = wanted;
   const releasers = createReleasers();
+  const controller = linkedController(wanted.signal, releasers);
+  const { signal } = controller;
   try {
-    const controller = linkedController(wanted.signal, releasers);
-    const { signal } = controller;
     if (wanted.deadline !== undefined) {
       releasers.add(stopAtDeadline(controller, wanted.deadline, clock));
     }
@@ -213,7 +217,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     };
   } catch (error) {
     await releasers.close();
-    throw error;
+    throw stopReason(signal, error);
   }
 }
 

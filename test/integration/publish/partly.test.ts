@@ -122,6 +122,20 @@ describe('at the deadline', () => {
     });
   });
 
+  it.each(['.csv.gz', '.parquet'])('also where it comes while the %s output is made', async (end) => {
+    await withJob({ behaviour }, async (job) => {
+      const changes = { output: { path: `out/enriched${end}` } };
+      const deadline = () => deadlineAt({ 'after-last-merge-before-publishing': 1 });
+      expect(await job.failure(changes, { ...deadline(), publishPartial: false })).toMatchObject({
+        code: 'DEADLINE_REACHED',
+        exitCode: 8,
+      });
+      const partial = await job.enrich(changes, deadline());
+      expect(partial).toMatchObject({ state: 'open', exitCode: 8, counts: { unprocessed: 0 } });
+      expect(await job.enrich(changes)).toMatchObject({ state: 'done', exitCode: 0, publication: 2 });
+    });
+  });
+
   const windows: readonly Failpoint[] = [
     'after-publishing-before-rename',
     'after-rename-before-manifest',
