@@ -2,8 +2,10 @@
  * Fetches parts of a chunk once more, beside the stored ones. Invariant: the stored parts stay until the whole
  * replacement is on the disk and checked; then one transaction replaces them.
  */
+import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
+import { countOf, formatCount } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
@@ -80,7 +82,7 @@ export async function refetchParts(
     fetchAll: async () => {
       const report = await run.api.track(chunk.folio!, run.signal, until);
       await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
-      if (!isComplete(report)) throw wentBackError(chunk, report.status);
+      if (!isComplete(report)) throw wentBackError(chunk, report);
       [counts, parts] = [report.counts!, await fetch(listParts(chunk, report), 0)];
       checkChunkBalance(chunk, counts, parts);
     },
@@ -107,10 +109,19 @@ function isSame(one: StoredPart, other: StoredPart): boolean {
   return isPart(one, other) && one.sha256 === other.sha256;
 }
 
-function wentBackError({ number, folio }: ChunkRow, status: string): UntrustedError {
+function wentBackError(
+  { number, folio, counts }: ChunkRow,
+  { status, counts: now, listedRecords, successfulParts }: FolioReport,
+): UntrustedError {
+  const { successful, failed } = counts!;
+  const listed = successfulParts.length === 0 ? 0 : listedRecords;
+  const is =
+    status === 'FINISHED' && now !== null
+      ? `now lists parts for ${formatCount(listed ?? 0)} of ${countOf(now.successful, 'successful record')}`
+      : `is now ${status}${status === 'FINISHED' ? ' without these counts' : ''}`;
   return new UntrustedError(
     'FOLIO_WENT_BACK',
-    `chunk ${number}: folio ${folio} was FINISHED and is now ${status}`,
+    `chunk ${number}: folio ${folio} was FINISHED with ${formatCount(successful)} successful and ${countOf(failed, 'failed record')}, and ${is}`,
     { hint: 'run the same command again; nothing is paid again', facts: { chunk: number } },
   );
 }

@@ -306,11 +306,31 @@ describe('fetching anew', () => {
     for (const part of before) await readWhole(run.files.readPart(1, part));
   });
 
-  it('does not trust a folio that was finished and is so no more', async () => {
+  it.each([
+    ['that is PROCESSING again', report('PROCESSING'), 'and is now PROCESSING'],
+    ['without counts', report('FINISHED', 1, { counts: null }), 'and is now FINISHED without these counts'],
+    [
+      'that lists fewer parts',
+      report('FINISHED', 1, { counts: { successful: 2, failed: 0 }, successfulParts: [0], listedRecords: 1 }),
+      'and now lists parts for 1 of 2 successful records',
+    ],
+    [
+      'that lists no part',
+      report('FINISHED', 1, {
+        counts: { successful: 2, failed: 0 },
+        successfulParts: [],
+        listedRecords: null,
+      }),
+      'and now lists parts for 0 of 2 successful records',
+    ],
+  ])('does not trust a finished folio %s', async (_, now, text) => {
     const { run, chunk } = await finished((part) => good[part]!);
-    const api = { ...run.api, track: async () => report('PROCESSING') };
+    const api = { ...run.api, track: async () => now };
     const replacement = await refetchParts({ ...run, api }, chunk);
-    await expect(replacement.fetchAll()).rejects.toMatchObject({ code: 'FOLIO_WENT_BACK' });
+    await expect(replacement.fetchAll()).rejects.toMatchObject({
+      code: 'FOLIO_WENT_BACK',
+      message: `chunk 1: folio F1 was FINISHED with 1 successful and 1 failed record, ${text}`,
+    });
   });
 });
 
