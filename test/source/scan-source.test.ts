@@ -196,6 +196,18 @@ describe('no source at all', () => {
     await expect(scan([one, three])).rejects.toThrow(`column 3 is "c" in ${one} and missing in ${three}`);
   });
 
+  it('SOURCE_HEADERS_DIFFER: names the delimiters where different ones were detected', async () => {
+    const one = await write('1.csv', 'a;b\n1;2\n3;4\n');
+    const two = await write('2.csv', 'a;b\n1;2;3\n4;5;6;7\n');
+    const error = await scan([one, two]).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'SOURCE_HEADERS_DIFFER',
+      message: `column 1 is "a" in ${one} and "a;b" in ${two}; the delimiter was detected as ";" in ${one} and as "," in ${two}`,
+      hint: expect.stringMatching(/source\.delimiter/),
+      facts: { file: one, otherFile: two, column: 1, delimiter: ';', otherDelimiter: ',' },
+    });
+  });
+
   it('SOURCE_NO_RECORDS: a query without a row gets no hints for CSV files', async () => {
     const path = await write('a.csv', 'a,b\n');
     await expect(scan([path], { isOurs: true })).rejects.toMatchObject({
