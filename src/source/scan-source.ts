@@ -171,43 +171,39 @@ type Layout = Pick<InspectedFile, 'path' | 'columns' | 'dialect'>;
  * difference.
  */
 function checkSameColumns(first: Layout, other: Layout): void {
+  const files = { file: first.path, otherFile: other.path };
+  const [delimiter, otherDelimiter] = [first.dialect.delimiter, other.dialect.delimiter];
+  const [one, two] = [JSON.stringify(delimiter), JSON.stringify(otherDelimiter)];
   const count = Math.max(first.columns.length, other.columns.length);
-  const hasSameDelimiter = first.dialect.delimiter === other.dialect.delimiter;
-  const [delimiterOne, delimiterTwo] = [first, other].map(({ dialect }) => JSON.stringify(dialect.delimiter));
   for (let at = 0; at < count; at++) {
-    const [one, two] = [first.columns[at], other.columns[at]];
-    if (one === two) continue;
-    const [shownOne, shownTwo] = [one, two].map((column) =>
+    if (first.columns[at] === other.columns[at]) continue;
+    const [shownOne, shownTwo] = [first, other].map(({ columns: { [at]: column } }) =>
       column === undefined ? 'missing' : showText(column),
     );
-    // One of them was then perhaps read with a delimiter that is not its own.
-    const read = hasSameDelimiter
-      ? ''
-      : `; the delimiter was detected as ${delimiterOne} in ${first.path} and as ${delimiterTwo} in ${other.path}`;
+    const what = `column ${at + 1} is ${shownOne} in ${first.path} and ${shownTwo} in ${other.path}`;
+    if (delimiter === otherDelimiter) {
+      throw new SourceError('SOURCE_HEADERS_DIFFER', what, {
+        hint: 'the files of one source must have the same columns in the same order; narrow source.path',
+        facts: { ...files, column: at + 1 },
+      });
+    }
+    // One of them was perhaps read with a delimiter that is not its own.
     throw new SourceError(
       'SOURCE_HEADERS_DIFFER',
-      `column ${at + 1} is ${shownOne} in ${first.path} and ${shownTwo} in ${other.path}${read}`,
+      `${what}; the delimiter was detected as ${one} in ${first.path} and as ${two} in ${other.path}`,
       {
-        hint: hasSameDelimiter
-          ? 'the files of one source must have the same columns in the same order; narrow source.path'
-          : 'the files of one source must have the same delimiter and the same columns; set source.delimiter if it was detected wrongly, else narrow source.path',
-        facts: {
-          ...{ file: first.path, otherFile: other.path, column: at + 1 },
-          ...(!hasSameDelimiter && {
-            delimiter: first.dialect.delimiter,
-            otherDelimiter: other.dialect.delimiter,
-          }),
-        },
+        hint: 'the files of one source must have the same delimiter and the same columns; set source.delimiter if it was detected wrongly, else narrow source.path',
+        facts: { ...files, column: at + 1, delimiter, otherDelimiter },
       },
     );
   }
-  if (!hasSameDelimiter) {
+  if (delimiter !== otherDelimiter) {
     throw new SourceError(
       'SOURCE_DELIMITERS_DIFFER',
-      `the delimiter is ${delimiterOne} in ${first.path} and ${delimiterTwo} in ${other.path}`,
+      `the delimiter is ${one} in ${first.path} and ${two} in ${other.path}`,
       {
         hint: 'the files of one source must have the same delimiter; set source.delimiter if it was detected wrongly',
-        facts: { file: first.path, otherFile: other.path },
+        facts: files,
       },
     );
   }
