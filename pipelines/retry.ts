@@ -95,14 +95,16 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
     const refetch: Refetch = (chunk) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     if (row.confirmed !== null) throw confirmedError(run.id);
-    // A round that is settled in what was just put in place may be this command's own, from before it was killed.
-    const isRoundSent = published && by === 'upload' && row.round > 0;
+    // A round that was settled before a kill may be this command's own.
+    const wasKilled = published || (row.state === 'withheld' && (await hasWorkFile(run)));
+    const isRoundSent = wasKilled && by === 'upload' && row.round > 0;
     let isReopened = reopened && !isRoundSent;
     if (isCompleted(row)) {
       if (isRoundSent) {
+        if (row.state === 'withheld') await removeUnneeded(run);
         run.logger.info(
           { run: run.id, round: row.round },
-          `what was interrupted is published, and nothing more is sent; to send again what has failed: foliopipe retry ${run.id}`,
+          `what was interrupted is ${row.state === 'withheld' ? 'withheld' : 'published'}, and nothing more is sent; to send again what has failed: foliopipe retry ${run.id}`,
         );
         return endOfRun(run);
       }

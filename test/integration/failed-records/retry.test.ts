@@ -270,4 +270,22 @@ describe('a retry that is interrupted', () => {
       expect((await roundsOf(job)).slice(1).flat(2)).toEqual(left);
     });
   });
+
+  it.each(['after-segment-before-withheld', 'after-withheld-before-removal'])(
+    'by a kill at %s, of a withheld run, sends no second round either',
+    async (armed) => {
+      const config = { failures: { tolerate: '1%', onExceeded: 'withhold' }, chunks: { maxRecords: 30 } };
+      await withLocalJob(failingSetup([failing('50%', 99)], config), async (job) => {
+        const { run } = await job.enrich();
+        const killed = await runCli(['retry', run, job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
+        expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+        expect(await job.served()).toHaveLength(2);
+        expect((await callMain(['retry', run, job.file])).code).toBe(9);
+        expect(await job.served()).toHaveLength(2);
+        expect((await job.kept()).run).toMatchObject({ state: 'withheld', round: 1 });
+        expect((await callMain(['retry', run, job.file])).code).toBe(9);
+        expect(await job.served()).toHaveLength(3);
+      });
+    },
+  );
 });
