@@ -92,8 +92,8 @@ export interface UploadContent {
   readonly bytes: Bytes;
   /**
    * Gives the content as a stream from its first byte on, exactly `bytes` of it; called once for each attempt. A piece
-   * must keep its bytes after it is given, because it is unknown when the network has sent it. An error counts as a cut
-   * connection: the upload is tried again if nothing was sent, otherwise it is ambiguous.
+   * is valid until the next one is requested. An error counts as a cut connection: the upload is tried again if nothing
+   * was sent, otherwise it is ambiguous.
    */
   open(): AsyncIterable<Uint8Array>;
 }

@@ -2,6 +2,7 @@
 import type { ZodType } from 'zod';
 import { type ErrorFacts, UntrustedError } from '../errors.js';
 import { decodeBase64Json } from '../streams/base64-json.js';
+import { freeMemory } from '../streams/buffer-pool.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
 import type { DownloadRequest } from './prediction-api.js';
@@ -56,7 +57,7 @@ export async function readPart<T>(
   let bodyError: unknown;
   async function* content(): AsyncGenerator<Buffer> {
     try {
-      yield* atMost(maxBytes, decodeBase64Json(reply.body, CONTENT, watch?.()), facts);
+      yield* atMost(maxBytes, decodeBase64Json(freedPieces(reply.body), CONTENT, watch?.()), facts);
     } catch (error) {
       bodyError = error;
       throw error;
@@ -72,6 +73,19 @@ export async function readPart<T>(
   }
   if (bodyError !== undefined) throw bodyError;
   return result;
+}
+
+/**
+ * Frees the memory of each piece after its last use. Pieces that share their memory come one right after the other: they
+ * are of one read from the socket.
+ */
+async function* freedPieces(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let last: Buffer | undefined;
+  for await (const piece of body) {
+    if (last !== undefined && last.buffer !== piece.buffer) freeMemory(last);
+    last = piece;
+    yield piece;
+  }
 }
 
 /** Reads a body until its end, or until more than `maxBytes` have arrived. */

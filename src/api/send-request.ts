@@ -1,8 +1,7 @@
 /** Sends one HTTP request with Node's client. Throws every network error as an `AttemptError`. */
-import type { Agent, IncomingMessage } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
-import { pipeline, Readable } from 'node:stream';
 import type { FormDataEncoder } from 'form-data-encoder';
 import { formatBytes, formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
@@ -85,8 +84,8 @@ async function receiveReply(
   signal.throwIfAborted();
   // A file that cannot be read ends the request before it begins.
   const content = typeof body === 'object' ? await beginContent(body) : undefined;
-  const rest = content instanceof Readable ? content : undefined;
-  if (signal.aborted) rest?.destroy();
+  const rest = Buffer.isBuffer(content) ? undefined : content;
+  if (signal.aborted) await rest?.return?.();
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? https : http).request(url, { method, headers, agent });
@@ -111,11 +110,10 @@ async function receiveReply(
       if (headersTimeout !== undefined) {
         timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       }
-      if (rest === undefined) return void request.end(content ?? body);
+      if (rest === undefined) return void request.end(Buffer.isBuffer(content) ? content : body);
       // The limiter has let it be sent now, and the content takes a moment to begin.
       request.flushHeaders();
-      // Rejects before the pipeline destroys the request, because the request's error would only be "socket hang up".
-      pipeline(rest.once('error', reject), request, () => undefined);
+      writePieces(request, rest).catch(fail);
     };
     request.once('socket', (socket) => {
       const begin = (): void => {
@@ -129,7 +127,7 @@ async function receiveReply(
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
   }).finally(() => {
-    if (!isWritten) rest?.destroy();
+    if (!isWritten) void rest?.return?.();
     timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
@@ -142,20 +140,42 @@ const FIRST_BYTES = 64 * 1024;
  * Reads the beginning of a content. Throws what reading it throws.
  * @returns all of it if it is short, which is sent in one piece.
  */
-async function beginContent(body: FormDataEncoder): Promise<Buffer | Readable> {
+async function beginContent(body: FormDataEncoder): Promise<Buffer | AsyncIterator<Uint8Array>> {
   const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
-  const first: Uint8Array[] = [];
+  const first: Buffer[] = [];
   for (let bytes = 0; bytes < FIRST_BYTES; ) {
     const { done, value } = await pieces.next();
     if (done) return Buffer.concat(first);
-    first.push(value);
+    first.push(Buffer.from(value));
     bytes += value.length;
   }
-  const rest: AsyncIterator<Uint8Array> = {
+  return {
     next: async () => (first.length > 0 ? { value: first.shift()! } : pieces.next()),
     return: async () => (await pieces.return?.()) ?? { done: true, value: undefined },
   };
-  return Readable.from({ [Symbol.asyncIterator]: () => rest });
+}
+
+/**
+ * Writes a content, each piece after the one before was sent, and ends the request.
+ * @throws what reading the content throws. If the request fails, its own error tells so.
+ */
+async function writePieces(request: ClientRequest, pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
+    if (!(await isSent(request, piece))) return;
+  }
+  request.end();
+}
+
+/** Writes a piece. @returns false if the request has failed or ended before the piece was sent. */
+function isSent(request: ClientRequest, piece: Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onClose = (): void => resolve(false);
+    request.once('close', onClose);
+    request.write(piece, (error) => {
+      request.off('close', onClose);
+      resolve(!error && !request.destroyed);
+    });
+  });
 }
 
 /** @param isPatient whether the reply may be as slow as it likes, as long as it does not fall silent. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { TroubleError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
+import { freeMemory, giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
 import type { PartReference, StoredPart, UploadContent } from '../types.js';
 import {
@@ -124,6 +124,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
       const bytes = await unzipped(compressed, part.bytes);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       if (sha256 !== part.sha256) throw new Error('its content is not what was written');
+      if (bytes.buffer !== compressed.buffer) freeMemory(compressed);
       return bytes;
     } catch (error) {
       // After any other system error the file may be undamaged, so it is not fetched again.
@@ -229,8 +230,7 @@ const PIECE_BYTES = 64 * 1024;
 /**
  * A file as content to upload: its length, and its bytes each time they are asked for. The length is fixed now, because
  * the upload form names it: bytes that are appended later are not read. The file is read synchronously, in small pieces.
- * This is faster than waiting for a thread of the pool, and memory holds one piece and the bytes that the socket has not
- * sent yet.
+ * This is faster than waiting for a thread of the pool, and memory holds one piece.
  * @throws the system's error when the file does not exist.
  */
 export function contentOnDisk(path: string): UploadContent {
@@ -239,15 +239,15 @@ export function contentOnDisk(path: string): UploadContent {
 }
 
 /**
- * Each piece has its own memory, because it is unknown when the socket has sent it.
+ * All pieces have the same memory.
  * @throws TroubleError `CHUNK_FILE_SHORT` when the file has become shorter.
  */
 async function* contentPieces(path: string, size: number): AsyncGenerator<Uint8Array> {
+  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size));
   const file = openSync(path, 'r');
   try {
     for (let at = 0; at < size; ) {
-      const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size - at));
-      const length = readSync(file, piece, 0, piece.length, at);
+      const length = readSync(file, piece, 0, Math.min(piece.length, size - at), at);
       if (length === 0) throw cutShort(path, size, at);
       yield piece.subarray(0, length);
       at += length;

@@ -14,7 +14,7 @@ import {
   type ZlibOptions,
   type ZlibReset,
 } from 'node:zlib';
-import { adoptBuffer } from '../streams/buffer-pool.js';
+import { adoptBuffer, freeMemory, giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import type { ByteStream } from './run-files.js';
 
 /**
@@ -100,7 +100,7 @@ function storedGzip(content: Uint8Array): Buffer {
   return file;
 }
 
-/** Compresses a piece to one member of a gzip file. */
+/** Compresses a piece to one member of a gzip file, in a buffer of the pool. */
 async function compress(piece: Uint8Array): Promise<Buffer> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);
   try {
@@ -148,27 +148,38 @@ const MIN_READ_BYTES = 64 * 1024;
 const MAX_SYNC_CONTENT_BYTES = 4 * 1024 * 1024;
 
 function compressWith(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {
+  const outputs: Buffer[] = [];
+  const onData = (output: Buffer): number => outputs.push(output);
+  gzip.on('data', onData);
   return new Promise((resolve, reject) => {
     // The callback of write does not receive errors of the compressor itself.
     gzip.once('error', reject);
     gzip.write(piece, (error) => {
       gzip.off('error', reject);
       if (error) return reject(error);
-      const compressed = readAll(gzip);
+      while (gzip.read() !== null);
+      gzip.off('data', onData);
       gzip.reset();
-      resolve(compressed);
+      resolve(takeOutputs(outputs));
     });
   });
 }
 
-/** Reads all bytes that are ready. One `read` returns all of them, on Node 26 only one buffer. */
-function readAll(gzip: Gzip): Buffer {
-  const buffers: Buffer[] = [];
-  for (let buffer = gzip.read(); buffer !== null; buffer = gzip.read()) buffers.push(buffer);
-  return buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers);
+/** Copies what a compressor has given, and frees its memory: a compressor fills one memory after the other. */
+function takeOutputs(outputs: readonly Buffer[]): Buffer {
+  const all = takeBuffer(outputs.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const output of outputs) {
+    all.set(output, at);
+    at += output.length;
+    const isFull = output.byteOffset + output.length === output.buffer.byteLength;
+    if (isFull) freeMemory(output);
+  }
+  return all;
 }
 
 async function write(file: number, bytes: Buffer): Promise<void> {
   if (bytes.length > MAX_SYNC_BYTES) await writeInThread(file, bytes);
   else writeFileSync(file, bytes);
+  giveBack(bytes);
 }

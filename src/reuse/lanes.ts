@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { INT_BYTES } from '../kernel/kernel-memory.js';
-import { freeNumbers } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/buffer-pool.js';
 import { type AppendFile, bytesOfInts, type IntBuffers, readFully } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
@@ -99,7 +99,7 @@ export class LaneWriter {
 
   /** Frees the buffers. After this call it must not be used. */
   release(): void {
-    if (this.#isOwn) freeNumbers(this.#buffers);
+    if (this.#isOwn) freeMemory(this.#buffers);
   }
 
   /** Writes what is in the buffer of a lane, so that the lane can be read. */

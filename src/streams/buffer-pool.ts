@@ -2,6 +2,7 @@
  * A pool of large buffers. A taken buffer may be given back after its last use. Otherwise the garbage collector frees
  * it. Invariant: the buffers in the pool have at most `MAX_SPARE_BYTES` together, whatever the shape of the data.
  */
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
 /** Enough for what a chunk of the usual size takes, twice: it is merged while the one before is written. */
 const MAX_SPARE_BYTES = 8 * 1024 * 1024;
@@ -16,6 +17,9 @@ const spare: Buffer[] = [];
 let spareBytes = 0;
 /** The memory of the taken buffers. */
 const taken = new WeakSet<ArrayBufferLike>();
+
+/** A closed port frees at once the memory of what is sent to it. */
+const nobody = closedPort();
 
 /** Takes a buffer of this length; its content is undefined. */
 export function takeBuffer(length: number): Buffer {
@@ -45,16 +49,23 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
 
 /**
  * Frees an array that is not of the pool. Left to the garbage collector, a large one stays for long, because it is
- * collected with old objects only.
- * @param array must not be used after this call.
+ * collected with old objects only. A small one is left to it.
+ * @param array must not be used after this call, and neither may any other view of its memory.
  */
-export function freeNumbers({ buffer }: Int32Array<ArrayBuffer>): void {
-  free(buffer);
+export function freeMemory({ buffer }: Uint8Array | Int32Array): void {
+  const { byteLength } = buffer;
+  // Node's own pool of small buffers has one length.
+  if (byteLength >= MIN_BYTES && byteLength !== Buffer.poolSize) free(buffer as ArrayBuffer);
 }
 
 function free(memory: ArrayBuffer): void {
-  // The memory moves to an object that is garbage at once, and is collected with young objects.
-  structuredClone(memory, { transfer: [memory] });
+  nobody.postMessage(null, [memory]);
+}
+
+function closedPort(): MessagePort {
+  const { port1 } = new MessageChannel();
+  port1.close();
+  return port1;
 }
 
 /**

@@ -2,9 +2,9 @@
  * The fake service as an object behind the port `PredictionApi`: the same folios, parts and behaviours without HTTP,
  * for tests of single stages and for virtual clocks. A test replaces the methods that it needs otherwise.
  */
-import { buffer } from 'node:stream/consumers';
 import type { FolioReport, PredictionApi } from '../../src/api/prediction-api.js';
 import { FolioLostError } from '../../src/errors.js';
+import { wholeContent } from '../helpers/streams/whole-content.js';
 import type { Behaviour, FakeFolio, Reply } from './behaviour.js';
 import { createFolio, partName, partsOf, trackReply, uploadReply } from './folios.js';
 import { type Answer, type SentRecord, writePart } from './parts.js';
@@ -34,7 +34,7 @@ export function createFakeApi(behaviour: Behaviour = codeById): FakeApi {
     folios,
     asked,
     upload: async ({ file, description }) => {
-      const form = { fileName: file.name, fields: { description }, file: await buffer(file.open()) };
+      const form = { fileName: file.name, fields: { description }, file: await wholeContent(file.open()) };
       const folio = createFolio(form, `F${folios.size + 1}`);
       asked.push(`upload ${folio.id}`);
       folios.set(folio.id, folio);

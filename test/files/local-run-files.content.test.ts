@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { appendFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { contentOnDisk } from '../../src/files/local-run-files.js';
 import { useFolder } from '../helpers/folders/folders.js';
+import { wholeContent } from '../helpers/streams/whole-content.js';
 
 const folder = useFolder();
 
@@ -21,8 +21,8 @@ describe('a file on the disk', () => {
       const bytes = randomBytes(size);
       const { content } = await onDisk(bytes);
       expect(content.bytes).toBe(size);
-      expect((await buffer(content.open())).equals(bytes)).toBe(true);
-      expect((await buffer(content.open())).equals(bytes)).toBe(true);
+      expect((await wholeContent(content.open())).equals(bytes)).toBe(true);
+      expect((await wholeContent(content.open())).equals(bytes)).toBe(true);
     },
   );
 
@@ -30,9 +30,9 @@ describe('a file on the disk', () => {
     const bytes = randomBytes(600_000);
     const { path, content } = await onDisk(bytes);
     await appendFile(path, 'more');
-    expect((await buffer(content.open())).equals(bytes)).toBe(true);
+    expect((await wholeContent(content.open())).equals(bytes)).toBe(true);
     await truncate(path, 500_000);
-    await expect(buffer(content.open())).rejects.toMatchObject({
+    await expect(wholeContent(content.open())).rejects.toMatchObject({
       code: 'CHUNK_FILE_SHORT',
       exitCode: 5,
       facts: { path, bytes: 600_000, found: 500_000 },

@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RefusedError } from '../../src/errors.js';
@@ -12,6 +11,7 @@ import { createFakeApi, idsOf } from '../fake-service/fake-api.js';
 import { fineNames, predictedCode, withLocalJob } from '../helpers/jobs/local-job.js';
 import { collect, createStageRun } from '../helpers/stages/stage-run.js';
 import { turns } from '../helpers/streams/gates.js';
+import { wholeContent } from '../helpers/streams/whole-content.js';
 
 const setup = fc
   .record({
@@ -43,7 +43,10 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
       async ({ records, bad, maxRecords, uploads, status, largest }, seed) => {
         const service = createFakeApi();
         const upload: typeof service.upload = async (request, signal) => {
-          const ids = (await text(request.file.open())).split('\n').slice(1, -1).map(Number.parseFloat);
+          const ids = String(await wholeContent(request.file.open()))
+            .split('\n')
+            .slice(1, -1)
+            .map(Number.parseFloat);
           await turns((seed + ids[0]!) % 4);
           const refusal =
             ids.length > largest ? 413 : ids.some((id) => bad.includes(id)) ? status : undefined;

@@ -1,11 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  adoptBuffer,
-  freeNumbers,
-  giveBack,
-  takeBuffer,
-  takeNumbers,
-} from '../../src/streams/buffer-pool.js';
+import { adoptBuffer, freeMemory, giveBack, takeBuffer, takeNumbers } from '../../src/streams/buffer-pool.js';
 import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 
 describe('the buffer pool', () => {
@@ -74,7 +68,19 @@ describe('the buffer pool', () => {
 
   it('frees an array of its own at once', () => {
     const numbers = new Int32Array(100_000);
-    freeNumbers(numbers);
+    freeMemory(numbers);
     expect(numbers).toHaveLength(0);
+  });
+
+  it("frees memory that is not of the pool at once, and leaves small arrays and those of Node's own pool alone", () => {
+    const large = new Uint8Array(50_000_000);
+    const { arrayBuffers } = process.memoryUsage();
+    freeMemory(large);
+    expect(large).toHaveLength(0);
+    expect(arrayBuffers - process.memoryUsage().arrayBuffers).toBeGreaterThan(49_000_000);
+
+    const [small, shared] = [new Int32Array(100), Buffer.from('of a pool')];
+    for (const array of [small, shared]) freeMemory(array);
+    expect([small.length, shared.toString()]).toEqual([100, 'of a pool']);
   });
 });

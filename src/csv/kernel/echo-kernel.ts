@@ -1,7 +1,7 @@
 /** Compares echoed columns in WebAssembly: for each record, the sent values with the values of its result. */
 import { bytesOf } from '../../kernel/kernel-memory.js';
 import { fieldValue, type Table } from '../table.js';
-import { type MatchOrder, neededResults, slicesOf, type TableMemory } from './table-memory.js';
+import { type MatchOrder, neededResults, releaseNeeded, slicesOf, type TableMemory } from './table-memory.js';
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {
@@ -52,6 +52,7 @@ export class EchoKernel {
       const compare = this.#tables.canHold([...needed.parts, table]) ? this.#compareSlice : compareByField;
       const own = { part, result: needed.result };
       compare(table, needed.parts, own, (row, pair) => onDiffering(from + row, pair));
+      releaseNeeded(needed.parts, parts);
     }
   }
 

@@ -13,7 +13,7 @@ import {
   rowsByField,
   type WriteOther,
 } from './rows-by-field.js';
-import { fieldRuns, neededResults, type TableAddresses, TableMemory } from './table-memory.js';
+import { fieldRuns, neededResults, releaseNeeded, type TableAddresses, TableMemory } from './table-memory.js';
 
 export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from './rows-by-field.js';
 
@@ -66,6 +66,7 @@ export class RowsKernel {
       return concatenated([...rowsByField(this.#layout, records, parts, order, writeOther)]);
     }
     this.#write(records, needed.parts, { ...order, result: needed.result }, writeOther);
+    releaseNeeded(needed.parts, parts);
     this.#pieces.push(this.#take());
     return concatenated(this.#pieces.splice(0));
   }

@@ -11,6 +11,7 @@ import {
   SPARE_BYTES,
   sharedMemory,
 } from '../../kernel/kernel-memory.js';
+import { giveBack, takeNumbers } from '../../streams/buffer-pool.js';
 import { COMMA } from '../bytes.js';
 import { bytesBetween, endOfFitting, type Table } from '../table.js';
 
@@ -99,7 +100,7 @@ export interface Slice {
   readonly from: number;
 }
 
-/** A table in slices of at most `SLICE_BYTES`. A small table is its own slice. */
+/** A table in slices of at most `SLICE_BYTES`, each valid until the next one. A small table is its own slice. */
 export function* slicesOf(table: Table): Generator<Slice, void, undefined> {
   if (table.bytes.length <= SLICE_BYTES) {
     yield { table, from: 0 };
@@ -107,7 +108,9 @@ export function* slicesOf(table: Table): Generator<Slice, void, undefined> {
   }
   for (let from = 0; from < table.count; ) {
     const to = Math.max(from + 1, endOfFitting(table, from, table.count, SLICE_BYTES));
-    yield { table: rowRange(table, from, to), from };
+    const range = rowRange(table, from, to);
+    yield { table: range, from };
+    releaseRange(range);
     from = to;
   }
 }
@@ -146,16 +149,26 @@ export function neededResults<Part extends Table & { readonly isWritten?: boolea
   };
 }
 
-/** The rows `from` to `to` (exclusive) as a table of their own, which shares the bytes. */
+/** Frees what `neededResults` made of these parts. */
+export function releaseNeeded(needed: readonly Table[], parts: readonly Table[]): void {
+  for (const [at, table] of needed.entries()) if (table !== parts[at]) releaseRange(table);
+}
+
+/** The rows `from` to `to` (exclusive) as a table of their own, which shares the bytes. Its arrays are of the pool. */
 export function rowRange(table: Table, from: number, to: number): Table {
   const { fields, starts, ends } = table;
   if (to <= from) return { bytes: NO_BYTES, count: 0, fields, starts: NO_OFFSETS, ends: NO_OFFSETS };
   const first = starts[from]!;
-  const own = { starts: new Int32Array(to - from), ends: new Int32Array((to - from) * fields) };
+  const own = { starts: takeNumbers(to - from), ends: takeNumbers((to - from) * fields) };
   copyShifted(own.starts, 0, starts.subarray(from, to), -first);
   copyShifted(own.ends, 0, ends.subarray(from * fields, to * fields), -first);
   const bytes = table.bytes.subarray(first, first + bytesBetween(table, from, to));
   return { bytes, count: to - from, fields, ...own };
+}
+
+/** Frees the arrays of a table of `rowRange`. */
+export function releaseRange({ starts, ends }: Table): void {
+  for (const array of [starts, ends]) giveBack(array);
 }
 
 const NO_BYTES = new Uint8Array(0);

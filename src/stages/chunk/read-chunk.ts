@@ -66,7 +66,8 @@ export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
   for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 
-async function readIntoPool(content: UploadContent): Promise<Buffer> {
+/** A whole content, in a buffer of the pool. */
+export async function readIntoPool(content: UploadContent): Promise<Buffer> {
   const file = takeBuffer(content.bytes);
   let length = 0;
   for await (const piece of content.open()) {

@@ -20,6 +20,7 @@ import type { SentBlock } from '../../results/join-windows.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
+import { freeMemory } from '../../streams/buffer-pool.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { sentFieldsOf } from '../chunk/stream-chunk.js';
 import { errorOfChunk } from '../download/repair-parts.js';
@@ -42,7 +43,7 @@ export interface ChunkAnswers {
    * @throws UntrustedError when the proof fails; OutageError when results must be fetched again and cannot be.
    */
   forChunk(chunk: ChunkRow, records: ChunkRecords): Promise<Answers>;
-  /** Returns the buffers of these answers to the pool. */
+  /** Frees the memory of these answers. */
   release(answers: Answers): void;
   close(): Promise<void>;
 }
@@ -88,7 +89,8 @@ export async function openChunkAnswers(
       for (const source of joined.sources) own.add(source);
       return mayHaveFailures(joined) ? withLaterAnswers(chunk, joined, numbers) : joined;
     },
-    release: ({ sources }) => {
+    release: ({ sources, source, result }) => {
+      for (const array of [source, result]) freeMemory(array);
       for (const one of sources) {
         if (own.delete(one)) releaseTable(one);
       }

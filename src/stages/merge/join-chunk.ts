@@ -18,7 +18,7 @@ import { indistinctError, isTooIndistinct } from '../../results/judge-join.js';
 import { type ColumnChange, checkAddedColumns } from '../../results/output-layout.js';
 import { type PartTable, readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import { freeNumbers, giveBack } from '../../streams/buffer-pool.js';
+import { freeMemory, giveBack } from '../../streams/buffer-pool.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
 import { readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
@@ -142,7 +142,7 @@ export async function lookAtJoined<T>(
 /** Frees the memory of answers whose tables are their own. */
 function release({ sources, source, result }: Answers): void {
   for (const one of sources) releaseTable(one);
-  for (const array of [source, result]) freeNumbers(array as Int32Array<ArrayBuffer>);
+  for (const array of [source, result]) freeMemory(array);
 }
 
 /** Returns the buffers of a joined part to the pool. */

@@ -6,6 +6,7 @@
 import type { Checkpoint, ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
+import { releaseRange } from '../../csv/kernel/table-memory.js';
 import { endOfFitting } from '../../csv/table.js';
 import { type Answers, skippedAnswers, sliceOfAnswers, unprocessedAnswers } from '../../results/answers.js';
 import type { RunContext } from '../../run-context.js';
@@ -122,6 +123,7 @@ export function wholeChunks(
       return open?.next();
     },
     release: () => {
+      open?.release();
       if (open?.isEnd() !== true) return;
       open = undefined;
       if (last !== undefined) answers.release(last);
@@ -136,11 +138,14 @@ interface Stretches {
   next(): Promise<AnsweredBlock>;
   /** Whether all are given. */
   isEnd(): boolean;
+  /** Frees the memory of the last one's own arrays. */
+  release(): void;
 }
 
 function stretchesOf({ block, answers }: AnsweredBlock): Stretches {
   const most = recordsOfStretch(block.count, block.bytes.length, answers);
   let given = 0;
+  let last = block;
   return {
     next: async () => {
       const from = given;
@@ -148,9 +153,13 @@ function stretchesOf({ block, answers }: AnsweredBlock): Stretches {
         from + 1,
         endOfFitting(block, from, Math.min(block.count, from + most), STRETCH_BYTES),
       );
-      return { block: sliceOfBlock(block, from, given), answers: sliceOfAnswers(answers, from, given) };
+      last = sliceOfBlock(block, from, given);
+      return { block: last, answers: sliceOfAnswers(answers, from, given) };
     },
     isEnd: () => given === block.count,
+    release: () => {
+      if (last !== block) releaseRange(last);
+    },
   };
 }
 
@@ -175,6 +184,7 @@ function readAgain(
       return withBlank(block, sent, sliceOfAnswers(answers, from, given));
     },
     isEnd: () => given === chunk.records,
+    release: () => undefined,
   };
 }
 

@@ -62,6 +62,29 @@ test('takes a number for a folio, and no total', async () => {
   expect(await upload()).toEqual({ folio: '17', totalRecords: null, rehearsal: false });
 });
 
+test.each([300, 10_000, 64 * 1024, 200_000])(
+  'sends a content whose pieces of %i bytes follow each other in one memory',
+  async (size) => {
+    await open((response) => sendJson(response, ACCEPTED));
+    const lines = Array.from({ length: 200_000 }, (_, at) => `${at},b\n`).join('');
+    const whole = Buffer.from(lines);
+    const content = {
+      name: 'nightly-1-1.csv',
+      bytes: whole.length,
+      open: async function* () {
+        const memory = Buffer.alloc(size);
+        for (let at = 0; at < whole.length; at += size) {
+          const length = whole.copy(memory, 0, at);
+          yield memory.subarray(0, length);
+          memory.fill('x');
+        }
+      },
+    };
+    await upload(noSignal, content);
+    expect(server.seen[0]!.body.includes(`\r\n\r\n${lines}\r\n`)).toBe(true);
+  },
+);
+
 test('uses a new connection each time', async () => {
   await open((response) => sendJson(response, ACCEPTED));
   await upload();

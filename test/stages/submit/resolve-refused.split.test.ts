@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { RefusedError } from '../../../src/errors.js';
@@ -14,10 +13,12 @@ import { permitName } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stages/stage-run.js';
+import { wholeContent } from '../../helpers/streams/whole-content.js';
 
 const folder = useFolder();
 
-const textOf = async (run: StageRun, chunk: number) => text((await run.files.chunkContent(chunk)).open());
+const textOf = async (run: StageRun, chunk: number) =>
+  String(await wholeContent((await run.files.chunkContent(chunk)).open()));
 
 /** Rejected records before, within and behind the second chunk, whose four records are 6, 7, 10 and 11. */
 async function awkward(newline: string): Promise<{ run: StageRun; chunk: ChunkRow }> {
@@ -97,7 +98,10 @@ describe('submitting what is refused', () => {
   function refusing(bad: string, seen: string[]) {
     const service = createFakeApi();
     const upload: typeof service.upload = async (request, signal) => {
-      const ids = (await text(request.file.open())).split('\n').slice(1, -1).map(idOf);
+      const ids = String(await wholeContent(request.file.open()))
+        .split('\n')
+        .slice(1, -1)
+        .map(idOf);
       seen.push(`${ids[0]}-${ids.at(-1)}`);
       if (!ids.includes(bad)) return service.upload(request, signal);
       const facts = { status: 422, said: `${'no '.repeat(200)}!` };

@@ -1,0 +1,6 @@
+/** The bytes of a content whose pieces are valid until the next one only, as those of an upload are. */
+export async function wholeContent(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of content) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
