@@ -1,18 +1,18 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
 
-import type { Run } from '../../checkpoint/checkpoint.js';
-import type { PipelineLock } from '../../checkpoint/pipeline-lock.js';
+import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
 import { isCompleted } from '../../checkpoint/state.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath } from '../../config/sections/output-path.js';
 import { diskError } from '../../disk-error.js';
+import type { AtFailpoint } from '../../failpoints.js';
 import { createOutputStore } from '../../files/create-output-store.js';
-import type { OutputStore } from '../../files/output-store.js';
 import type { FileStore } from '../../files/run-files.js';
 import { workFolderOf } from '../../files/work-file.js';
 import { silentLogger } from '../../logger.js';
+import type { OnProgress } from '../../progress/events.js';
 import { guardListeners } from '../../progress/guard-listeners.js';
-import { createWaits } from '../../progress/waits.js';
+import { createWaits, type Waits } from '../../progress/waits.js';
 import { createRunMeasure, type RunMeasure } from '../../report/measure-run.js';
 import { recordsToSend } from '../../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/answer-store.js';
@@ -35,14 +35,12 @@ import { givenRun } from './named-run.js';
 import { openLimits } from './open-limits.js';
 import {
   createReleasers,
-  holderOf,
   type OpenState,
   openState,
   type Releasers,
   type StateContext,
-  waitForLock,
 } from './open-state.js';
-import { createWatchedStore, type PreparedOutput, prepareOutput } from './prepare-output.js';
+import { createGuardedOutput } from './prepare-output.js';
 import { endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
 
 /** An open run, as the pipelines use it. */
@@ -107,168 +105,168 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
  */
 export async function openRun(whole: Config, handed: RunOptions = {}): Promise<OpenRun> {
   const wanted = guardListeners(handed);
-  const { logger = silentLogger, clock = systemClock, at = () => undefined } = wanted;
-  const { measure = createRunMeasure() } = wanted;
-  const releasers = createReleasers();
-  const controller = linkedController(wanted.signal, releasers);
-  const { signal } = controller;
+  const opening = beginOpening(wanted);
   try {
-    if (wanted.deadline !== undefined) {
-      releasers.add(stopAtDeadline(controller, wanted.deadline, clock));
-    }
-    signal.throwIfAborted();
-    const opened = await openState(whole, wanted, { clock, signal, logger }, releasers);
-    const { checkpoint, files, lock, outputs, stores, account } = opened;
-    stopWhenLost(controller, lock);
-    if (wanted.checkpoint === undefined) await refuseStateInFolder(whole);
-    const named = await givenRun(checkpoint, whole.pipeline, wanted);
-    const limit = named === undefined ? wanted.limit : named.source.limit;
-    const given = withLimit(withAddressOf(whole, named), limit);
-    const options: RunOptions = limit === undefined ? wanted : { ...wanted, limit };
-    if (options.existing === undefined) await refuseUnconfirmed(given, options, logger);
-    const { output: store = createOutputStore(given, { signal, at, begunUploads: checkpoint }) } = options;
-    const { deltas = stores.deltas } = options;
-    const { copies } = stores;
-    const waits = createWaits(options.onProgress, () => Date.now());
-    const service = serviceIdentity(given);
-    const limits = openLimits(given, service, account, options.limits, { clock, logger, measure });
-    const api = measure.watch(options.api ?? openApi(given, { ...options, limits }, waits));
-    if (options.api === undefined) releasers.add(api);
-
-    const uploads = { stopped: false, inFlight: new Set<Promise<unknown>>(), unrecorded: [] };
-    releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
-
-    const { answers = stores.answers } = options;
-    const { preparer, output } = createPreparer(
-      given,
-      options,
-      { clock, signal, logger },
-      { store, lock, outputs },
-      releasers,
-    );
-    const loadTarget = openLoadTarget(given, options);
-    const context = {
-      config: given,
-      service,
-      checkpoint,
-      output,
-      answers,
-      files,
-      loadTarget,
-      deltas,
-      copies,
-      signal,
-      clock,
-      logger,
-    };
-    if (given.state !== null) await forgetWork(given, { checkpoint, output, logger }, limit);
-    const { run, found } = await findRun({ ...context, prepareOutput: preparer }, options);
-    const config = withOutputPath(given, run);
-    measure.begin();
-    const tell = options.onProgress ?? silent;
-    tell({ type: 'run', run: run.id, pipeline: run.pipeline, found });
-    if (found === 'new') at('after-run-before-chunk');
-    // A pruned run keeps its figures only.
-    const chosen = await openChosen(answers, run);
-    if (chosen !== null) releasers.add(chosen);
-    const givenRows: OpenRun['given'] = { rows: undefined, isTaking: false, isClosed: false };
-    const percentages = new Map<number, number>();
+    const state = await lockState(whole, wanted, opening);
+    const { given, options, limit } = await valuesOfRun(whole, wanted, state.checkpoint);
+    if (options.existing === undefined) await refuseUnconfirmed(given, options, opening.logger);
+    const client = openClient(given, options, state.account, opening);
+    const ports = choosePorts(given, options, state, opening);
+    if (given.state !== null) await forgetWork(given, { ...ports, logger: opening.logger }, limit);
+    const { clock, signal, logger } = opening;
+    const context = { ...ports, config: given, service: client.service, clock, signal, logger };
+    const { run, found } = await findRun(context, options);
+    const progress = tellBegun(run, found, options, opening);
+    const chosen = await openChosen(ports.answers, run, opening.releasers);
     if (options.onProgress !== undefined) {
-      const admitted = () => measure.figures().admitted;
-      const sources = { checkpoint, clock, percentages, waits, admitted };
-      releasers.add(watchRun(run.id, sources, options.onProgress));
+      watchProgress(run.id, options.onProgress, { ...ports, ...client, ...progress }, opening);
     }
     return {
-      id: run.id,
+      ...contextOf(run, withOutputPath(given, run), ports, client, opening),
       found,
-      config,
-      source: run.source,
-      canary: run.canary,
-      toSend: recordsToSend(run),
       chosen,
       keepsChunks: chosen !== null,
-      answers,
-      checkpoint,
-      files: await files.ofRun(run.id),
-      fileStore: files,
-      output,
-      prepareOutput: () => preparer(config.output.path),
-      deltas,
-      copies,
-      loadTarget,
-      api,
-      measure,
-      folioPermits: limits.folios,
-      controller,
-      signal,
-      deferred: { error: undefined },
-      uploads,
-      join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
-      given: givenRows,
-      work: { written: undefined },
-      progress: { tell, percentages },
-      clock,
-      logger,
-      at,
-      close: () => {
-        givenRows.isClosed = true;
-        return releasers.close();
-      },
+      files: await ports.files.ofRun(run.id),
+      progress,
     };
   } catch (error) {
-    await releasers.close();
-    throw stopReason(signal, error);
+    await opening.releasers.close();
+    throw stopReason(opening.signal, error);
   }
 }
 
-/** Without a listener. */
-const silent = () => undefined;
+/** What every step has: this process, and what stops it and closes what it has opened. */
+interface Opening extends StateContext {
+  readonly controller: AbortController;
+  readonly releasers: Releasers;
+  readonly measure: RunMeasure;
+  readonly at: AtFailpoint;
+}
 
-/**
- * What a run has chosen; null if it sends every record, or keeps its figures only. The choice of a run that has ended is
- * opened when it is needed: there may be nothing to write.
- */
-async function openChosen(answers: AnswerStore, run: Run): Promise<ChosenAnswers | null> {
-  if (run.choice === null || run.prunedAt !== null) return null;
-  const { id, choice } = run;
-  return isCompleted(run) ? openLater(() => answers.openChoice(id, choice)) : answers.openChoice(id, choice);
+/** From now on the caller's signal and the deadline stop the run. */
+function beginOpening(options: RunOptions): Opening {
+  const { logger = silentLogger, clock = systemClock, at = () => undefined } = options;
+  const { measure = createRunMeasure(), signal, deadline } = options;
+  const releasers = createReleasers();
+  const controller = linkedController(signal, releasers);
+  if (deadline !== undefined) releasers.add(stopAtDeadline(controller, deadline, clock));
+  return { logger, clock, at, measure, releasers, controller, signal: controller.signal };
+}
+
+/** Takes the pipeline's lock and opens its state. A lost lock stops the run. */
+async function lockState(config: Config, options: RunOptions, opening: Opening): Promise<OpenState> {
+  opening.signal.throwIfAborted();
+  const state = await openState(config, options, opening, opening.releasers);
+  stopWhenLost(opening.controller, state.lock);
+  if (options.checkpoint === undefined) await refuseStateInFolder(config);
+  return state;
+}
+
+/** The config and the options with what the run that they name has begun with: the service's address, and the limit. */
+async function valuesOfRun(whole: Config, options: RunOptions, checkpoint: Checkpoint) {
+  const named = await givenRun(checkpoint, whole.pipeline, options);
+  const limit = named === undefined ? options.limit : named.source.limit;
+  const given = withLimit(withAddressOf(whole, named), limit);
+  return { given, options: limit === undefined ? options : { ...options, limit }, limit };
+}
+
+/** Opens the client of the service. Before it is closed, its uploads in flight are waited for. */
+function openClient(
+  config: Config,
+  options: RunOptions,
+  account: OpenState['account'],
+  { controller, releasers, measure, clock, logger }: Opening,
+) {
+  const waits = createWaits(options.onProgress, () => Date.now());
+  const service = serviceIdentity(config);
+  const limits = openLimits(config, service, account, options.limits, { clock, logger, measure });
+  const api = measure.watch(options.api ?? openApi(config, { ...options, limits }, waits));
+  if (options.api === undefined) releasers.add(api);
+  const uploads: OpenRun['uploads'] = { stopped: false, inFlight: new Set(), unrecorded: [] };
+  releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
+  return { service, api, uploads, waits, folioPermits: limits.folios };
+}
+
+/** The caller's ports, and the default one for each that is not given. */
+function choosePorts(config: Config, options: RunOptions, state: OpenState, opening: Opening) {
+  const { checkpoint, files, lock, outputs, stores } = state;
+  const { signal, at, releasers } = opening;
+  const { output: store = createOutputStore(config, { signal, at, begunUploads: checkpoint }) } = options;
+  const { answers = stores.answers, deltas = stores.deltas } = options;
+  const guarded = createGuardedOutput(config, options, opening, { store, lock, outputs }, releasers);
+  const loadTarget = openLoadTarget(config, options);
+  return { ...guarded, checkpoint, files, answers, deltas, copies: stores.copies, loadTarget };
+}
+
+/** Tells the caller which run it is. */
+function tellBegun(
+  run: Run,
+  found: OpenRun['found'],
+  { onProgress: tell = () => undefined }: RunOptions,
+  { measure, at }: Opening,
+): OpenRun['progress'] {
+  measure.begin();
+  tell({ type: 'run', run: run.id, pipeline: run.pipeline, found });
+  if (found === 'new') at('after-run-before-chunk');
+  return { tell, percentages: new Map() };
 }
 
 /**
- * Prepares each output once; its lock is freed when the run is closed.
- * @returns also the store, which is changed only while the prepared outputs are those of this process.
+ * What a run has chosen; null if it sends every record, or was pruned and keeps its figures only. The choice of a run
+ * that has ended is opened when it is needed: there may be nothing to write.
  */
-function createPreparer(
-  { pipeline, service, stateDir }: Pick<Config, 'pipeline' | 'service' | 'stateDir'>,
-  { output, ...options }: RunOptions,
-  context: StateContext,
-  {
-    store,
-    lock: pipelineLock,
-    outputs,
-  }: Pick<OpenState, 'lock' | 'outputs'> & { readonly store: OutputStore },
+async function openChosen(
+  answers: AnswerStore,
+  run: Run,
   releasers: Releasers,
-): { readonly preparer: (path: string) => Promise<void>; readonly output: OutputStore } {
-  const prepared = new Map<string, PreparedOutput>();
-  const place = { store, outputs, isLocal: output === undefined, stateDir, logger: context.logger };
-  const preparer = async (path: string) => {
-    if (prepared.has(path)) return;
-    const writer = { pipeline, isTrial: service.embedded };
-    const lock: PipelineLock = {
-      take: async (_, holder) => {
-        const one = await prepareOutput(place, writer, path, holder);
-        prepared.set(path, one);
-        return one;
-      },
-    };
-    const wait = options.waitLock ?? 0;
-    const holder = holderOf(options, context.clock);
-    const { onProgress } = options;
-    releasers.add(await waitForLock(lock, { pipeline, holder, wait, onProgress }, context));
+): Promise<ChosenAnswers | null> {
+  if (run.choice === null || run.prunedAt !== null) return null;
+  const open = () => answers.openChoice(run.id, run.choice!);
+  const chosen = isCompleted(run) ? openLater(open) : await open();
+  releasers.add(chosen);
+  return chosen;
+}
+
+/** Reports snapshots of the run to the caller until it is closed. */
+function watchProgress(
+  id: string,
+  onProgress: OnProgress,
+  { checkpoint, waits, percentages }: Pick<OpenRun, 'checkpoint'> & { waits: Waits } & OpenRun['progress'],
+  { measure, clock, releasers }: Opening,
+): void {
+  const admitted = () => measure.figures().admitted;
+  releasers.add(watchRun(id, { checkpoint, clock, percentages, waits, admitted }, onProgress));
+}
+
+/** What the stages share that is known at once. */
+function contextOf(
+  run: Run,
+  config: Config,
+  { files: fileStore, prepareOutput, ...ports }: ReturnType<typeof choosePorts>,
+  { api, uploads, folioPermits }: ReturnType<typeof openClient>,
+  { releasers, ...opening }: Opening,
+): Omit<OpenRun, 'found' | 'chosen' | 'keepsChunks' | 'files' | 'progress'> {
+  const given: OpenRun['given'] = { rows: undefined, isTaking: false, isClosed: false };
+  return {
+    ...opening,
+    ...ports,
+    id: run.id,
+    config,
+    source: run.source,
+    canary: run.canary,
+    toSend: recordsToSend(run),
+    fileStore,
+    api,
+    folioPermits,
+    uploads,
+    deferred: { error: undefined },
+    join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
+    given,
+    work: { written: undefined },
+    prepareOutput: () => prepareOutput(config.output.path),
+    close: () => {
+      given.isClosed = true;
+      return releasers.close();
+    },
   };
-  const expectOurs = async () => {
-    for (const one of prepared.values()) await one.expectOurs();
-    await pipelineLock.expectHeld?.();
-  };
-  return { preparer, output: createWatchedStore(store, expectOurs) };
 }

@@ -7,6 +7,7 @@ import {
   type PipelineLock,
 } from '../../checkpoint/pipeline-lock.js';
 import { lockOutput, outputLockPath, type Taken } from '../../checkpoint/sqlite/output-lock.js';
+import type { Config } from '../../config/schema.js';
 import { anchorOf, isFolder } from '../../config/sections/output-folder.js';
 import { isS3 } from '../../config/sections/s3-address.js';
 import { isPassingTrouble } from '../../disk-error.js';
@@ -17,14 +18,55 @@ import { outputNames } from '../../report/manifest.js';
 import { type OutputWriter, refuseOtherPipeline } from '../../report/output-owner.js';
 import { codeOf } from '../../streams/system-error.js';
 import { escapeUnprintable } from '../../text.js';
+import type { RunOptions } from '../run-options.js';
+import { holderOf, type OpenState, type Releasers, type StateContext, waitForLock } from './open-state.js';
 
 /** An output that this process may put in place. */
-export interface PreparedOutput extends HeldLock {
+interface PreparedOutput extends HeldLock {
   /**
    * Checks that nobody else has written the output meanwhile, or may write it now.
    * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED`, `OUTPUT_OF_OTHER_PIPELINE`.
    */
   expectOurs(): Promise<void>;
+}
+
+/**
+ * The store of a run's outputs, which is changed only while the prepared ones are those of this process.
+ * @returns also the function that prepares an output, each once. Its lock is freed when the run is closed.
+ */
+export function createGuardedOutput(
+  { pipeline, service, stateDir }: Pick<Config, 'pipeline' | 'service' | 'stateDir'>,
+  { output, ...options }: RunOptions,
+  context: StateContext,
+  {
+    store,
+    lock: pipelineLock,
+    outputs,
+  }: Pick<OpenState, 'lock' | 'outputs'> & { readonly store: OutputStore },
+  releasers: Releasers,
+): { readonly prepareOutput: (path: string) => Promise<void>; readonly output: OutputStore } {
+  const prepared = new Map<string, PreparedOutput>();
+  const place = { store, outputs, isLocal: output === undefined, stateDir, logger: context.logger };
+  const prepare = async (path: string) => {
+    if (prepared.has(path)) return;
+    const writer = { pipeline, isTrial: service.embedded };
+    const lock: PipelineLock = {
+      take: async (_, holder) => {
+        const one = await prepareOutput(place, writer, path, holder);
+        prepared.set(path, one);
+        return one;
+      },
+    };
+    const wait = options.waitLock ?? 0;
+    const holder = holderOf(options, context.clock);
+    const { onProgress } = options;
+    releasers.add(await waitForLock(lock, { pipeline, holder, wait, onProgress }, context));
+  };
+  const expectOurs = async () => {
+    for (const one of prepared.values()) await one.expectOurs();
+    await pipelineLock.expectHeld?.();
+  };
+  return { prepareOutput: prepare, output: createWatchedStore(store, expectOurs) };
 }
 
 /**
@@ -35,7 +77,7 @@ export interface PreparedOutput extends HeldLock {
  * @returns the output, locked; a store of others has a lock of its own.
  * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
  */
-export async function prepareOutput(
+async function prepareOutput(
   {
     store,
     outputs,
@@ -95,7 +137,7 @@ function refuseFolder(store: Pick<OutputStore, 'sweep'>, path: string): void {
  * The store, asked before each change whether this process may still make it.
  * @param expectOurs as that of `PreparedOutput`.
  */
-export function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
+function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
   return {
     put: async (localFile, name, mode, cut) => {
       await expectOurs();
