@@ -33,32 +33,40 @@ export function submitChunks(
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await checkNotMisread(run.checkpoint, run.id);
     await checkOneService(run.checkpoint, run.id);
-    const breaker = createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable'));
-    const decider = createDecider(run, breaker);
-    const submit = createSubmitter(run, breaker, refetch, decider);
-    const { uploads } = run.config.concurrency;
-    const left = await ambiguousChunks(run);
-    const first = async (chunk: ChunkRow, add: AddItems<ChunkRow>) => {
-      left.delete(chunk.number);
-      return submit(chunk, add);
+    const submission: Submission = {
+      run,
+      refetch,
+      breaker: createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable')),
+      decided: new Set(),
+      early: undefined,
+      lastRefusal: Promise.resolve(),
     };
-    yield* mapGrowing(chunks, uploads, first, run.controller);
+    const left = await ambiguousChunks(run);
+    const submitNext = async (chunk: ChunkRow, add: AddItems<ChunkRow>) => {
+      left.delete(chunk.number);
+      return submit(submission, chunk, add);
+    };
+    yield* mapGrowing(chunks, run.config.concurrency.uploads, submitNext, run.controller);
     if (run.uploads.stopped) return;
     // One at a time: the records that were sent again before decide whether the next chunk may be sent again.
-    yield* mapGrowing(
-      undecidedChunks(run, left),
-      1,
-      async (found, add) => {
-        if (run.uploads.stopped) return undefined;
-        // The process that had sent it before it lost its lease may have recorded what became of it.
-        const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
-        const again = () => submit(chunk, add);
-        return chunk.state === 'ambiguous' ? decider.decide(chunk, again) : again();
-      },
-      run.controller,
-    );
+    const submitLast = async (chunk: ChunkRow, add: AddItems<ChunkRow>) =>
+      submitUndecided(submission, chunk, add);
+    yield* mapGrowing(undecidedChunks(run, left), 1, submitLast, run.controller);
   };
   return (chunks) => abortOnEarlyReturn(submitAll(chunks), run.controller);
+}
+
+/** What the submissions of a run share while this process sends. */
+interface Submission {
+  readonly run: SubmitChunksNeeds;
+  readonly refetch: Refetch | undefined;
+  readonly breaker: ReplyBreaker;
+  /** The numbers of the ambiguous chunks that this process has decided about: about each once. */
+  readonly decided: Set<number>;
+  /** The running decision about an ambiguous chunk before its time. */
+  early: Promise<ChunkRow | undefined> | undefined;
+  /** The refusal that is handled now, or was handled last. */
+  lastRefusal: Promise<unknown>;
 }
 
 /** The numbers of the chunks that are ambiguous. */
@@ -83,131 +91,134 @@ async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): Asyn
   }
 }
 
-/** Submits a chunk. If the chunk is refused, adds the chunks that replace it. */
-type Submit = (chunk: ChunkRow, add: AddItems<ChunkRow>) => Promise<ChunkRow | undefined>;
-
-/** Decides about ambiguous chunks, about each once. */
-interface Decider {
-  /** Whether this process has not decided about it yet. */
-  isOpen(chunk: ChunkRow): boolean;
-  /** Calls `again` if it may be sent again. Does nothing the second time. */
-  decide(chunk: ChunkRow, again: () => Promise<ChunkRow | undefined>): Promise<ChunkRow | undefined>;
+/** Submits a chunk as soon as it has a permit. If the chunk is refused, adds the chunks that replace it. */
+async function submit(
+  submission: Submission,
+  chunk: ChunkRow,
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined> {
+  const { run } = submission;
+  if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
+  if (run.uploads.stopped && chunk.state !== 'submitted') return undefined;
+  const permit = permitName(run.id, chunk.number);
+  for (;;) {
+    const acquired = await run.folioPermits.acquire(permit, run.signal);
+    if (acquired === false) break;
+    if (acquired === true) {
+      const end = await submitWithPermit(submission, chunk, permit, add);
+      if (end !== 'again') return end;
+    } else if (submission.early === undefined) {
+      // This chunk is next when the other one is decided.
+      add(chunk);
+      submission.early = decideEarly(submission, add).finally(() => {
+        submission.early = undefined;
+      });
+      return submission.early;
+    } else await submission.early;
+    if (run.uploads.stopped) return undefined;
+  }
+  // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
+  run.uploads.stopped = true;
+  return undefined;
 }
 
-function createDecider(run: SubmitChunksNeeds, breaker: ReplyBreaker): Decider {
-  const decided = new Set<number>();
-  const isOpen = ({ number }: ChunkRow) => !decided.has(number);
-  const decide: Decider['decide'] = async (chunk, again) => {
-    if (!isOpen(chunk)) return undefined;
-    decided.add(chunk.number);
-    const decision = await resolveAmbiguous(run, chunk, breaker);
-    if (decision === 'again') return again();
-    if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
-    return decision;
-  };
-  return { isOpen, decide };
+/**
+ * Uploads a chunk unless its folio is known. The permit is held on while its folio is open, and else released.
+ * @returns `again` if the service admits no more folios now: the next permit is waited for.
+ */
+async function submitWithPermit(
+  submission: Submission,
+  chunk: ChunkRow,
+  permit: string,
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined | 'again'> {
+  const { folioPermits } = submission.run;
+  try {
+    const submitted = chunk.state === 'submitted' ? chunk : await uploadIfAllowed(submission, chunk);
+    if (submitted !== undefined) {
+      await folioPermits.opened?.(permit);
+      return submitted;
+    }
+  } catch (error) {
+    await folioPermits.release(permit);
+    return afterFailure(submission, chunk, error, add);
+  }
+  await folioPermits.release(permit);
+  return undefined;
 }
 
-function createSubmitter(
-  run: SubmitChunksNeeds,
-  breaker: ReplyBreaker,
-  refetch: Refetch | undefined,
-  { isOpen, decide }: Decider,
-): Submit {
+/**
+ * @returns undefined if nothing may be uploaded any more.
+ * @throws GuardError when too many records of the first chunks have failed; the errors of `uploadChunk`.
+ */
+async function uploadIfAllowed(
+  { run, refetch, breaker }: Submission,
+  chunk: ChunkRow,
+): Promise<ChunkRow | undefined> {
+  if (run.uploads.stopped) return undefined;
+  if ((await judgeFirstChunks(run, refetch)) !== undefined) return undefined;
+  // A round sends failed records on purpose, so the failure rate does not apply.
+  const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
+  if (failures !== undefined) throw failures;
   const { inFlight } = run.uploads;
-  const anyUploadEnds = async () => {
-    if (inFlight.size === 0) return false;
-    await Promise.race([...inFlight].map((upload) => upload.catch(() => undefined)));
-    return true;
-  };
-  const upload = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
-    // After an unreadable reply uploads run one at a time, so that few chunks are at risk.
-    while (breaker.unreadable > 0 && (await anyUploadEnds()));
-    if (run.uploads.stopped || !breaker.allowsRequest) return undefined;
-    const uploading = breaker.watch(uploadChunk(run, chunk));
-    inFlight.add(uploading);
-    try {
-      return await uploading;
-    } finally {
-      inFlight.delete(uploading);
-    }
-  };
+  // After an unreadable reply uploads run one at a time, so that few chunks are at risk.
+  while (breaker.unreadable > 0 && (await anyUploadEnds(inFlight)));
+  if (run.uploads.stopped || !breaker.allowsRequest) return undefined;
+  const uploading = breaker.watch(uploadChunk(run, chunk));
+  inFlight.add(uploading);
+  try {
+    return await uploading;
+  } finally {
+    inFlight.delete(uploading);
+  }
+}
 
-  let previousRefusal: Promise<unknown> = Promise.resolve();
-  /** Handles one refusal at a time, so that the splits of a run are counted correctly. */
-  const resolveInTurn = (chunk: ChunkRow, error: RefusedError) => {
-    const replacements = previousRefusal.then(() => resolveRefused(run, chunk, error, anyUploadEnds));
-    previousRefusal = replacements.catch(() => undefined);
-    return replacements;
-  };
+/** @returns false if no upload is in flight. */
+async function anyUploadEnds(inFlight: ReadonlySet<Promise<unknown>>): Promise<boolean> {
+  if (inFlight.size === 0) return false;
+  await Promise.race([...inFlight].map((upload) => upload.catch(() => undefined)));
+  return true;
+}
 
-  /** @returns `again` if the service admits no more folios now: the next permit is waited for. */
-  const submitOnce = async (
-    chunk: ChunkRow,
-    permit: string,
-    add: AddItems<ChunkRow>,
-  ): Promise<ChunkRow | undefined | 'again'> => {
-    try {
-      const isOpen = chunk.state === 'submitted';
-      const submitted = isOpen ? chunk : (await mayUpload(run, chunk, refetch)) && (await upload(chunk));
-      if (submitted) {
-        await run.folioPermits.opened?.(permit);
-        return submitted;
-      }
-    } catch (error) {
-      await run.folioPermits.release(permit);
-      if (error instanceof NotAdmitted) return 'again';
-      if (error instanceof RefusedError) add(...(await resolveInTurn(chunk, error)));
-      else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
-      else if (error instanceof AmbiguousUploadError) {
-        if (error.doubt === 'redirected') throw stopForRedirect(run, chunk, error);
-        await warnAmbiguous(run, chunk, error);
-        if (!breaker.allowsRequest && !(await isOnlyToGiveUp(run))) {
-          await stopForUnreadable(run, breaker, error.message);
-        }
-      } else throw error;
-      return undefined;
-    }
-    await run.folioPermits.release(permit);
-    return undefined;
-  };
+/**
+ * What becomes of a chunk that was not submitted: it is replaced, waits for another permit, is decided on at the end, or
+ * is left to a later run.
+ * @throws the error if it ends the run.
+ */
+async function afterFailure(
+  submission: Submission,
+  chunk: ChunkRow,
+  error: unknown,
+  add: AddItems<ChunkRow>,
+): Promise<'again' | undefined> {
+  const { run } = submission;
+  if (error instanceof NotAdmitted) return 'again';
+  if (error instanceof RefusedError) add(...(await resolveInTurn(submission, chunk, error)));
+  else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
+  else if (error instanceof AmbiguousUploadError) await afterDoubt(submission, chunk, error);
+  else throw error;
+  return undefined;
+}
 
-  let deciding: Promise<unknown> | undefined;
-  /** Decides about an ambiguous chunk before its time, because only such ones hold permits. One at a time. */
-  const decideEarly = async (add: AddItems<ChunkRow>) => {
-    for await (const doubtful of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
-      if (isOpen(doubtful)) return decide(doubtful, () => submit(doubtful, add));
-    }
-    // All of them are in doubt again: a later run decides, and sends the rest.
-    run.uploads.stopped = true;
-    return undefined;
-  };
+/** Handles one refusal at a time, so that the splits of a run are counted correctly. */
+function resolveInTurn(submission: Submission, chunk: ChunkRow, error: RefusedError) {
+  const { run, lastRefusal } = submission;
+  const anyEnds = () => anyUploadEnds(run.uploads.inFlight);
+  const replacements = lastRefusal.then(() => resolveRefused(run, chunk, error, anyEnds));
+  submission.lastRefusal = replacements.catch(() => undefined);
+  return replacements;
+}
 
-  const submit: Submit = async (chunk, add) => {
-    if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
-    if (run.uploads.stopped && chunk.state !== 'submitted') return undefined;
-    const permit = permitName(run.id, chunk.number);
-    for (;;) {
-      const acquired = await run.folioPermits.acquire(permit, run.signal);
-      if (acquired === false) break;
-      if (acquired === true) {
-        const end = await submitOnce(chunk, permit, add);
-        if (end !== 'again') return end;
-      } else if (deciding === undefined) {
-        // This chunk is next when the other one is decided.
-        add(chunk);
-        deciding = decideEarly(add).finally(() => {
-          deciding = undefined;
-        });
-        return deciding as ReturnType<Submit>;
-      } else await deciding;
-      if (run.uploads.stopped) return undefined;
-    }
-    // Folios that timed out or could not be polled keep all permits: a later run sends the rest.
-    run.uploads.stopped = true;
-    return undefined;
-  };
-  return submit;
+/** @throws AmbiguousUploadError after a redirect. */
+async function afterDoubt(
+  { run, breaker }: Submission,
+  chunk: ChunkRow,
+  error: AmbiguousUploadError,
+): Promise<void> {
+  if (error.doubt === 'redirected') throw stopForRedirect(run, chunk, error);
+  await warnAmbiguous(run, chunk, error);
+  if (breaker.allowsRequest || (await isOnlyToGiveUp(run))) return;
+  await stopForUnreadable(run, breaker, error.message);
 }
 
 /** With `hold`, once all chunks are sent, there are no uploads to stop: the ambiguous chunks are given up next. */
@@ -215,16 +226,41 @@ async function isOnlyToGiveUp({ id, config, checkpoint }: SubmitChunksNeeds): Pr
   return config.ambiguous.policy === 'hold' && !(await hasUnsentChunks(checkpoint, id));
 }
 
-/** @throws GuardError when too many records of the first chunks have failed. */
-async function mayUpload(
-  run: SubmitChunksNeeds,
+/** Decides about one ambiguous chunk before its time, because only such ones hold permits. */
+async function decideEarly(submission: Submission, add: AddItems<ChunkRow>): Promise<ChunkRow | undefined> {
+  const { run, decided } = submission;
+  for await (const doubtful of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+    if (!decided.has(doubtful.number)) return decide(submission, doubtful, add);
+  }
+  // All of them are in doubt again: a later run decides, and sends the rest.
+  run.uploads.stopped = true;
+  return undefined;
+}
+
+/** When everything else is sent: decides about a chunk that is ambiguous, or submits one that was. */
+async function submitUndecided(
+  submission: Submission,
+  found: ChunkRow,
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined> {
+  const { run } = submission;
+  if (run.uploads.stopped) return undefined;
+  // The process that had sent it before it lost its lease may have recorded what became of it.
+  const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
+  return chunk.state === 'ambiguous' ? decide(submission, chunk, add) : submit(submission, chunk, add);
+}
+
+/** Sends an ambiguous chunk again or gives it up. Does nothing the second time. */
+async function decide(
+  submission: Submission,
   chunk: ChunkRow,
-  refetch: Refetch | undefined,
-): Promise<boolean> {
-  if (run.uploads.stopped) return false;
-  if ((await judgeFirstChunks(run, refetch)) !== undefined) return false;
-  // A round sends failed records on purpose, so the failure rate does not apply.
-  const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
-  if (failures !== undefined) throw failures;
-  return true;
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined> {
+  const { run, decided, breaker } = submission;
+  if (decided.has(chunk.number)) return undefined;
+  decided.add(chunk.number);
+  const decision = await resolveAmbiguous(run, chunk, breaker);
+  if (decision === 'again') return submit(submission, chunk, add);
+  if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
+  return decision;
 }
