@@ -72,6 +72,7 @@ export type {
 } from './load/load-target.js';
 export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
+export { type NotifyOptions, notifyEnd } from './notify/notify-end.js';
 export {
   describeEnd,
   type EndError,
@@ -81,7 +82,6 @@ export {
   outcomes,
   type RunEnd,
 } from './notify/run-end.js';
-export { type TellOptions, tellEnd } from './notify/tell-end.js';
 export type {
   CopyEvent,
   FoundEvent,

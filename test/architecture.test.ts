@@ -104,7 +104,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'types',
     'errors',
   ],
-  fleet: ['checkpoint', 'config', 'hints', ...base],
+  fleet: ['checkpoint', 'postgres', 'config', 'hints', ...base],
   checkpoint: [
     'type output-format',
     'type config',

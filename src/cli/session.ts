@@ -16,7 +16,7 @@ import { movedHint } from '../hints.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
-import { createEndTeller } from './display/end-teller.js';
+import { createEndNotifier } from './display/end-notifier.js';
 import { standOf, standText } from './display/how-it-stands.js';
 import { openProgress, type Progress } from './display/progress.js';
 import { createCommandTerminal } from './display/terminal.js';
@@ -108,7 +108,7 @@ export async function runSession<T extends object>(
   const proxies = environmentProxies(process.env);
   const typed = typedCommand();
   const teller =
-    summaryOf && createEndTeller(given, { logger, proxies, signal: stop.signal, argv: typed.argv });
+    summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal, argv: typed.argv });
   const progress = openProgress({ json: options.json === true, logger, terminal });
   let service: Awaited<ReturnType<typeof openEmbeddedService>>;
   try {
@@ -191,7 +191,7 @@ function logStart(logger: Logger, config: Config): void {
 export async function openState(config: Config) {
   const reader = await openStateReader(config);
   if (reader === undefined) throw stateMissing(config);
-  await tellMoved(config);
+  await warnOfMove(config);
   return reader;
 }
 
@@ -199,7 +199,7 @@ export async function openState(config: Config) {
  * Says on stderr that what is shown is how a state was when it was copied.
  * @param what another use of the state, such as `what is backed up`.
  */
-export async function tellMoved(config: Config, what = 'what is shown'): Promise<void> {
+export async function warnOfMove(config: Config, what = 'what is shown'): Promise<void> {
   const moved = await findMove(config);
   if (moved === undefined) return;
   const { place, at } = moved;

@@ -16,7 +16,7 @@ export interface RunEnd {
   /** Its run, if it came so far. */
   readonly run: string | null;
   /** Whether it has reported how it ended, as it does unless it crashes. */
-  readonly isTold: boolean;
+  readonly hasReported: boolean;
   /** What it has said of its error; null if it has ended as a run does, or has said nothing. */
   readonly error: { readonly code: string; readonly message: string; readonly hint: string | null } | null;
 }
@@ -78,7 +78,7 @@ export function afterRun(
   const problem = problemOf(end);
   const isSame = before?.code === problem.code;
   const inRow = isSame ? before.times + 1 : 1;
-  const isCrash = exitCode === null || !end.isTold;
+  const isCrash = exitCode === null || !end.hasReported;
   if (!(problem.exitCode !== null && PASSING.has(problem.exitCode)) && !(isCrash && inRow < MOST_CRASHES))
     return { kind: 'person', problem };
   const pause = Math.min(times.pause * 2 ** Math.min(inRow - 1, 10), LONGEST_MS);
@@ -89,24 +89,24 @@ export function afterRun(
   };
 }
 
-function problemOf({ exitCode, signal, run, isTold, error }: RunEnd): RunProblem {
+function problemOf({ exitCode, signal, run, hasReported, error }: RunEnd): RunProblem {
   if (error !== null && exitCode !== null) return { exitCode, ...error };
-  if (isTold && exitCode === 8) {
+  if (hasReported && exitCode === 8) {
     const what = 'the run has reached its time limit, and has published what was done';
-    return { exitCode, ...tellRunProblem(new DeadlineError('RUN_PARTLY_PUBLISHED', what)) };
+    return { exitCode, ...describeProblem(new DeadlineError('RUN_PARTLY_PUBLISHED', what)) };
   }
-  if (isTold && exitCode !== null) {
+  if (hasReported && exitCode !== null) {
     const what =
       'the run is complete, and its output is withheld: too many records failed, or some are unprocessed';
-    return { exitCode, ...tellRunProblem(new GuardError('RUN_WITHHELD', what, { facts: { run } })) };
+    return { exitCode, ...describeProblem(new GuardError('RUN_WITHHELD', what, { facts: { run } })) };
   }
   const how = signal === null ? `exit code ${exitCode}` : signal;
   const what = `the process of the run ended with ${how}, and said nothing`;
-  return { exitCode, ...tellRunProblem(new TroubleError('RUN_CRASHED', what)) };
+  return { exitCode, ...describeProblem(new TroubleError('RUN_CRASHED', what)) };
 }
 
 /** What an error says, as the process of a run says it. */
-export function tellRunProblem(error: FoliopipeError): NonNullable<RunEnd['error']> {
+export function describeProblem(error: FoliopipeError): NonNullable<RunEnd['error']> {
   return { code: error.code, message: error.message, hint: hintOf(error) ?? null };
 }
 

@@ -4,12 +4,12 @@
  * taken, and a run whose job is lost goes on with the next one.
  */
 
-import { Socket } from 'node:net';
 import { translateStateError } from '../checkpoint/postgres/translate-state-error.js';
 import { type FleetTables, isAlive, JOBS_SCHEMA } from '../checkpoint/postgres/workers.js';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import { ConfigError, LockedError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { openSockets } from '../postgres/client.js';
 import { createJobQueue, type JobQueue } from './job-queue.js';
 import { type Boss, type BossOptions, type BossQueueOptions, loadPgBoss, PG_BOSS } from './pg-boss.js';
 import { fleetTimes } from './times.js';
@@ -30,9 +30,6 @@ export interface OpenJobs extends JobQueue {
 }
 
 const DAY_S = 86_400;
-
-/** How long the server may take to end the connections that it is asked to end. */
-const GOODBYE_MS = 2_000;
 
 const queues = (): Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> => ({
   runs: {
@@ -114,27 +111,6 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
     throw error;
   }
   return { ...createJobQueue(boss, asked), close: () => sockets.closeAfter(boss.stop({ graceful: false })) };
-}
-
-/** The sockets of a pool, which end although the other side is gone without a word. */
-function openSockets() {
-  const opened = new Set<Socket>();
-  return {
-    open: () => {
-      const socket = new Socket();
-      opened.add(socket);
-      socket.once('close', () => opened.delete(socket));
-      return socket;
-    },
-    /** Ends the remaining connections when the pool has closed, or has tried to for long enough. */
-    closeAfter: async (goodbye: Promise<void>) => {
-      const timer = setTimeout(() => {
-        for (const socket of opened) socket.destroy();
-      }, GOODBYE_MS);
-      await goodbye;
-      clearTimeout(timer);
-    },
-  };
 }
 
 /** Whether the tables of pg-boss must be made or migrated, which a fleet does only while no worker uses them. */

@@ -1,4 +1,6 @@
-/** How often things happen in a fleet. All of it follows from how long a lease lasts. */
+/** How often things happen in a fleet: all of it follows from how long a lease lasts. And waits that a signal ends. */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { leaseTimes, shortenLeases } from '../checkpoint/postgres/lease.js';
 import { ConfigError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
@@ -42,4 +44,31 @@ export function useLeases(text: string): void {
     throw new ConfigError('USAGE', `FOLIOPIPE_LEASE_MS: ${text} is no time`, { hint: 'write 3000 to 30000' });
   }
   shortenLeases(lease);
+}
+
+/** Waits, and no longer than until the signal. */
+export async function pause(time: Milliseconds, signal: AbortSignal): Promise<void> {
+  await sleep(time, undefined, { signal }).catch(() => undefined);
+}
+
+/**
+ * Waits for work until the signal.
+ * @param stopped what comes instead once the signal has aborted; its own signal aborts when it is no longer needed.
+ * @returns what comes first.
+ */
+export async function untilStopped<T, Instead>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  stopped: (settled: AbortSignal) => Instead | Promise<Instead>,
+): Promise<T | Instead> {
+  const settled = new AbortController();
+  const instead = async () => {
+    if (!signal.aborted) await once(signal, 'abort', { signal: settled.signal });
+    return stopped(settled.signal);
+  };
+  try {
+    return await Promise.race([work, instead()]);
+  } finally {
+    settled.abort();
+  }
 }

@@ -2,7 +2,6 @@
  * A worker: takes jobs, has each done by a process of its own, and says in between that it lives. What ends ends the job,
  * is repeated, or waits for a person.
  */
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
 import type { Logger } from '../logger.js';
@@ -11,14 +10,14 @@ import { type NextStep, type RunEnd, settleJob } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { createMakeUp, madeUpText } from './missed-times.js';
-import type { FleetTimes } from './times.js';
+import { type FleetTimes, pause, untilStopped } from './times.js';
 
 /** A run that is being done. */
 export interface StartedRun {
   /** Never rejects. */
   readonly ended: Promise<RunEnd>;
   /** Whether it has reported its end: it no longer needs its lease. */
-  isTold(): boolean;
+  hasReported(): boolean;
   /** Asks it to stop at the next safe point. A second call does nothing. */
   stop(): void;
   /** Ends it at once. */
@@ -120,7 +119,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     const held = new Set((await tables.leases()).map(({ pipeline }) => pipeline));
     for (const own of running.values()) {
       const { pipeline } = own.taken.job;
-      own.misses = held.has(pipeline) || own.run.isTold() ? 0 : own.misses + 1;
+      own.misses = held.has(pipeline) || own.run.hasReported() ? 0 : own.misses + 1;
       if (own.misses < MOST_MISSES) continue;
       if (own.isKilled) continue;
       own.isKilled = true;
@@ -221,21 +220,9 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
 }
 
 /** Waits for an answer of the database; after the signal, not for long: its network may be gone without a word. */
-async function inTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const answered = new AbortController();
-  const giveUp = async (): Promise<never> => {
-    if (!signal.aborted) await once(signal, 'abort', { signal: answered.signal });
-    await sleep(LAST_ANSWER_MS, undefined, { signal: answered.signal });
+function inTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return untilStopped(answer, signal, async (answered): Promise<never> => {
+    await sleep(LAST_ANSWER_MS, undefined, { signal: answered });
     throw new Error('the database gives no answer');
-  };
-  try {
-    return await Promise.race([answer, giveUp()]);
-  } finally {
-    answered.abort();
-  }
-}
-
-/** Waits, and no longer than until the signal. */
-async function pause(time: Milliseconds, signal: AbortSignal): Promise<void> {
-  await sleep(time, undefined, { signal }).catch(() => undefined);
+  });
 }

@@ -39,6 +39,27 @@ export async function endClient(client: Client): Promise<void> {
   clearTimeout(timer);
 }
 
+/** The sockets of a pool, which end although the other side is gone without a word. */
+export function openSockets() {
+  const opened = new Set<Socket>();
+  return {
+    open: () => {
+      const socket = new Socket();
+      opened.add(socket);
+      socket.once('close', () => opened.delete(socket));
+      return socket;
+    },
+    /** Ends the remaining connections when the pool has closed, or has tried to for long enough. */
+    closeAfter: async (goodbye: Promise<void>) => {
+      const timer = setTimeout(() => {
+        for (const socket of opened) socket.destroy();
+      }, GOODBYE_MS);
+      await goodbye;
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** The driver alone, without COPY. @throws what `driverMissing` makes, if it is not installed. */
 export async function importPostgres(driverMissing: () => ConfigError) {
   const { default: pg } = await expectInstalled(import('pg'), driverMissing);

@@ -30,8 +30,6 @@ export interface Permits {
    *   another one.
    */
   refused?(holder: string): boolean | Promise<boolean>;
-  /** How many may be open, as far as is known. */
-  limit?(): number;
   /** What is known of the others that share the permits. Left out: nobody shares them. */
   shared?(): SharedUse;
 }
@@ -79,14 +77,14 @@ export function createPermits(
   /** The one that asks again after a refusal, alone. */
   let asking: string | undefined;
   let kept = 0;
-  let told = count;
+  let reported = count;
 
   const update = () => {
     limit.concurrency = asking === undefined ? Math.max(open.limit - kept, 1) : 1;
     if (kept >= open.limit) for (const refuse of waiting) refuse();
-    if (open.limit === told) return;
-    told = open.limit;
-    onLimit(told);
+    if (open.limit === reported) return;
+    reported = open.limit;
+    onLimit(reported);
   };
   /** Ends the permit of this name. */
   const end = (holder: string, before: (one: Held) => void) => {
@@ -153,6 +151,5 @@ export function createPermits(
       update();
       return asksAgain;
     },
-    limit: () => open.limit,
   };
 }

@@ -166,7 +166,6 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
       if (last?.learns.opened) await table.opened(holder);
     },
     refused: (holder) => (held.has(holder) ? table.refused(holder) : true),
-    limit: () => last?.limit ?? Number.POSITIVE_INFINITY,
     shared: () => {
       if (last === undefined) return { open: 0, isAwaited: false };
       const { open, limit, others } = last;

@@ -12,7 +12,7 @@ const ended = (
   exitCode,
   signal: exitCode === null ? 'SIGKILL' : null,
   run: 'R1',
-  isTold: code !== null || exitCode !== null,
+  hasReported: code !== null || exitCode !== null,
   error: code === null ? null : { code, message: 'what', hint: 'type this' },
 });
 const after = (end: RunEnd, trouble?: Trouble, isHandedBack = false) =>

@@ -50,10 +50,10 @@ function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [])
         resolve = ended;
       });
       const end = (how: Partial<RunEnd>) =>
-        resolve({ exitCode: null, signal: null, run: null, isTold: true, error: null, ...how });
+        resolve({ exitCode: null, signal: null, run: null, hasReported: true, error: null, ...how });
       const run = {
         ended: promise,
-        isTold: () => false,
+        hasReported: () => false,
         stop: () => end({ exitCode: 143 }),
         kill: () => end({ exitCode: 143 }),
         end,

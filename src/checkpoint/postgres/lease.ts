@@ -187,11 +187,11 @@ function hold(
     wallUntil = wallBegan + lease;
     return true;
   };
-  let isTold = false;
-  const tell = () => {
+  let isReported = false;
+  const report = () => {
     const now = trouble();
-    if ((now !== undefined) === isTold) return;
-    isTold = now !== undefined;
+    if ((now !== undefined) === isReported) return;
+    isReported = now !== undefined;
     hear(now, Math.max(until - performance.now(), 0));
   };
   let isAsking = false;
@@ -210,7 +210,7 @@ function hold(
   const watch = setInterval(() => {
     if (isAsking) silentMs += lookEvery;
     if (performance.now() > until) lose();
-    else tell();
+    else report();
   }, lookEvery);
   watch.unref();
   return {

@@ -1,10 +1,9 @@
 /** `foliopipe fleet`: shows workers, runs, what waits, schedules, and what waits for a person. */
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ConfigError, TroubleError } from '../../../pipelines/index.js';
 import { type OpenFleet, openFleetToLook } from '../../fleet/open-fleet.js';
 import { type FleetFacts, readFleet } from '../../fleet/read-fleet.js';
+import { pause, untilStopped } from '../../fleet/times.js';
 import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
 import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
 import { fleetText } from '../fleet/fleet-text.js';
@@ -41,14 +40,14 @@ export function addFleet(command: Command, finish: Finish): void {
     };
     /** A watch goes on when the database is back. */
     const lookOn = async (): Promise<FleetFacts | undefined> => {
-      for (let isTold = false; ; ) {
+      for (let isWarned = false; ; ) {
         try {
-          return await orStopped(look(), stop.signal);
+          return await untilStopped(look(), stop.signal, () => undefined);
         } catch (error) {
           if (!(error instanceof TroubleError)) throw error;
-          if (!isTold) fleetOptions.logger.warn({ code: error.code }, `${error.message}; it is waited for`);
-          isTold = true;
-          await pause(stop.signal);
+          if (!isWarned) fleetOptions.logger.warn({ code: error.code }, `${error.message}; it is waited for`);
+          isWarned = true;
+          await pause(LOOK_MS, stop.signal);
         }
       }
     };
@@ -61,7 +60,7 @@ export function addFleet(command: Command, finish: Finish): void {
         else if (withoutTimes(text) !== shown) await print(text);
         shown = withoutTimes(text);
         if (options.watch !== true || stop.signal.aborted) break;
-        await pause(stop.signal);
+        await pause(LOOK_MS, stop.signal);
         if (stop.signal.aborted) break;
       }
       finish(0);
@@ -70,22 +69,6 @@ export function addFleet(command: Command, finish: Finish): void {
       stop.close();
     }
   });
-}
-
-async function pause(signal: AbortSignal): Promise<void> {
-  await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
-}
-
-/** @returns undefined if the signal comes first. */
-async function orStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  if (signal.aborted) return undefined;
-  const answered = new AbortController();
-  const stopped = once(signal, 'abort', { signal: answered.signal }).then(() => undefined);
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    answered.abort();
-  }
 }
 
 /** What only the clock changes is no news. */

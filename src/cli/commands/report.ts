@@ -12,7 +12,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
-import { tellMoved } from '../session.js';
+import { warnOfMove } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
 
 export function addReport(command: Command, finish: Finish): void {
@@ -23,7 +23,7 @@ export function addReport(command: Command, finish: Finish): void {
     async (first: string | undefined, second: string | undefined, { output, ...options }: CommonOptions) => {
       const [name, file] = runAndFile(first, second);
       const config = await readConfig(options, file, 'nothing');
-      await tellMoved(config);
+      await warnOfMove(config);
       const report = await reportRun(config, name, { completeText: nextSteps });
       const { run, pipeline } = report.summary;
       const path = resolve(output ?? config.report.html ?? `${pipeline}-${run}.html`);

@@ -12,7 +12,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printJson } from '../output.js';
-import { tellMoved } from '../session.js';
+import { warnOfMove } from '../session.js';
 import { untilStopped } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
 import { nextSteps } from '../texts/next-steps.js';
@@ -32,7 +32,7 @@ function addShow(reuse: Command, finish: Finish): void {
   withOutputOptions(withConfigOptions(command)).action(
     async (file: string | undefined, options: CommonOptions) => {
       const config = await readConfig(options, file, 'address');
-      await tellMoved(config);
+      await warnOfMove(config);
       const shown = await showReuse(config);
       if (options.json) {
         for (const segment of shown.segments) await printJson('segment', segment);

@@ -19,7 +19,7 @@ import {
 } from '../common-options.js';
 import { partialLines } from '../display/how-it-stands.js';
 import { print, printJson } from '../output.js';
-import { tellMoved } from '../session.js';
+import { warnOfMove } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
 import { field } from '../texts/summary-field.js';
 import { recordLines } from '../texts/summary-figures.js';
@@ -40,7 +40,7 @@ export function addShow(runs: Command, finish: Finish): void {
       const options = self.optsWithGlobals<CommonOptions>();
       const [name, file] = runAndFile(first, second);
       const config = await readConfig(options, file, 'nothing');
-      await tellMoved(config);
+      await warnOfMove(config);
       const report = await reportRun(config, name);
       if (options.json) await printJson('summary', { ...report, exitCode: 0 });
       else await print(nextSteps(reportText(report, nextTerms(config))));

@@ -18,7 +18,7 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
-import { tellMoved } from '../session.js';
+import { warnOfMove } from '../session.js';
 import { untilStopped } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
 import { addStateCopy } from './state-copy.js';
@@ -45,7 +45,7 @@ function addBackup(state: Command, finish: Finish): void {
       const config = await readConfig(options, file, 'nothing');
       const { results = false } = options;
       const backedUp = await untilStopped((signal) => backupState(config, { folder, results, signal }));
-      await tellMoved(config, 'what is backed up');
+      await warnOfMove(config, 'what is backed up');
       const { runs, ...rest } = backedUp;
       if (options.json) await printJson('summary', { ...rest, runs: runs.length, exitCode: 0 });
       else await print(nextSteps(backedUpText(backedUp)));

@@ -47,7 +47,7 @@ import { laterRunText, leaseText, partialLines } from '../display/how-it-stands.
 import { progressText } from '../display/progress.js';
 import { waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
-import { openState, tellMoved } from '../session.js';
+import { openState, warnOfMove } from '../session.js';
 import { listenForStop } from '../stop-signals.js';
 import { missingLoadText } from '../texts/load-text.js';
 import { nextSteps, rememberUnfinished } from '../texts/next-steps.js';
@@ -75,7 +75,7 @@ export function addStatus(command: Command, finish: Finish): void {
     try {
       state = waits ? await waitForFirstRun(config, stop.signal) : await openState(config);
       if (state === undefined) return finish(exitCodeOf(stop!.signal));
-      if (waits) await tellMoved(config);
+      if (waits) await warnOfMove(config);
       const chosen = await chooseRun(state, config.pipeline, options.run);
       if (stop) await watchRun(state, config, chosen, options, stop.signal);
       if (stop?.signal.aborted) return finish(exitCodeOf(stop.signal));

@@ -66,12 +66,12 @@ export async function waitForFirstRun(
   signal: AbortSignal,
 ): ReturnType<typeof openStateReader> {
   const { pipeline, state: database, stateDir } = config;
-  for (let isTold = false; !signal.aborted; isTold = true) {
+  for (let isPrinted = false; !signal.aborted; isPrinted = true) {
     const state = await openStateReader(config);
     const run = state && (await shownRun(state, pipeline, 'last'));
     if (run !== undefined) return state;
     await state?.close();
-    if (!isTold) {
+    if (!isPrinted) {
       const text = `pipeline ${pipeline} has no run yet in ${database ?? stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
       stderr.write(`${escapeUnprintable(text)}\n`);
     }

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../pipelines/index.js';
 import { TroubleError } from '../../errors.js';
-import { type RunEnd, tellRunProblem } from '../../fleet/after-run.js';
+import { describeProblem, type RunEnd } from '../../fleet/after-run.js';
 import { type RunJob, runArguments } from '../../fleet/job.js';
 import type { StartedRun } from '../../fleet/work.js';
 import { makeFolder } from '../../make-folder.js';
@@ -31,7 +31,7 @@ export interface StartOptions {
 export function startRun(job: RunJob, options: StartOptions): StartedRun {
   const { pipeline } = job;
   const file = join(options.scratchDir, 'jobs', `${pipeline}-${process.pid}.json`);
-  const told: Told = { run: null, error: null, isTold: false };
+  const reported: Reported = { run: null, error: null, hasReported: false };
   let isKilled = false;
   try {
     makeFolder(join(options.scratchDir, 'jobs'), 0o700);
@@ -60,17 +60,23 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
     child.once('error', (error) => resolve(notStarted(error)));
     child.once('exit', async (exitCode, signal) => {
       await closed;
-      const { run, isTold } = told;
-      const error = told.error && problemInJobWords(told.error, exitCode, job, { file, host: hostname() });
-      resolve({ run, error, isTold, ...(isKilled ? { exitCode: 143, signal: null } : { exitCode, signal }) });
+      const { run, hasReported } = reported;
+      const error =
+        reported.error && problemInJobWords(reported.error, exitCode, job, { file, host: hostname() });
+      resolve({
+        run,
+        error,
+        hasReported,
+        ...(isKilled ? { exitCode: 143, signal: null } : { exitCode, signal }),
+      });
     });
   }).finally(() => rmSync(file, { force: true }));
-  if (stdout !== null) readLines(stdout, (line) => rememberLine(line, told));
+  if (stdout !== null) readLines(stdout, (line) => rememberLine(line, reported));
   const inWords = (text: string, exitCode: unknown) => inJobWords(text, job, file, exitCode);
   if (stderr !== null) readLines(stderr, (line) => passLog(line, pipeline, inWords, options.logger));
   return {
     ended,
-    isTold: () => told.isTold,
+    hasReported: () => reported.hasReported,
     stop: () => void (child.connected && child.disconnect()),
     kill: () => {
       isKilled = true;
@@ -79,10 +85,10 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
   };
 }
 
-interface Told {
+interface Reported {
   run: string | null;
   error: RunEnd['error'];
-  isTold: boolean;
+  hasReported: boolean;
 }
 
 function commandOf({ flags }: RunJob, file: string, { logLevel }: StartOptions): readonly string[] {
@@ -92,14 +98,20 @@ function commandOf({ flags }: RunJob, file: string, { logLevel }: StartOptions):
 
 function endedRun(end: RunEnd): StartedRun {
   const nothing = () => undefined;
-  return { ended: Promise.resolve(end), isTold: () => true, stop: nothing, kill: nothing };
+  return { ended: Promise.resolve(end), hasReported: () => true, stop: nothing, kill: nothing };
 }
 
 /** The machine has no room for it now. */
 function notStarted(cause: unknown): RunEnd {
   const why = cause instanceof Error ? cause.message : String(cause);
   const error = new TroubleError('RUN_NOT_STARTED', `the run cannot be started: ${why}`, { cause });
-  return { exitCode: error.exitCode, signal: null, run: null, isTold: true, error: tellRunProblem(error) };
+  return {
+    exitCode: error.exitCode,
+    signal: null,
+    run: null,
+    hasReported: true,
+    error: describeProblem(error),
+  };
 }
 
 function readLines(
@@ -119,14 +131,14 @@ function readLines(
 }
 
 /** Keeps what the lines of `--json` say of the run and of its end. */
-function rememberLine(line: Readonly<Record<string, unknown>>, told: Told): void {
-  if (typeof line.run === 'string') told.run = line.run;
+function rememberLine(line: Readonly<Record<string, unknown>>, reported: Reported): void {
+  if (typeof line.run === 'string') reported.run = line.run;
   if (line.type !== 'summary') return;
-  told.isTold = true;
+  reported.hasReported = true;
   const error = line.error as RunEnd['error'] | undefined;
   if (error != null) {
     const { code, message, hint } = error;
-    told.error = { code, message, hint };
+    reported.error = { code, message, hint };
   }
 }
 

@@ -131,7 +131,7 @@ export async function loadPublication(
   try {
     const ended = { ...attempt, ...(await loadIt(run, row, publication)), code: null, at: run.clock.now() };
     await recordLoad(run.checkpoint, row.id, ended, run.logger);
-    tellLoad(run, row, publication, ended);
+    reportLoad(run, row, publication, ended);
     return ended;
   } catch (error) {
     const failed = failedLoad({ ...attempt, at: run.clock.now() }, error);
@@ -171,7 +171,7 @@ function onlyLoadMissing(error: unknown, { id, state }: Run, { number, partial }
   });
 }
 
-function tellLoad(
+function reportLoad(
   { progress, config }: Pick<LoadNeeds, 'progress' | 'config'>,
   { id, pipeline }: Run,
   { number }: Publication,
@@ -194,7 +194,7 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
     return { state: 'left', why: why ?? null, base: null, written: 0, removed: 0, added: [] };
   }
   run.logger.info(facts, `loading publication ${publication.number} into ${table} of ${into}`);
-  tellLoad(run, row, publication, { state: 'begun', written: null });
+  reportLoad(run, row, publication, { state: 'begun', written: null });
   await checkLoadFile(run, row, publication);
   const request = requestOf(run, row, publication);
   const loading = run.loadTarget.load(request, { signal: run.signal, at: run.at });

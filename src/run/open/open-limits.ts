@@ -36,15 +36,15 @@ export function openLimits(
   context: LimitsContext,
 ): Limits {
   const shared = account?.({ service, pipeline, folios, perSecond: requestsPerSecond });
-  const tell = limitTeller(folios, context);
+  const report = createLimitReporter(folios, context);
   return {
     folios:
       given?.folios ??
       (shared === undefined
-        ? createPermits(folios, undefined, (limit) => tell(limit, limit < folios))
+        ? createPermits(folios, undefined, (limit) => report(limit, limit < folios))
         : createSharedPermits(shared.permits, {
             clock: context.clock,
-            onAnswer: answerTeller(service, tell, context),
+            onAnswer: createWaitReporter(service, report, context),
           })),
     requests: given?.requests ?? (shared && new SharedLimiter(shared.slots, requestsPerSecond, monotonic)),
   };
@@ -66,11 +66,11 @@ export function openRequestLimit(
 const monotonic: Clock = { now: () => performance.now(), sleep: systemClock.sleep };
 
 /** Logs and shows how many folios may be open, when that has changed. */
-function limitTeller(folios: number, { logger, measure }: LimitsContext) {
-  let told = folios;
+function createLimitReporter(folios: number, { logger, measure }: LimitsContext) {
+  let reported = folios;
   return (limit: number, isRefused: boolean) => {
-    if (limit === told) return;
-    told = limit;
+    if (limit === reported) return;
+    reported = limit;
     measure.admit(isRefused && limit < folios ? limit : null);
     const most = `up to ${countOf(limit, 'folio')} ${limit === 1 ? 'is' : 'are'} open now`;
     const reason = isRefused
@@ -81,26 +81,26 @@ function limitTeller(folios: number, { logger, measure }: LimitsContext) {
   };
 }
 
-const FIRST_TOLD: Milliseconds = 60_000;
+const FIRST_LOGGED: Milliseconds = 60_000;
 
 /** Logs a wait for a permit after a minute, and less and less often while it lasts. */
-function answerTeller(
+function createWaitReporter(
   service: string,
-  tell: ReturnType<typeof limitTeller>,
+  report: ReturnType<typeof createLimitReporter>,
   { logger, clock }: LimitsContext,
 ) {
   let since: number | undefined;
-  let toldAfter = FIRST_TOLD;
+  let loggedAfter = FIRST_LOGGED;
   return ({ limit, admitted, granted, open, ahead }: PermitAnswer, isWaiting: boolean) => {
-    tell(limit, admitted !== null && limit >= admitted);
+    report(limit, admitted !== null && limit >= admitted);
     if (!isWaiting || granted.length > 0) {
-      [since, toldAfter] = [undefined, FIRST_TOLD];
+      [since, loggedAfter] = [undefined, FIRST_LOGGED];
       return;
     }
     const now = clock.now();
     since ??= now;
-    if (now - since < toldAfter) return;
-    toldAfter *= 4;
+    if (now - since < loggedAfter) return;
+    loggedAfter *= 4;
     const before = ahead === 0 ? '' : `, and ${countOf(ahead, 'pipeline')} come before this one`;
     logger.info(
       { service, limit, open, ahead },

@@ -116,7 +116,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     const { clock, signal, logger } = opening;
     const context = { ...ports, config: given, service: client.service, clock, signal, logger };
     const { run, found } = await findRun(context, options);
-    const progress = tellBegun(run, found, options, opening);
+    const progress = reportBegun(run, found, options, opening);
     const chosen = await openChosen(ports.answers, run, opening.releasers);
     if (options.onProgress !== undefined) {
       watchProgress(run.id, options.onProgress, { ...ports, ...client, ...progress }, opening);
@@ -199,7 +199,7 @@ function choosePorts(config: Config, options: RunOptions, state: OpenState, open
 }
 
 /** Tells the caller which run it is. */
-function tellBegun(
+function reportBegun(
   run: Run,
   found: OpenRun['found'],
   { onProgress: tell = () => undefined }: RunOptions,

@@ -89,11 +89,11 @@ async function openDatabase(
   logger: Logger,
 ): Promise<PostgresState | undefined> {
   if (state === null || checkpoint !== undefined) return undefined;
-  return (await loadPostgres()).openPostgresState(state, { hear: tellTrouble(logger) });
+  return (await loadPostgres()).openPostgresState(state, { hear: logTrouble(logger) });
 }
 
 /** Says once that the database is away, and once that it is back. */
-function tellTrouble(logger: Logger): HearTrouble {
+function logTrouble(logger: Logger): HearTrouble {
   return (trouble, leftMs) => {
     if (trouble === undefined) return logger.info({}, 'the database of the state answers again');
     const reason = trouble instanceof Error ? trouble.message : String(trouble);

@@ -142,10 +142,10 @@ export async function putInPlace(
   await recordBase(run, publication);
   await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, segment);
   if (!publication.partial) await removeKeptChunks(run);
-  await tellPublished(run, publication);
+  await reportPublished(run, publication);
 }
 
-async function tellPublished(
+async function reportPublished(
   { id, checkpoint, logger, progress, config }: PutInPlaceNeeds,
   { number, records, bytes, exitCode }: Publication,
 ): Promise<void> {

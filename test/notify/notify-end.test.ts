@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebhookAddress } from '../../src/config/sections/report-section.js';
+import { type NotifyOptions, notifyEnd } from '../../src/notify/notify-end.js';
 import { describeEnd, type EndFacts, type RunEnd } from '../../src/notify/run-end.js';
-import { type TellOptions, tellEnd } from '../../src/notify/tell-end.js';
 import type { RunSummary } from '../../src/report/run-summary.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import { readMetrics } from '../helpers/notify/parse-prometheus.js';
@@ -64,11 +64,11 @@ const quick = { attempt: 5_000, all: 10_000, firstRetry: 5 };
 const tell = (
   report: { textfile?: string; webhook?: string },
   end: RunEnd,
-  options: Partial<TellOptions> = {},
+  options: Partial<NotifyOptions> = {},
 ) => {
   const { textfile = null, webhook } = report;
   const address = webhook === undefined ? null : new WebhookAddress(webhook);
-  return tellEnd({ report: { html: null, textfile, webhook: address } }, end, {
+  return notifyEnd({ report: { html: null, textfile, webhook: address } }, end, {
     reader: null,
     logger,
     times: quick,
@@ -77,7 +77,7 @@ const tell = (
 };
 
 describe('the file of metrics', () => {
-  const write = async (end: RunEnd, reader: TellOptions['reader'] = null) => {
+  const write = async (end: RunEnd, reader: NotifyOptions['reader'] = null) => {
     const textfile = join(await folder(), 'nightly.prom');
     await tell({ textfile }, end, { reader });
     expect(warnings).toEqual([]);

@@ -8,17 +8,17 @@ import {
   createRunMeasure,
   describeEnd,
   type Logger,
+  notifyEnd,
   openStateReader,
   type RunMeasure,
   type RunOptions,
   type RunSummary,
   summarizeRun,
-  tellEnd,
 } from '../../../pipelines/index.js';
 import { hideSecrets } from '../redact.js';
 import { describeFailure } from '../texts/report-failure.js';
 
-export interface EndTeller {
+export interface EndNotifier {
   readonly measure: RunMeasure;
   /** Remembers the run, of which an error says nothing. */
   onRun(run: string): void;
@@ -26,19 +26,22 @@ export interface EndTeller {
   failed(thrown: unknown): Promise<void>;
 }
 
-export interface EndTellerOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
+export interface EndNotifierOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
   readonly logger: Logger;
   /** As node gives it. */
   readonly argv: readonly string[];
 }
 
 /** Never throws. Does nothing if the config names nobody to report to. */
-export function createEndTeller(config: Config, { logger, argv, ...options }: EndTellerOptions): EndTeller {
+export function createEndNotifier(
+  config: Config,
+  { logger, argv, ...options }: EndNotifierOptions,
+): EndNotifier {
   const { textfile, webhook } = config.report;
   const measure = createRunMeasure();
   const began = Date.now();
   let run: string | undefined;
-  const tell = async (facts: Pick<Parameters<typeof describeEnd>[1], 'exitCode' | 'error' | 'summary'>) => {
+  const notify = async (facts: Pick<Parameters<typeof describeEnd>[1], 'exitCode' | 'error' | 'summary'>) => {
     if (textfile === null && webhook === null) return;
     const reader = (await openStateReader(config).catch(() => undefined)) ?? null;
     try {
@@ -49,7 +52,7 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
       const end = hideSecrets(
         describeEnd(config, { ...facts, summary, thisProcess, run, began, ended: Date.now() }),
       );
-      await tellEnd(config, end, { ...options, reader, logger });
+      await notifyEnd(config, end, { ...options, reader, logger });
     } finally {
       await reader?.close().catch(() => undefined);
     }
@@ -59,10 +62,10 @@ export function createEndTeller(config: Config, { logger, argv, ...options }: En
     onRun: (id) => {
       run = id;
     },
-    ended: (summary, exitCode) => tell({ summary, exitCode }),
+    ended: (summary, exitCode) => notify({ summary, exitCode }),
     failed: (thrown) => {
       const { exitCode, told } = describeFailure(thrown, argv);
-      return tell({ summary: null, exitCode, error: told });
+      return notify({ summary: null, exitCode, error: told });
     },
   };
 }

@@ -17,7 +17,7 @@ import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
 /** How an end is reported. */
-export interface TellOptions {
+export interface NotifyOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;
   readonly logger: Pick<Logger, 'warn' | 'info' | 'debug'>;
@@ -37,10 +37,10 @@ const HURRIED: PostTimes = { attempt: 3_000, all: 3_000, firstRetry: 3_000 };
  * Writes `report.textfile`, then posts to `report.webhook`. The library calls it nowhere: the command line does once for
  * each command, and a program that embeds foliopipe may.
  */
-export async function tellEnd(
+export async function notifyEnd(
   { report: { textfile, webhook } }: Pick<Config, 'report'>,
   end: RunEnd,
-  { reader, logger, signal, proxies = {}, times = USUAL }: TellOptions,
+  { reader, logger, signal, proxies = {}, times = USUAL }: NotifyOptions,
 ): Promise<void> {
   if (!isEnd(end)) return;
   const { run, outcome } = end;
