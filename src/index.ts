@@ -36,8 +36,8 @@ export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';
 export type { Config, ConfigInput } from './config/schema.js';
 export { budgetAt } from './config/sections/calendar.js';
+export { isS3 } from './config/sections/output-names.js';
 export { withOutputPath } from './config/sections/output-path.js';
-export { isS3 } from './config/sections/s3-address.js';
 export { embeddedServiceFolder, Secret } from './config/sections/service-section.js';
 export type { ServiceNeeds } from './config/service-needs.js';
 export { type PlaceOptions, readStatePlace } from './config/state-place.js';
@@ -160,7 +160,6 @@ export {
   showAnswers,
 } from './run/answers/show-answers.js';
 export { type BackedUp, type BackupOptions, backupState } from './run/backup/backup-state.js';
-export type { NewerOutput } from './run/backup/newer-outputs.js';
 export {
   type Recovered,
   type RecoveredRun,
@@ -169,9 +168,14 @@ export {
   type UploadSum,
 } from './run/backup/recover.js';
 export type { RecoveredAnswers } from './run/backup/recover-answers.js';
-export { type Restored, type RestoreOptions, restoreState } from './run/backup/restore-state.js';
+export {
+  type NewerOutput,
+  type Restored,
+  type RestoreOptions,
+  restoreState,
+} from './run/backup/restore-state.js';
 export { isRestored, refuseUnconfirmed, unconfirmedText } from './run/backup/restored-mark.js';
-export { checkLearned } from './run/check/check-learned.js';
+export { checkLearned } from './run/check/check-load.js';
 export { publicationOf } from './run/check/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check/check-setup.js';
 export { type LookOptions, lookAtSource, type SourceLook } from './run/check/look-at-source.js';
@@ -239,9 +243,8 @@ export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
 export type { Refetch } from './stages/download/repair-parts.js';
-export { mayRescue, rescueFailed } from './stages/failed/rescue-failed.js';
+export { mayRescue, rescueFailed, searchOnce } from './stages/failed/rescue-failed.js';
 export { closeRound, isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
-export { searchOnce } from './stages/failed/search-once.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
 export { hasAnswers, mergePartly } from './stages/merge/merge-partly.js';
 export { type MergeResultsOptions, mergeResults } from './stages/merge/merge-results.js';

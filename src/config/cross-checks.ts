@@ -2,8 +2,7 @@
 import { resolve, sep } from 'node:path';
 import { outputFormat } from '../output-format.js';
 import type { Sections } from './parse-sections.js';
-import { isFolder, withoutPublication } from './sections/output-folder.js';
-import { isS3 } from './sections/s3-address.js';
+import { isFolder, isS3, withoutPublication } from './sections/output-names.js';
 import { isParquet } from './sections/source-section.js';
 import { IN_DATABASE } from './sections/state-section.js';
 

@@ -4,8 +4,7 @@
  */
 
 import type { Config } from '../config/schema.js';
-import { isFolder } from '../config/sections/output-folder.js';
-import { isS3 } from '../config/sections/s3-address.js';
+import { isFolder, isS3 } from '../config/sections/output-names.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { createFolderOutputStore } from './folder-output-store.js';
 import { createLocalOutputStore } from './local-output-store.js';

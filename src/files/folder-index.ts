@@ -1,5 +1,5 @@
 /** The two files by which a folder of publications is read: the list of a publication's parts, and `_LATEST.json`. */
-import { indexPath, isPublicationFolder, latestPath } from '../config/sections/output-folder.js';
+import { indexPath, isPublicationFolder, latestPath } from '../config/sections/output-names.js';
 import { isFileMissing } from '../streams/system-error.js';
 import type { Bytes } from '../types.js';
 import type { OutputStore } from './output-store.js';

@@ -15,7 +15,7 @@ import {
   latestPath,
   MARKERS,
   partName,
-} from '../config/sections/output-folder.js';
+} from '../config/sections/output-names.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { partName } from '../config/sections/output-folder.js';
+import { partName } from '../config/sections/output-names.js';
 import type { AtFailpoint } from '../failpoints.js';
 import { readPieces } from '../streams/read-pieces.js';
 import type { Bytes } from '../types.js';

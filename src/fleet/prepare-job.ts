@@ -5,7 +5,7 @@ import { type LoadOptions, loadConfig } from '../config/load-config.js';
 import type { Config } from '../config/schema.js';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import { STREAM } from '../config/sections/values.js';
-import { readWrittenState } from '../config/written-state.js';
+import { readWrittenState } from '../config/state-place.js';
 import { ConfigError } from '../errors.js';
 import type { RunFlags, RunJob } from './job.js';
 

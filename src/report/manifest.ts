@@ -12,11 +12,11 @@ import {
   FILES_OF_PUBLICATION,
   indexPath,
   isFolder,
+  isS3,
   MARKERS,
   partName,
   publicationPlace,
-} from '../config/sections/output-folder.js';
-import { isS3 } from '../config/sections/s3-address.js';
+} from '../config/sections/output-names.js';
 import { contentOf, encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';

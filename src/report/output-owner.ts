@@ -1,6 +1,6 @@
 /** One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there? */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
-import { anchorOf, isFolder, latestPath } from '../config/sections/output-folder.js';
+import { anchorOf, isFolder, latestPath } from '../config/sections/output-names.js';
 import { EMBEDDED } from '../config/sections/service-section.js';
 import { ConfigError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';

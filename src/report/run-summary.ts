@@ -1,7 +1,7 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Night, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { dataPath, publicationPlace } from '../config/sections/output-folder.js';
+import { dataPath, publicationPlace } from '../config/sections/output-names.js';
 import { type FailureReason, withoutReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';

@@ -1,5 +1,5 @@
 /** Recognizes files that are not CSV, or another kind of it, so that the message can name the kind. */
-import { detectDelimiter } from '../csv/detect-delimiter.js';
+import { detectDelimiter } from '../csv/detect-dialect.js';
 import { findEscapes } from '../csv/escaped-text.js';
 import { SourceError } from '../errors.js';
 

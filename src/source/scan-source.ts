@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { badRecordHint, badRecordText, type ReadAs } from '../csv/bad-record.js';
-import { delimiterText } from '../csv/detect-delimiter.js';
+import { delimiterText } from '../csv/detect-dialect.js';
 import { ConfigError, SourceError } from '../errors.js';
 import { formatCount } from '../quantities.js';
 import { showText } from '../text.js';

@@ -1,7 +1,7 @@
 /** Recognizes a header with one name less than the records have fields, as R's `write.table` writes it. */
 import { parse } from 'csv-parse/sync';
 import { LF } from '../csv/bytes.js';
-import { readWith } from '../csv/detect-delimiter.js';
+import { readWith } from '../csv/detect-dialect.js';
 import { SourceError } from '../errors.js';
 import { countOf } from '../quantities.js';
 

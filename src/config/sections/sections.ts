@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type ColumnType, isOtherFormat, outputFormat, readColumnType } from '../../output-format.js';
-import { isFolder, isPublicationFolder } from './output-folder.js';
-import { isS3, s3Problem } from './s3-address.js';
+import { isFolder, isPublicationFolder, isS3, s3Problem } from './output-names.js';
 import {
   age,
   choice,

@@ -1,6 +1,6 @@
 /** The client of an S3 store, loaded and connected when it is first used. */
 import type { S3Client } from '@aws-sdk/client-s3';
-import { parseS3, type S3Address } from '../../config/sections/s3-address.js';
+import { parseS3, type S3Address } from '../../config/sections/output-names.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';
 import type { Milliseconds } from '../../types.js';
 import { translateError } from './translate-error.js';

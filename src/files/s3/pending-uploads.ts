@@ -4,7 +4,7 @@ import type {
   ListMultipartUploadsCommandOutput,
   ListPartsCommandOutput,
 } from '@aws-sdk/client-s3';
-import { parseS3 } from '../../config/sections/s3-address.js';
+import { parseS3 } from '../../config/sections/output-names.js';
 import { TroubleError } from '../../errors.js';
 import type { S3Connection } from './connect.js';
 import { isMissing, isUnavailable } from './translate-error.js';

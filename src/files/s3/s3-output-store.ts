@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { parseS3 } from '../../config/sections/s3-address.js';
+import { parseS3 } from '../../config/sections/output-names.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 import { type HashedFile, hashFile, stampAt } from '../../streams/file-identity.js';

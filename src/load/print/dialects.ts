@@ -1,7 +1,6 @@
 /** How databases differ whose statements foliopipe writes but does not run. */
 
-import { isFolder } from '../../config/sections/output-folder.js';
-import { isS3 } from '../../config/sections/s3-address.js';
+import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import type { OutputFormat } from '../../output-format.js';
 import { quoteName, quoteText } from '../../sql-text.js';
 import type { LoadTable } from '../load-target.js';

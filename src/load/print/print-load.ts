@@ -1,6 +1,5 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
-import { isFolder } from '../../config/sections/output-folder.js';
-import { isS3 } from '../../config/sections/s3-address.js';
+import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import { quoteText as quoteDuckdb } from '../../sql-text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 import { duckdbDialect, insertText } from '../duckdb/dialect.js';

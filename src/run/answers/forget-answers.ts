@@ -7,8 +7,8 @@ import type { SharedCopies } from '../../spool/shared-copies.js';
 import type { Milliseconds, Segment } from '../../types.js';
 import { isUsable } from '../open/choose-records.js';
 import { beginningWith } from '../open/named-run.js';
-import { type DroppedAnswers, dropAnswers } from './drop-answers.js';
 import { findRecords } from './find-records.js';
+import { type DroppedAnswers, dropAnswers } from './prune-answers.js';
 
 /** Which answers to give up. */
 export type ForgetWhat =

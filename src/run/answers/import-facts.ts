@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/schema.js';
-import { besidePath, placeOfPart } from '../../config/sections/output-folder.js';
+import { besidePath, placeOfPart } from '../../config/sections/output-names.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError } from '../../errors.js';
 import { manifestPath } from '../../report/manifest.js';

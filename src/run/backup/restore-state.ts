@@ -13,9 +13,11 @@ import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
 import { makeFolder } from '../../make-folder.js';
+import { ownerPath } from '../../report/output-owner.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
+import { readBeginning } from '../../streams/read-pieces.js';
 import { isFileMissing } from '../../streams/system-error.js';
 import { createReleasers, waitForLock } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
@@ -29,7 +31,6 @@ import {
   readBackupList,
 } from './backup-list.js';
 import { chooseJournal, type JournalChoice, knowsPayments } from './journal-payments.js';
-import { type NewerOutput, newerOutputs } from './newer-outputs.js';
 import { type Recovered, rebuildAll } from './recover.js';
 import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 
@@ -203,4 +204,39 @@ function refuseState(stateDir: string, isReplaced: boolean): void {
     hint: 'nothing was restored; if the database is lost or damaged, foliopipe recover may rebuild it without a backup; to restore here, add --replace: the database is set aside, and what the journals know more is kept',
     facts: { stateDir },
   });
+}
+
+/** An output that is newer than the backup. */
+export interface NewerOutput {
+  readonly path: string;
+  readonly pipeline: string;
+  /** The number of its publication, and the highest that the backup knows of this pipeline. */
+  readonly publication: number;
+  readonly known: number;
+  /** The run that has published it. */
+  readonly run: string;
+}
+
+/** The head of a manifest comes first; the list of chunks may be long. */
+const HEAD_BYTES = 64 * 1024;
+
+/** Finds outputs that were published after the backup: their manifests have higher numbers than the database. */
+async function newerOutputs(publications: CopiedDatabase['publications']): Promise<readonly NewerOutput[]> {
+  const highest = new Map<string, number>();
+  for (const { pipeline, number } of publications) {
+    highest.set(pipeline, Math.max(number, highest.get(pipeline) ?? 0));
+  }
+  const newer: NewerOutput[] = [];
+  for (const { pipeline, path } of publications) {
+    // Of a file that cannot be read, nothing is known.
+    const head = String(await readBeginning(ownerPath(path), HEAD_BYTES).catch(() => ''));
+    const publication = Number(/^ {2}"publication": (\d+),?$/m.exec(head)?.[1] ?? 0);
+    const run = /^ {2}"run": "([\w.-]+)",?$/m.exec(head)?.[1];
+    const owner = /^ {2}"pipeline": "([\w.-]+)",?$/m.exec(head)?.[1];
+    const known = highest.get(pipeline)!;
+    if (owner === pipeline && run !== undefined && publication > known) {
+      newer.push({ path, pipeline, publication, known, run });
+    }
+  }
+  return newer;
 }

@@ -4,7 +4,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { reserveBytes } from '../../checkpoint/journal/reserve.js';
 import type { Config } from '../../config/schema.js';
-import { isFolder } from '../../config/sections/output-folder.js';
+import { isFolder } from '../../config/sections/output-names.js';
 import { TroubleError } from '../../errors.js';
 import { workFolderOf } from '../../files/work-file.js';
 import type { Logger } from '../../logger.js';

@@ -1,9 +1,17 @@
-/** The item `load` of `foliopipe check`: whether the table of the config would take the output. */
+/**
+ * Whether the table of the config would take the output: the item `load` of `foliopipe check`, and the same once more when
+ * the first results show the columns of the service.
+ */
 
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { STREAM } from '../../config/sections/values.js';
+import { FoliopipeError } from '../../errors.js';
 import type { LoadTarget } from '../../load/load-target.js';
 import type { LayoutSource } from '../../results/output-layout.js';
+import type { RunContext } from '../../run-context.js';
+import type { MergedStretch } from '../../stages/merge/merge-stretch.js';
+import { expectedColumns } from '../../stages/merge/result-columns.js';
 import { checkLoad } from '../load/load-run.js';
 import { serviceIdentity } from '../service.js';
 import { openStateReader } from '../state-reader.js';
@@ -44,4 +52,46 @@ export async function checkLoadTarget(
   const { table, into } = config.load!;
   const told = `${table} of ${into} takes the output`;
   return isLocal ? `${told}; what the local service answers is a rehearsal, and is never loaded` : told;
+}
+
+type CheckLearnedNeeds = Pick<
+  RunContext,
+  'id' | 'config' | 'loadTarget' | 'signal' | 'uploads' | 'deferred' | 'logger'
+> & {
+  readonly checkpoint: Pick<Checkpoint, 'knownColumns' | 'run'>;
+};
+
+/**
+ * Passes the merged rows on. If the columns of the service were unknown, the first merged rows have fixed them, and the
+ * target is checked; after a canary they are known. If the table cannot take them, the run uploads no more chunks and ends with that error; what is
+ * sent already goes on.
+ */
+export function checkLearned(
+  run: CheckLearnedNeeds,
+): (merged: AsyncIterable<MergedStretch>) => AsyncGenerator<MergedStretch> {
+  return async function* checkFirst(merged) {
+    const row = (await run.checkpoint.run(run.id))!;
+    let isChecked = run.loadTarget === null || (await expectedColumns(run, row)).length > 0;
+    for await (const rows of merged) {
+      if (!isChecked) {
+        isChecked = true;
+        await checkNow(run);
+      }
+      yield rows;
+    }
+  };
+}
+
+async function checkNow(run: CheckLearnedNeeds): Promise<void> {
+  try {
+    await checkLoad(run, (await run.checkpoint.run(run.id))!);
+  } catch (error) {
+    if (!(error instanceof FoliopipeError) || run.signal.aborted) throw error;
+    run.logger.warn(
+      { code: error.code, ...error.facts },
+      `${error.message}; nothing more is uploaded, and what is sent already goes on`,
+    );
+    run.uploads.stopped = true;
+    run.deferred.error ??= error;
+  }
 }

@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { Config } from '../../config/schema.js';
-import { isS3 } from '../../config/sections/s3-address.js';
+import { isS3 } from '../../config/sections/output-names.js';
 import { STREAM } from '../../config/sections/values.js';
 import { ConfigError } from '../../errors.js';
 import { nearestFolder } from '../../files/output-rights.js';

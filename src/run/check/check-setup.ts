@@ -6,8 +6,8 @@ import { type ProbeOptions, probeSearch, probeService } from '../../api/probe-se
 import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../../config/schema.js';
+import { isS3 } from '../../config/sections/output-names.js';
 import { withPlannedPath } from '../../config/sections/output-path.js';
-import { isS3 } from '../../config/sections/s3-address.js';
 import { STREAM } from '../../config/sections/values.js';
 import { diskError, isPassingTrouble } from '../../disk-error.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';

@@ -5,7 +5,7 @@
 import type { Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { OWN_DIALECT } from '../../config/sections/source-section.js';
-import { delimiterText } from '../../csv/detect-delimiter.js';
+import { delimiterText } from '../../csv/detect-dialect.js';
 import { checkDuckdb } from '../../duckdb/open-duckdb.js';
 import { PARQUET_NEED } from '../../duckdb/write-parquet.js';
 import { ConfigError, reworded, SourceError } from '../../errors.js';

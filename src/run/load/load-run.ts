@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checkpoint, Publication, RecordedLoad, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { LoadConfig } from '../../config/sections/load-section.js';
-import { publicationPlace } from '../../config/sections/output-folder.js';
+import { publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError, FoliopipeError, reworded } from '../../errors.js';
 import { contentOf, readContent } from '../../files/encoded-file.js';
 import { createLoadTable, createLoadTarget } from '../../load/configured-load.js';

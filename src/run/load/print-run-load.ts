@@ -1,7 +1,7 @@
 /** Writes the statements that load the publication of a run, for a person or another program to run. */
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import { dataPath, publicationPlace } from '../../config/sections/output-folder.js';
+import { dataPath, publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError } from '../../errors.js';
 import { createOutputStore } from '../../files/create-output-store.js';
 import { contentOf } from '../../files/encoded-file.js';

@@ -18,6 +18,7 @@ import { recordsToSend } from '../../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { SharedCopies } from '../../spool/shared-copies.js';
+import { forgetWork } from '../../stages/publish/waiting-files.js';
 import { unrecordedError } from '../../stages/submit/upload-chunk.js';
 import { stopReason } from '../../streams/abortable.js';
 import { systemClock } from '../../streams/clock.js';
@@ -30,7 +31,6 @@ import type { RunOptions } from '../run-options.js';
 import { openApi, serviceIdentity, withAddressOf } from '../service.js';
 import { refuseStateInFolder } from '../state-reader.js';
 import { type FoundRun, findRun } from './find-run.js';
-import { forgetWork } from './forget-work.js';
 import { givenRun } from './named-run.js';
 import { openLimits } from './open-limits.js';
 import {
@@ -116,13 +116,14 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     const { clock, signal, logger } = opening;
     const context = { ...ports, config: given, service: client.service, clock, signal, logger };
     const { run, found } = await findRun(context, options);
+    const config = withOutputPath(given, run);
     const progress = reportBegun(run, found, options, opening);
     const chosen = await openChosen(ports.answers, run, opening.releasers);
     if (options.onProgress !== undefined) {
       watchProgress(run.id, options.onProgress, { ...ports, ...client, ...progress }, opening);
     }
     return {
-      ...contextOf(run, withOutputPath(given, run), ports, client, opening),
+      ...contextOf(run, config, ports, client, opening),
       found,
       chosen,
       keepsChunks: chosen !== null,

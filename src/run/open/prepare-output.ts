@@ -8,8 +8,7 @@ import {
 } from '../../checkpoint/pipeline-lock.js';
 import { lockOutput, outputLockPath, type Taken } from '../../checkpoint/sqlite/output-lock.js';
 import type { Config } from '../../config/schema.js';
-import { anchorOf, isFolder } from '../../config/sections/output-folder.js';
-import { isS3 } from '../../config/sections/s3-address.js';
+import { anchorOf, isFolder, isS3 } from '../../config/sections/output-names.js';
 import { isPassingTrouble } from '../../disk-error.js';
 import { ConfigError, LockedError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';

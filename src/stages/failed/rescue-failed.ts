@@ -3,8 +3,7 @@
  * request (rule "Intent first", docs/architecture.md#intent-first). A record is not searched again if its search may
  * have been accepted.
  */
-
-import type { SearchRecord } from '../../api/prediction-api.js';
+import type { SearchRecord, SearchReply } from '../../api/prediction-api.js';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError, UntrustedError } from '../../errors.js';
@@ -15,8 +14,8 @@ import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { createReplyBreaker } from '../submit/unreadable-replies.js';
+import { whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
-import { searchOnce } from './search-once.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';
 
 export type RescueFailedNeeds = FailedRecordsNeeds &
@@ -141,4 +140,38 @@ function unreadableError(run: string, inRow: number, last: string): UntrustedErr
 function isRecordRefused(error: unknown): error is RefusedError {
   const statuses: readonly unknown[] = [400, 404, 410, 422];
   return error instanceof RefusedError && statuses.includes(error.facts.status);
+}
+
+/** Where a search is recorded. Each method resolves when its change is on the disk. */
+export interface SearchRecording<T> {
+  readonly begin: () => Promise<void>;
+  readonly answer: (reply: SearchReply) => Promise<T>;
+  /** `dropped`: it was certainly not accepted. */
+  readonly fail: (state: 'dropped' | 'ambiguous') => Promise<void>;
+}
+
+/**
+ * Sends one paid search: its intent is committed before the request, and its outcome after it. Is never repeated by
+ * itself: a search that failed may have been paid for.
+ * @param fields the business to search for, by the names of the interface.
+ * @returns what `answer` returns.
+ * @throws GuardError when the budget is used up: nothing is sent then; AmbiguousUploadError, RefusedError, OutageError
+ *   of the request; the reason of the signal.
+ */
+export async function searchOnce<T>(
+  run: Pick<RunContext, 'api' | 'signal' | 'at'>,
+  fields: SearchRecord,
+  { begin, answer, fail }: SearchRecording<T>,
+): Promise<T> {
+  await begin();
+  run.at('after-search-intent-before-post');
+  let reply: SearchReply;
+  try {
+    reply = await run.api.search(fields, run.signal);
+  } catch (error) {
+    await fail(whyAmbiguous(error, run.signal) === undefined ? 'dropped' : 'ambiguous');
+    throw error;
+  }
+  run.at('after-search-post-before-commit');
+  return answer(reply);
 }

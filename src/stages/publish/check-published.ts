@@ -1,7 +1,7 @@
 /** Checks whether the output of a done run is in place, and whether the file at its path may be replaced. */
 import type { CheckpointReader, Publication, PublishedFile, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import { publicationPlace } from '../../config/sections/output-folder.js';
+import { publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { manifestPath, markerPath } from '../../report/manifest.js';

@@ -3,7 +3,7 @@
  * if it is still where it was put.
  */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
-import { publicationPlace } from '../../config/sections/output-folder.js';
+import { publicationPlace } from '../../config/sections/output-names.js';
 import type { LastPublication } from '../../delta/delta-store.js';
 import type { DriftList } from '../../delta/list-drift.js';
 import { readContent } from '../../files/encoded-file.js';

@@ -3,7 +3,7 @@
  * reader begins with that file, so it never finds half a publication.
  */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
-import { dataPath, isFolder, latestPath, publicationPlace } from '../../config/sections/output-folder.js';
+import { dataPath, isFolder, latestPath, publicationPlace } from '../../config/sections/output-names.js';
 import { type Latest, readIndex, readLatest } from '../../files/folder-index.js';
 import { hasContent } from '../../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../../files/work-file.js';

@@ -8,7 +8,7 @@
 
 import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
-import { isFolder, publicationPlace } from '../../config/sections/output-folder.js';
+import { isFolder, publicationPlace } from '../../config/sections/output-names.js';
 import { TroubleError } from '../../errors.js';
 import type { FailureReason } from '../../failure-reasons.js';
 import { hasContent } from '../../files/output-store.js';

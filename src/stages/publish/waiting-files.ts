@@ -1,10 +1,15 @@
 /** The local files beside an output that wait to be put in place: the work file, and what is published with it. */
-import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import type { Config } from '../../config/schema.js';
+import { publicationPlace } from '../../config/sections/output-names.js';
 import { fixedOutputPath, type OutputRun } from '../../config/sections/output-path.js';
 import { removeEncoded } from '../../files/encoded-file.js';
-import { removeLocalFile, workPathOf } from '../../files/work-file.js';
+import { hasContent, type OutputStore } from '../../files/output-store.js';
+import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
+import type { Logger } from '../../logger.js';
 import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/manifest.js';
 import type { RunContext } from '../../run-context.js';
+import { waitingOutput } from './encode-output.js';
 import { removeKeptChunks } from './keep-answers.js';
 
 /**
@@ -53,4 +58,43 @@ async function removeWaitingAt(path: string, id: string, stateDir: string): Prom
   }
   await removeLocalFile(workPathOf(path, id, stateDir, true));
   for (const partial of [false, true]) await removeEncoded(workPathOf(path, id, stateDir, partial));
+}
+
+interface WorkContext {
+  readonly checkpoint: Checkpoint;
+  readonly output: OutputStore;
+  readonly logger: Logger;
+}
+
+/**
+ * Gives up what an earlier process has left of an output where the state is in a database: that process may have been on
+ * another machine, and may wake up. So its files are removed, not gone on with: a paused process then writes into a file
+ * without a name. All rows are written again from the parts.
+ * @param limit finds the sample with this limit alone.
+ */
+export async function forgetWork(
+  { pipeline, stateDir }: Pick<Config, 'pipeline' | 'stateDir'>,
+  context: WorkContext,
+  limit: number | undefined,
+): Promise<void> {
+  const { checkpoint, logger } = context;
+  const run = await checkpoint.unfinishedRun(pipeline, limit);
+  if (run === undefined) return;
+  if (run.state === 'publishing') {
+    if (await isThere(run, stateDir, context.output)) return;
+    logger.info({ run: run.id }, `the output of run ${run.id} is not on this machine: it is written again`);
+    await checkpoint.recordUnpublished(run.id);
+  }
+  await removeWaitingFiles(run, stateDir);
+  await checkpoint.recordUnmerged(run.id, 1);
+}
+
+/** Whether an interrupted publication can be finished here: its file waits on this machine, or is in place. */
+async function isThere({ id, publication }: Run, stateDir: string, output: OutputStore): Promise<boolean> {
+  const { number, partial, content, output: settings } = publication!;
+  const path = publicationPlace(settings.path, id, number);
+  const work = waitingOutput(workPathOf(path, id, stateDir, partial), content !== undefined);
+  if (await isLocalFile(work)) return true;
+  const found = await output.identity(path);
+  return found !== undefined && (await hasContent(found, publication!));
 }

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { nextTerms } from '../../../pipelines/index.js';
 import { summaryText } from '../../../src/cli/texts/summary-text.js';
-import { besidePath } from '../../../src/config/sections/output-folder.js';
+import { besidePath } from '../../../src/config/sections/output-names.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { DAY, line, type Nights, withNights, withNote } from '../../helpers/jobs/nights.js';
 
