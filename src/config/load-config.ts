@@ -1,11 +1,11 @@
 /** Makes the config: reads settings, merges them, replaces variables, makes paths absolute and checks everything. */
 import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
+import { countingSettings, joinLayers } from './counting-settings.js';
 import { checkState, crossCheck } from './cross-checks.js';
-import { environmentSettings, withToken } from './env-settings.js';
+import { environmentSettings } from './env-settings.js';
 import { readSettings } from './file-settings.js';
 import { flagSettings, type Override } from './flag-settings.js';
 import { withVariables } from './interpolate.js';
-import { keysOf, schemaAt, takesMap } from './known-keys.js';
 import { parseSections } from './parse-sections.js';
 import { Problems } from './problems.js';
 import type { Config, ConfigInput } from './schema.js';
@@ -17,7 +17,6 @@ import { resolveState } from './sections/state-section.js';
 import { isAddress, STREAM } from './sections/values.js';
 import { type ServiceNeeds, withStandIns } from './service-needs.js';
 import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
-import { emptied, isEmptyMap, isFreeMap, joinLayers, withoutNulled } from './taken-back.js';
 
 export interface LoadOptions {
   /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */
@@ -162,56 +161,6 @@ function resolveConfig(
     load,
     report,
   };
-}
-
-/** The settings that are not replaced, taken back or unused. */
-function countingSettings(
-  settings: readonly Setting[],
-  env: Environment,
-  baseDir: string,
-  problems: Problems,
-): readonly Setting[] {
-  const stateDir: Setting = { key: ['stateDir'], value: '.foliopipe', origin: undefined };
-  const usable = [stateDir, ...settings].filter((setting) => isUsable(setting, problems));
-  const effective = effectiveSettings(withoutNulled(usable.map(emptied))).filter(
-    (setting, at, all) => !isFilled(setting, all.slice(at + 1)),
-  );
-  return withoutUnused(withToken(effective, env, baseDir), env);
-}
-
-/** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */
-function isUsable({ key, value, origin }: Setting, problems: Problems): boolean {
-  if (key.includes('__proto__')) problems.add(key.join('.'), 'cannot be a key', origin?.label);
-  else if (value === null && key.length > 0) return !keysOf(key) || mayBeNull(key);
-  else if (isEmptyMap(value)) return isFreeMap(key) || !takesMap(key);
-  else if (key.length > 0) return true;
-  else if (value !== null) problems.add('config', 'expected a map of keys to values', origin?.label);
-  return false;
-}
-
-/** Whether a map may be null as a whole, such as `load`. */
-function mayBeNull(key: Key): boolean {
-  return schemaAt(key)?.safeParse(null).success ?? false;
-}
-
-/** Whether a setting is null or empty in the place of a map of which a later setting has a key. */
-function isFilled({ key, value }: Setting, later: readonly Setting[]): boolean {
-  return (
-    (value === null || isEmptyMap(value)) &&
-    later.some((one) => one.key.length > key.length && isUnder(one.key, key))
-  );
-}
-
-/** Keys that the embedded service does not use. They are not read, so a rehearsal needs no token. */
-const REAL_SERVICE_KEYS: readonly Key[] = ['baseUrl', 'legacyBaseUrl', 'token', 'tokenFile'].map((key) => [
-  'service',
-  key,
-]);
-
-function withoutUnused(settings: readonly Setting[], env: Environment): readonly Setting[] {
-  const embedded = settings.find((setting) => setting.key.join('.') === 'service.embedded');
-  if (!embedded || withVariables(embedded, env, () => {}) !== true) return settings;
-  return settings.filter(({ key }) => !REAL_SERVICE_KEYS.some((unused) => isUnder(key, unused)));
 }
 
 const PATHS: ReadonlySet<string> = new Set([
