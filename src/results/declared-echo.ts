@@ -3,24 +3,19 @@
  * foliopipe trusts the user's setting.
  */
 import { fieldValue } from '../csv/table.js';
-import type { RecordBlock } from '../source/record-block.js';
-import type { ColumnKinds, JoinMethod } from '../types.js';
-import type { SentField } from './echo-kinds.js';
-import type { Joined } from './join-method.js';
-import { isTooIndistinct } from './judge-join.js';
+import type { JoinMethod } from '../types.js';
+import type { SentField } from './column-kind.js';
+import type { KnownChunk } from './find-swaps.js';
+import { isTooIndistinct } from './prove-join.js';
 
 /**
  * @param declared the columns of `result.echo`.
- * @param kinds of the columns that came back with the successful results.
  * @returns true if more than one successful record in twenty can be confused: another record was sent with other
  *   values, but has the same values in the declared columns that came back.
  */
 export function isDeclaredEchoTooWeak(
-  joined: Pick<Joined, 'parts' | 'part'>,
-  records: RecordBlock,
-  fields: readonly SentField[],
+  { joined, records, fields, kinds: { SUCCESSFUL: kinds } }: KnownChunk,
   declared: readonly string[],
-  kinds: ColumnKinds,
 ): boolean {
   const isSuccess = joined.parts.map(({ reference }) => reference.fileStatus === 'SUCCESSFUL');
   const isEcho = ({ column }: SentField) => {

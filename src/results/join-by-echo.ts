@@ -7,7 +7,7 @@ import { type MatchExports, MatchKernel } from '../csv/kernel/match-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { foldText, type SentField } from './echo-kinds.js';
+import { foldText, type SentField } from './column-kind.js';
 import { type Joined, type Matches, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 

@@ -1,15 +1,22 @@
 /**
  * Joins a chunk's parts to its records and proves that each result belongs to its record. Pure: it returns what it
  * learns about the columns as a new join method, which the caller stores. Rule "Join by key, and prove it":
- * docs/architecture.md#join-by-key-and-prove-it.
+ * docs/architecture.md#join-by-key-and-prove-it. The order of the steps:
+ *
+ * 1. `join-method.ts`: which sent columns come back, and whether they are those of earlier chunks.
+ * 2. `join-by-key.ts`, else `join-by-echo.ts`: which result belongs to which record.
+ * 3. `learn-kinds.ts`: which of the columns that come back are echoes.
+ * 4. `compare-echoes.ts`: whether each echo holds what was sent with its record.
+ * 5. `prove-join.ts`: whether the echoes tell the records apart. Asked until one chunk has proved it.
  */
 import type { MatchKernel } from '../csv/kernel/match-kernel.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
-import { judgeColumnKinds, type Kinds, statusesWithNewColumns, withFoldedColumns } from './column-kinds.js';
+import { kindByValues, type SentField } from './column-kind.js';
+import { type CompareEchoes, ContradictionError } from './compare-echoes.js';
 import { isDeclaredEchoTooWeak } from './declared-echo.js';
-import { type CompareEchoes, ContradictionError, kindByValues, type SentField } from './echo-kinds.js';
+import type { KnownChunk } from './find-swaps.js';
 import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import {
@@ -20,10 +27,11 @@ import {
   returnedColumns,
   type SentColumns,
 } from './join-method.js';
-import { checkNewColumns, checkProof, nothingToJoinByError } from './judge-join.js';
+import { learnKinds, statusesWithNewColumns, withFoldedColumns } from './learn-kinds.js';
 import { askProvider, withEchoHint, withHint, withLeaveOutHint } from './mismatch-hints.js';
 import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';
+import { checkNewColumns, checkProof, nothingToJoinByError } from './prove-join.js';
 
 export interface JoinTerms {
   readonly sent: SentColumns;
@@ -63,7 +71,7 @@ export function joinResults(
   if (!returned.key) return proveJoin(joinByColumns(parts, records, returned, terms), records, terms);
   try {
     const joined = joinByKey(parts, terms.sent.key!, records.numbers);
-    return proveJoin({ joined, tuple: null }, records, terms);
+    return proveJoin({ joined, matchedBy: null }, records, terms);
   } catch (error) {
     if (!(error instanceof MismatchError) || error.code !== 'RESULTS_DO_NOT_MATCH') throw error;
     return joinWithoutKey(parts, records, returned, terms, error);
@@ -100,42 +108,42 @@ function joinWithoutKey(
 interface MatchedChunk {
   readonly joined: Joined;
   /** The columns by which results were matched; null if they were matched by the key. */
-  readonly tuple: readonly EchoedColumn[] | null;
+  readonly matchedBy: readonly EchoedColumn[] | null;
 }
 
 /** Checks with the returned columns that each result is at its own record. */
-function proveJoin({ joined, tuple }: MatchedChunk, records: RecordBlock, terms: JoinTerms): JoinedChunk {
+function proveJoin({ joined, matchedBy }: MatchedChunk, records: RecordBlock, terms: JoinTerms): JoinedChunk {
   const { fields, declared, sent, method } = terms;
-  const known = method?.judged;
-  const judged = judgeColumnKinds(joined, records, tuple, { fields, before: known?.kinds ?? null, declared });
+  const before = method?.judged;
+  const learned = learnKinds(joined, records, matchedBy, { fields, before: before?.kinds ?? null, declared });
   // The columns by which results were matched are equal, so they need no comparison.
-  const others = fields.filter(({ column }) => !tuple?.some((one) => one.column === column));
-  const kinds = withFoldedColumns(judged, compareOthers(joined, records, others, judged, terms));
-  const wasProven = known?.isProven === true || declared !== null;
-  const isProven = wasProven || checkProof(joined, records, fields, kinds, tuple, sent.key);
-  if (wasProven && declared === null && tuple === null) {
-    checkNewColumns(joined, records, fields, kinds, statusesWithNewColumns(kinds, known!.kinds), sent.key!);
+  const others = fields.filter(({ column }) => !matchedBy?.some((one) => one.column === column));
+  const folded = compareOthers({ joined, records, fields, kinds: learned }, others, terms);
+  const kinds = withFoldedColumns(learned, folded);
+  const chunk: KnownChunk = { joined, records, fields, kinds };
+
+  const wasProven = before?.isProven === true || declared !== null;
+  const isProven = wasProven || checkProof(chunk, matchedBy, sent.key);
+  if (wasProven && declared === null && matchedBy === null) {
+    checkNewColumns(chunk, statusesWithNewColumns(kinds, before!.kinds), sent.key!);
   }
   checkPredicted(joined.parts, sent, kinds.SUCCESSFUL);
-  const isOnWord =
-    declared !== null &&
-    (known?.isOnWord === true || isDeclaredEchoTooWeak(joined, records, fields, declared, kinds.SUCCESSFUL));
+  const isOnWord = declared !== null && (before?.isOnWord === true || isDeclaredEchoTooWeak(chunk, declared));
   const judgement = { kinds, isProven, declared, ...(isOnWord && { isOnWord }) };
-  return { joined, method: updatedMethod(judgement, terms, tuple) };
+  return { joined, method: updatedMethod(judgement, terms, matchedBy) };
 }
 
+/** @param others the columns to compare. */
 function compareOthers(
-  joined: Joined,
-  records: RecordBlock,
+  chunk: KnownChunk,
   others: readonly SentField[],
-  kinds: Kinds,
-  { fields, declared, compare }: JoinTerms,
+  { declared, compare }: JoinTerms,
 ): ReturnType<CompareEchoes> {
   try {
-    return compare(records, joined, others, kinds);
+    return compare(chunk.records, chunk.joined, others, chunk.kinds);
   } catch (error) {
     if (!(error instanceof ContradictionError)) throw error;
-    throw withLeaveOutHint(error, joined, records, fields, kinds, declared);
+    throw withLeaveOutHint(error, chunk, declared);
   }
 }
 
@@ -149,20 +157,21 @@ function joinByColumns(
   const candidates = fields.filter(
     ({ column }) => wanted.includes(column) && returned.columns.includes(column),
   );
-  const tuple = candidates.flatMap((field): readonly EchoedColumn[] => {
+  const matchedBy = candidates.flatMap((field): readonly EchoedColumn[] => {
     // A fixed or declared column counts as an echo. If it is not one, the join fails and says so.
     const isEcho = method !== null || declared !== null;
     const kind = knownKind(method, field.column) ?? kindByValues(parts, field, records);
     if (kind === 'answer' && !isEcho) return [];
     return [{ ...field, isFolded: kind === 'folded' }];
   });
-  if (tuple.length === 0) throw nothingToJoinByError(returned.columns, declared);
+  if (matchedBy.length === 0) throw nothingToJoinByError(returned.columns, declared);
   try {
-    return { joined: joinByEcho(parts, tuple, records, matcher), tuple };
+    return { joined: joinByEcho(parts, matchedBy, records, matcher), matchedBy };
   } catch (error) {
-    const looser = method === null ? tuple : tuple.map((column) => foldedIfNeeded(parts, column, records));
-    if (looser.every(({ isFolded }, at) => isFolded === tuple[at]!.isFolded)) throw error;
-    return { joined: joinByEcho(parts, looser, records, matcher), tuple: looser };
+    const looser =
+      method === null ? matchedBy : matchedBy.map((column) => foldedIfNeeded(parts, column, records));
+    if (looser.every(({ isFolded }, at) => isFolded === matchedBy[at]!.isFolded)) throw error;
+    return { joined: joinByEcho(parts, looser, records, matcher), matchedBy: looser };
   }
 }
 
@@ -187,12 +196,12 @@ function knownKind(method: JoinMethod | null, column: string) {
 function updatedMethod(
   judged: Judgement,
   { sent, method }: JoinTerms,
-  tuple: readonly EchoedColumn[] | null,
+  matchedBy: readonly EchoedColumn[] | null,
 ): JoinMethod {
   const before = method?.judged;
   const isSame = before?.isProven === judged.isProven && before.isOnWord === judged.isOnWord;
   if (method !== null && before?.kinds === judged.kinds && isSame) return method;
   if (method !== null) return { ...method, judged };
-  if (tuple === null) return { by: 'key', column: sent.key!, judged };
-  return { by: 'echo', columns: tuple.map(({ column }) => column), judged };
+  if (matchedBy === null) return { by: 'key', column: sent.key!, judged };
+  return { by: 'echo', columns: matchedBy.map(({ column }) => column), judged };
 }

@@ -1,10 +1,10 @@
 /** Hints for results that do not match: suggests columns for `result.echo`, if any can help. */
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import type { ColumnKinds, FileStatus } from '../types.js';
-import { type ContradictionError, hasSeveralValues, kindByValues, type SentField } from './echo-kinds.js';
+import { hasSeveralValues, kindByValues, type SentField } from './column-kind.js';
+import type { ContradictionError } from './compare-echoes.js';
+import { bothStatuses, indexesWithStatus, isShuffled, type KnownChunk } from './find-swaps.js';
 import type { Joined, ReturnedColumns, SentColumns } from './join-method.js';
-import { bothStatuses, indexesWithStatus, isShuffled } from './judge-echoes.js';
 import type { PartTable } from './part-table.js';
 
 export const askProvider =
@@ -42,10 +42,7 @@ export function withEchoHint(
 /** For an echo that differs in a later chunk: suggests leaving it out of `result.echo`, if the other echoes suffice. */
 export function withLeaveOutHint(
   error: ContradictionError,
-  joined: Joined,
-  records: RecordBlock,
-  fields: readonly SentField[],
-  kinds: Readonly<Record<FileStatus, ColumnKinds>>,
+  { joined, records, fields, kinds }: KnownChunk,
   declared: readonly string[] | null,
 ): MismatchError {
   const isEcho = ({ column }: SentField) =>

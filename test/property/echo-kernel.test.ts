@@ -7,7 +7,7 @@ import { EchoKernel } from '../../src/csv/kernel/echo-kernel.js';
 import type { RowsExports } from '../../src/csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../src/csv/kernel/table-memory.js';
 import { answersFromJoin } from '../../src/results/answers.js';
-import { createEchoComparer } from '../../src/results/echo-kinds.js';
+import { createEchoComparer } from '../../src/results/compare-echoes.js';
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/row-writer.js';
 import { shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';

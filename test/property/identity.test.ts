@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
 import { answersFromJoin } from '../../src/results/answers.js';
-import { compareEchoes } from '../../src/results/echo-kinds.js';
+import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { joinResults } from '../../src/results/join-results.js';
 import { createOutputLayout, outputHeader } from '../../src/results/output-layout.js';
 import { type PartTable, readPartTable } from '../../src/results/part-table.js';

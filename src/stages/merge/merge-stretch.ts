@@ -11,7 +11,7 @@ import { type MatchExports, MatchKernel } from '../../csv/kernel/match-kernel.js
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { hasGaps } from '../../csv/table.js';
-import { createEchoComparer } from '../../results/echo-kinds.js';
+import { createEchoComparer } from '../../results/compare-echoes.js';
 import { type ColumnChange, createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
 import { createBlockReader } from '../../source/record-block.js';

@@ -1,36 +1,43 @@
 /**
- * Judges whether the returned columns prove a join: a column that distinguishes the records must be an echo, and at most
+ * Decides whether the returned columns prove a join: a column that distinguishes the records must be an echo, and at most
  * a few results may be confused. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
+ *
+ * Of two records with the names `Bakery` and `Harbor`, both in `OH`, the echo of `name` proves it and that of `state` does
+ * not. If `name` is an answer, nothing does (`ECHO_UNPROVEN`). If all records were sent with the same name, the chunk is
+ * no error, and a later one must prove the join. Asked by `join-results.ts`.
  */
 import { MismatchError, UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import type { Kinds } from './column-kinds.js';
-import { hasSeveralValues, type SentField } from './echo-kinds.js';
+import { hasSeveralValues, type SentField } from './column-kind.js';
+import {
+  bothStatuses,
+  checkNotSwapped,
+  indexesWithStatus,
+  indistinctEchoes,
+  type KnownChunk,
+} from './find-swaps.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { Joined } from './join-method.js';
-import { bothStatuses, checkNotSwapped, indexesWithStatus, indistinctEchoes } from './judge-echoes.js';
 
 /**
  * Checks each chunk until one has proved the join.
  *
- * @param tuple the columns by which results were matched; null if they were matched by the key.
+ * @param matchedBy the columns by which results were matched; null if they were matched by the key.
  * @returns whether this chunk proves the join, by successful results of records that differ. If not, a later chunk must.
  * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
  */
 export function checkProof(
-  joined: Joined,
-  records: RecordBlock,
-  fields: readonly SentField[],
-  kinds: Kinds,
-  tuple: readonly EchoedColumn[] | null,
+  chunk: KnownChunk,
+  matchedBy: readonly EchoedColumn[] | null,
   key: string | null,
 ): boolean {
+  const { joined, records, fields, kinds } = chunk;
   if (isTooIndistinct(joined.indistinct.size, records.count)) throw indistinctError(joined, records);
-  if (tuple === null) checkNotSwapped(joined, records, fields, kinds.FAILED);
+  if (matchedBy === null) checkNotSwapped(chunk);
   // With the key, checks each status alone too: failures may hide among successes and return other columns.
   const groups =
-    tuple === null ? [bothStatuses, ['SUCCESSFUL' as const], ['FAILED' as const]] : [bothStatuses];
+    matchedBy === null ? [bothStatuses, ['SUCCESSFUL' as const], ['FAILED' as const]] : [bothStatuses];
   const hasSuccess = joined.parts.some(
     ({ reference, count }) => reference.fileStatus === 'SUCCESSFUL' && count > 0,
   );
@@ -38,11 +45,12 @@ export function checkProof(
   for (const statuses of groups) {
     const indexes = indexesWithStatus(joined, records, statuses);
     const returned = statuses.map((status) => kinds[status]);
-    if (!checkDistinguishing(records, fields, indexes, returned, tuple === null)) continue;
-    const ofSuccesses = tuple === null ? statuses.length === 1 && statuses[0] === 'SUCCESSFUL' : hasSuccess;
+    if (!checkDistinguishing(records, fields, indexes, returned, matchedBy === null)) continue;
+    const ofSuccesses =
+      matchedBy === null ? statuses.length === 1 && statuses[0] === 'SUCCESSFUL' : hasSuccess;
     isProven ||= ofSuccesses;
   }
-  if (tuple === null) checkIndistinctEchoes(joined, records, fields, kinds, bothStatuses, key!);
+  if (matchedBy === null) checkIndistinctEchoes(chunk, bothStatuses, key!);
   return isProven;
 }
 
@@ -81,33 +89,21 @@ function checkDistinguishing(
  * @param statuses whose parts return such columns.
  * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
  */
-export function checkNewColumns(
-  joined: Joined,
-  records: RecordBlock,
-  fields: readonly SentField[],
-  kinds: Kinds,
-  statuses: readonly FileStatus[],
-  key: string,
-): void {
+export function checkNewColumns(chunk: KnownChunk, statuses: readonly FileStatus[], key: string): void {
   if (statuses.length === 0) return;
-  if (statuses.includes('FAILED')) checkNotSwapped(joined, records, fields, kinds.FAILED);
+  const { joined, records, fields, kinds } = chunk;
+  if (statuses.includes('FAILED')) checkNotSwapped(chunk);
   for (const status of statuses) {
     const indexes = indexesWithStatus(joined, records, [status]);
     checkDistinguishing(records, fields, indexes, [kinds[status]], true);
   }
-  checkIndistinctEchoes(joined, records, fields, kinds, statuses, key);
+  checkIndistinctEchoes(chunk, statuses, key);
 }
 
 /** Checks that few records have the same echoes, apart from the key, and different results. */
-function checkIndistinctEchoes(
-  joined: Joined,
-  records: RecordBlock,
-  fields: readonly SentField[],
-  kinds: Kinds,
-  statuses: readonly FileStatus[],
-  key: string,
-): void {
-  const indistinct = indistinctEchoes(joined, records, fields, kinds, statuses, key);
+function checkIndistinctEchoes(chunk: KnownChunk, statuses: readonly FileStatus[], key: string): void {
+  const indistinct = indistinctEchoes(chunk, statuses, key);
+  const { records } = chunk;
   if (isTooIndistinct(indistinct.size, records.count)) throw indistinctError({ indistinct }, records, true);
 }
 

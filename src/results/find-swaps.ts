@@ -1,13 +1,31 @@
-/** Checks whether the columns that come back with the key agree with it: results may be swapped or shuffled. */
+/**
+ * Finds results that came back under the number of another record, where the other columns show it or cannot rule it out:
+ *
+ * - shuffled: a column holds all values that were sent, at other records.
+ * - swapped: the failed result of record 3 holds the name that was sent with record 8.
+ * - indistinct: records 3 and 8 have equal echoes and different results, so nobody would notice a swap.
+ *
+ * Called by `learn-kinds.ts` (shuffled) and `prove-join.ts` (swapped, indistinct).
+ */
 import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import type { ColumnKind, ColumnKinds, FileStatus } from '../types.js';
-import { foldText, kindByValues, type SentField } from './echo-kinds.js';
+import type { ColumnKind, FileStatus, Judgement } from '../types.js';
+import { foldText, kindByValues, type SentField } from './column-kind.js';
 import { answerText } from './join-by-echo.js';
 import type { Joined } from './join-method.js';
 
 export const bothStatuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
+
+/** A chunk whose results are joined, with what is known of its columns. */
+export interface KnownChunk {
+  readonly joined: Joined;
+  readonly records: RecordBlock;
+  /** The sent columns without the key column. */
+  readonly fields: readonly SentField[];
+  /** The kinds of those that came back. */
+  readonly kinds: Judgement['kinds'];
+}
 
 /** Indexes of the records whose results are in parts of these statuses, ascending. */
 export function indexesWithStatus(
@@ -28,10 +46,7 @@ function indexesOf({ count }: Pick<RecordBlock, 'count'>): readonly number[] {
  * records that were sent with equal values, because a swap makes no difference there, or parts with only the key.
  */
 export function indistinctEchoes(
-  joined: Joined,
-  records: RecordBlock,
-  fields: readonly SentField[],
-  kinds: Readonly<Record<FileStatus, ColumnKinds>>,
+  { joined, records, fields, kinds }: KnownChunk,
   statuses: readonly FileStatus[],
   key: string,
 ): ReadonlySet<number> {
@@ -63,15 +78,9 @@ export function indistinctEchoes(
  * Checks that no failed result holds, in a sent column, the value of another record, unless an echo distinguishes the
  * two records. A value that many records share, such as a state, may be a correction by the service.
  *
- * @param kinds of the columns in failed parts.
  * @throws UntrustedError `ECHO_UNPROVEN`.
  */
-export function checkNotSwapped(
-  joined: Joined,
-  records: RecordBlock,
-  fields: readonly SentField[],
-  kinds: ColumnKinds,
-): void {
+export function checkNotSwapped({ joined, records, fields, kinds: { FAILED: kinds } }: KnownChunk): void {
   const echoes = fields.filter(({ column }) => kinds[column] === 'exact' || kinds[column] === 'folded');
   const failed = indexesWithStatus(joined, records, ['FAILED']);
   const haveEqualEchoes = (one: number, other: number) =>

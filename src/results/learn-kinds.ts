@@ -1,10 +1,17 @@
-/** Learns, chunk after chunk, which returned columns are echoes and which are answers. */
+/**
+ * Learns, chunk after chunk, which returned columns are echoes and which are answers (`column-kind.ts`). Each column is
+ * judged once in parts of each status, by the first chunk that returns it:
+ *
+ *     { SUCCESSFUL: { name: 'exact', state: 'answer' }, FAILED: { name: 'exact' } }
+ *
+ * Later chunks only make an `exact` column `folded`. `join-results.ts` keeps the kinds in the run's join method.
+ */
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus, Judgement } from '../types.js';
-import { kindByMatches, type SentField } from './echo-kinds.js';
+import { kindByMatches, type SentField } from './column-kind.js';
+import { bothStatuses, checkNotShuffled } from './find-swaps.js';
 import type { EchoedColumn } from './join-by-echo.js';
 import type { Joined } from './join-method.js';
-import { bothStatuses, checkNotShuffled } from './judge-echoes.js';
 
 export type Kinds = Judgement['kinds'];
 
@@ -20,39 +27,39 @@ export interface KnownKinds {
 /**
  * The kinds that are known after this chunk. Judges each column that comes back for the first time.
  *
- * @param tuple the columns by which results were matched; null if they were matched by the key.
+ * @param matchedBy the columns by which results were matched; null if they were matched by the key.
  * @returns `before` itself if the chunk shows nothing new.
  * @throws UntrustedError `ECHO_UNPROVEN`.
  */
-export function judgeColumnKinds(
+export function learnKinds(
   joined: Joined,
   records: RecordBlock,
-  tuple: readonly EchoedColumn[] | null,
+  matchedBy: readonly EchoedColumn[] | null,
   known: KnownKinds,
 ): Kinds {
-  const SUCCESSFUL = judgeKindsInStatus('SUCCESSFUL', joined, records, tuple, known);
-  const FAILED = judgeKindsInStatus('FAILED', joined, records, tuple, known);
+  const SUCCESSFUL = learnInStatus('SUCCESSFUL', joined, records, matchedBy, known);
+  const FAILED = learnInStatus('FAILED', joined, records, matchedBy, known);
   const { before } = known;
   return SUCCESSFUL === before?.SUCCESSFUL && FAILED === before.FAILED ? before : { SUCCESSFUL, FAILED };
 }
 
 /** The kinds in parts of one status. */
-function judgeKindsInStatus(
+function learnInStatus(
   status: FileStatus,
   joined: Joined,
   records: RecordBlock,
-  tuple: readonly EchoedColumn[] | null,
+  matchedBy: readonly EchoedColumn[] | null,
   { fields, before, declared }: KnownKinds,
 ): ColumnKinds {
-  const foldedInTuple = new Set(tuple?.filter(({ isFolded }) => isFolded).map(({ column }) => column));
-  const known = withFolded(before?.[status] ?? {}, foldedInTuple);
+  const foldedInMatch = new Set(matchedBy?.filter(({ isFolded }) => isFolded).map(({ column }) => column));
+  const known = withFolded(before?.[status] ?? {}, foldedInMatch);
   const parts = joined.parts.filter(({ reference, count }) => reference.fileStatus === status && count > 0);
   const newFields = fields.filter(
     ({ column }) => known[column] === undefined && parts.some(({ columns }) => columns.includes(column)),
   );
   if (newFields.length === 0) return known;
   const found = newFields.map((field) => {
-    const matched = tuple?.find(({ column }) => column === field.column);
+    const matched = matchedBy?.find(({ column }) => column === field.column);
     if (matched !== undefined) return [field.column, matched.isFolded ? 'folded' : 'exact'] as const;
     if (declared !== null && !declared.includes(field.column)) return [field.column, 'answer'] as const;
     const kind = kindByMatches(joined, status, field, records);
