@@ -179,6 +179,7 @@ export { checkLearned } from './run/check/check-load.js';
 export { publicationOf } from './run/check/check-load-file.js';
 export { type CheckedItem, type CheckOptions, checkSetup } from './run/check/check-setup.js';
 export { type LookOptions, lookAtSource, type SourceLook } from './run/check/look-at-source.js';
+export { openApi, serviceIdentity } from './run/configured-service.js';
 export type { CopiedState } from './run/copy/copied-state.js';
 export { type CopyStateOptions, copyState } from './run/copy/copy-state.js';
 export {
@@ -188,8 +189,8 @@ export {
   loadPublication,
   openLoadTarget,
 } from './run/load/load-run.js';
+export { loadStatus, type MissingLoad, missingLoad } from './run/load/load-status.js';
 export { printRunLoad } from './run/load/print-run-load.js';
-export { loadStatus, type MissingLoad, missingLoad } from './run/load/recorded-load.js';
 export { supersede } from './run/open/begin-run.js';
 export { canReopen, checkDoneSource, prunedError } from './run/open/done-run.js';
 export { type FrozenValues, frozenValues, settingsToGoOn } from './run/open/frozen-values.js';
@@ -222,7 +223,6 @@ export {
   type ServiceEndpoint,
   withHandedRecords,
 } from './run/run-options.js';
-export { openApi, serviceIdentity } from './run/service.js';
 export {
   findAccount,
   findMove,
@@ -238,8 +238,8 @@ export { findRestamped } from './source/source-files.js';
 export { cellLikeValue, looksLikeName, looksLikeState, looksLikeStreet } from './source/value-kinds.js';
 export type { InputStream } from './spool/copy-stdin.js';
 export { HandedRecords, type SourceRecords } from './spool/handed-records.js';
+export { isCanaryAnswered, isPastCanary } from './stages/chunk/canary-chunks.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
-export { isCanaryAnswered, isPastCanary } from './stages/chunk/find-chunks.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
 export type { Refetch } from './stages/download/repair-parts.js';

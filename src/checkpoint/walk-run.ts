@@ -44,6 +44,22 @@ export async function* eachChunk(
   }
 }
 
+/**
+ * The cut chunks that still need the service, of the source and of all rounds. Chunks with an open folio come first.
+ * Ends early when uploads are stopped.
+ */
+export async function* unfinishedChunks(run: {
+  readonly id: string;
+  readonly uploads: { readonly stopped: boolean };
+  readonly checkpoint: Pick<CheckpointReader, 'chunksIn'>;
+}): AsyncGenerator<ChunkRow> {
+  yield* eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['cut'])) {
+    if (run.uploads.stopped) return;
+    yield chunk;
+  }
+}
+
 /** The searches of a run for a range of records, ordered by record, including dropped ones. */
 export async function* eachSearch(
   checkpoint: Pick<CheckpointReader, 'searches'>,

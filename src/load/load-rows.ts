@@ -1,7 +1,7 @@
 /** The load of a publication in one transaction, the same for every database: lock, row of the load, staging, rows. */
 import { ConfigError } from '../errors.js';
 import { showText } from '../text.js';
-import { checkRecords } from './checked-file.js';
+import { checkRecords } from './check-read-file.js';
 import type { FoundTable, TableName, Transaction } from './database.js';
 import { type FittedTable, fitTable } from './fit-table.js';
 import { doubleKeyError, storedKeyError } from './load-errors.js';

@@ -14,7 +14,7 @@ import { collectReport, type RunReport, type StoppedBy } from '../report/run-rep
 import type { RunContext } from '../run-context.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { type Clock, systemClock } from '../streams/clock.js';
-import { loadStatus } from './load/recorded-load.js';
+import { loadStatus } from './load/load-status.js';
 import { shownRun, withNamedRun } from './open/named-run.js';
 import type { RunOptions } from './run-options.js';
 

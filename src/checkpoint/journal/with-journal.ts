@@ -6,8 +6,8 @@
  */
 import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import type { Reserve } from './disk-reserve.js';
 import type { JournalLine } from './journal-line.js';
-import type { Reserve } from './reserve.js';
 import type { RunJournals } from './run-journals.js';
 import { OnlyInJournalError, takeUpReplies } from './unrecorded-replies.js';
 

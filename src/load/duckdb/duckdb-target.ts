@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DuckdbError, type DuckdbSession, openDuckdb } from '../../duckdb/open-duckdb.js';
 import { makeFolder } from '../../make-folder.js';
-import { checkedBytes } from '../checked-file.js';
+import { checkedBytes } from '../check-read-file.js';
 import type { Transaction } from '../database.js';
 import { loadRows, tryLoad } from '../load-rows.js';
 import type { LoadTarget, TargetOptions } from '../load-target.js';

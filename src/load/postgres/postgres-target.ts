@@ -4,7 +4,7 @@
  */
 import { ConfigError } from '../../errors.js';
 import { type Transaction as Connection, withTransaction } from '../../postgres/connect.js';
-import { checkedBytes } from '../checked-file.js';
+import { checkedBytes } from '../check-read-file.js';
 import type { TableName, Transaction } from '../database.js';
 import { loadRows, tryLoad } from '../load-rows.js';
 import type { LoadTarget, TargetOptions } from '../load-target.js';

@@ -7,7 +7,7 @@ import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError } from '../../errors.js';
 import { manifestPath } from '../../report/manifest.js';
 import { isFileMissing } from '../../streams/system-error.js';
-import { serviceIdentity } from '../service.js';
+import { serviceIdentity } from '../configured-service.js';
 
 /** From where the time is: given, from the manifest, or of the file's last change. */
 export type PaidFrom = 'given' | 'manifest' | 'file';

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { reserveBytes } from '../../checkpoint/journal/reserve.js';
+import { reserveBytes } from '../../checkpoint/journal/disk-reserve.js';
 import type { Config } from '../../config/schema.js';
 import { isFolder } from '../../config/sections/output-names.js';
 import { TroubleError } from '../../errors.js';

@@ -12,8 +12,8 @@ import type { LayoutSource } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import type { MergedStretch } from '../../stages/merge/merge-stretch.js';
 import { expectedColumns } from '../../stages/merge/result-columns.js';
+import { serviceIdentity } from '../configured-service.js';
 import { checkLoad } from '../load/load-run.js';
-import { serviceIdentity } from '../service.js';
 import { openStateReader } from '../state-reader.js';
 import { unsure, type Verdict } from './judge-service.js';
 

@@ -18,7 +18,7 @@ import { expectedColumns } from '../../stages/merge/result-columns.js';
 import type { Choice } from '../../types.js';
 import { checkLoadFile } from '../check/check-load-file.js';
 import type { RunOptions } from '../run-options.js';
-import { failedLoad, recordLoad } from './recorded-load.js';
+import { failedLoad, recordLoad } from './load-status.js';
 
 /** The target of a run; null without one. The local service in this process only rehearses. */
 export function openLoadTarget(

@@ -17,7 +17,7 @@ import { removeWaitingFiles } from '../../stages/publish/waiting-files.js';
 import type { Clock } from '../../streams/clock.js';
 import type { Choice, Source } from '../../types.js';
 import { checkDisk } from '../check/check-disk.js';
-import { budgetLeft, canaryRecords, checkBudget, checkDelta } from '../check/guards.js';
+import { budgetLeft, canaryRecords, checkBudget, checkDelta } from '../check/check-new-run.js';
 import { checkLoad } from '../load/load-run.js';
 import type { RunOptions } from '../run-options.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';

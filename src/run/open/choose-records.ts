@@ -15,8 +15,8 @@ import type { RecordWatch } from '../../source/scan-file.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../../stages/read-source.js';
 import type { Choice, Segment, Source } from '../../types.js';
+import { serviceIdentity } from '../configured-service.js';
 import type { RunOptions } from '../run-options.js';
-import { serviceIdentity } from '../service.js';
 import { makeMissingSegments, remakeSegment, type SegmentContext } from './missing-segments.js';
 
 export interface ChooseContext {

@@ -15,7 +15,7 @@ import { showText } from '../../text.js';
 import type { Source } from '../../types.js';
 import { type CheckSourceOptions, checkSource } from '../check/check-source.js';
 import { type DifferenceContext, differenceText } from '../check/source-difference.js';
-import { serviceIdentity } from '../service.js';
+import { serviceIdentity } from '../configured-service.js';
 import type { BeginRunContext } from './begin-run.js';
 import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 

@@ -1,7 +1,7 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 
 import type { Run } from '../../checkpoint/checkpoint.js';
-import { reservePath } from '../../checkpoint/journal/reserve.js';
+import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { isCompleted } from '../../checkpoint/state.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';

@@ -4,7 +4,7 @@ import type { Run } from '../../checkpoint/checkpoint.js';
 import { changedValues, fixedValues, settingsOfThen } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { FoliopipeError } from '../../errors.js';
-import { serviceIdentity, withAddressOf } from '../service.js';
+import { serviceIdentity, withAddressOf } from '../configured-service.js';
 import { openStateReader } from '../state-reader.js';
 
 /** What an unfinished run has frozen. */

@@ -15,7 +15,7 @@ import { chunksFromParts } from '../../stages/merge/chunks-from-parts.js';
 import { type KeepAnswersNeeds, makeSegment, removeKeptChunks } from '../../stages/publish/keep-answers.js';
 import { checkAllFiles } from '../../stages/read-source.js';
 import type { Segment } from '../../types.js';
-import { serviceIdentity } from '../service.js';
+import { serviceIdentity } from '../configured-service.js';
 
 export interface SegmentContext {
   readonly config: Config;

@@ -7,7 +7,7 @@ import type { Logger } from '../../logger.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { priceOf } from '../../report/origins.js';
 import { unreadableRecords } from '../../stages/submit/unreadable-replies.js';
-import { type BudgetLeft, budgetLeft } from '../check/guards.js';
+import { type BudgetLeft, budgetLeft } from '../check/check-new-run.js';
 
 /** How failed records are asked for again: in files, or one by one. */
 export type RetryWay = 'upload' | 'search';

@@ -4,7 +4,7 @@
  */
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run, Tally } from '../../checkpoint/checkpoint.js';
-import { reservePath } from '../../checkpoint/journal/reserve.js';
+import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
@@ -20,14 +20,14 @@ import { withPlanFolder } from '../../spool/spool-folder.js';
 import { checkPublished } from '../../stages/publish/check-published.js';
 import type { RejectLimit, Source } from '../../types.js';
 import { checkDisk, type DiskNeed } from '../check/check-disk.js';
+import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from '../check/check-new-run.js';
 import { checkOutput } from '../check/check-output.js';
 import { checkSource } from '../check/check-source.js';
-import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from '../check/guards.js';
+import { missingOfService, serviceIdentity, withAddressOf } from '../configured-service.js';
 import { asBegun, pickDoneRun, prunedError } from '../open/done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
 import { withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
-import { missingOfService, serviceIdentity, withAddressOf } from '../service.js';
 import { openStateReader, refuseMoved, refuseStateInFolder } from '../state-reader.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
 import { type Preview, planChunks } from './plan-chunks.js';

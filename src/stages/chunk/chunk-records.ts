@@ -2,7 +2,7 @@
  * First stage: gives the chunks that still need the service. Chunks with an open folio come first, newly cut ones last.
  */
 import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
-import { eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
+import { eachChunk, isAnswered, unfinishedChunks } from '../../checkpoint/walk-run.js';
 import type { Batch } from '../../csv/table.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
@@ -14,8 +14,8 @@ import {
   sendableRecordsFrom,
   skipsBlank,
 } from '../read-source.js';
+import { chunksOfCanary } from './canary-chunks.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
-import { chunksOfCanary, unfinishedChunks } from './find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
 
 export type ChunkRecordsNeeds = SaveChunkNeeds &

@@ -3,12 +3,11 @@
  * `closeRound` ends it when all its chunks are answered.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
+import { chunksInOrder, isAnswered, unfinishedChunks } from '../../checkpoint/walk-run.js';
 import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { unfinishedChunks } from '../chunk/find-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { incompleteError } from '../publish/check-complete.js';

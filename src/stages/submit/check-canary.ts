@@ -15,7 +15,7 @@ import { createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter } from '../../results/row-writer.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
-import { chunksOfCanary } from '../chunk/find-chunks.js';
+import { chunksOfCanary } from '../chunk/canary-chunks.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';

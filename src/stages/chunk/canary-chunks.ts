@@ -1,21 +1,7 @@
-/** Finds chunks that are already cut: chunks that still need the service, and chunks of the canary. */
+/** The chunks of the canary: the records that are sent alone and checked before the rest is paid for. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { chunksInOrder, eachChunk, isAnswered } from '../../checkpoint/walk-run.js';
+import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import type { RunContext } from '../../run-context.js';
-
-/**
- * The cut chunks that still need the service, of the source and of all rounds. Chunks with an open folio come first.
- * Ends early when uploads are stopped.
- */
-export async function* unfinishedChunks(
-  run: Pick<RunContext, 'id' | 'uploads'> & { readonly checkpoint: Pick<Checkpoint, 'chunksIn'> },
-): AsyncGenerator<ChunkRow> {
-  yield* eachChunk(run.checkpoint, run.id, ['submitted', 'finished']);
-  for await (const chunk of eachChunk(run.checkpoint, run.id, ['cut'])) {
-    if (run.uploads.stopped) return;
-    yield chunk;
-  }
-}
 
 type CanaryNeeds = Pick<RunContext, 'id'> & { readonly checkpoint: Pick<Checkpoint, 'chunk' | 'nextChunk'> };
 

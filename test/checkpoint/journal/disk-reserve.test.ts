@@ -2,7 +2,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createReserve, reservePath } from '../../../src/checkpoint/journal/reserve.js';
+import { createReserve, reservePath } from '../../../src/checkpoint/journal/disk-reserve.js';
 import { TroubleError } from '../../../src/errors.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseConfig } from '../../src/config/load-config.js';
-import { openApi, serviceIdentity } from '../../src/run/service.js';
+import { openApi, serviceIdentity } from '../../src/run/configured-service.js';
 import { minimalWith } from '../helpers/config/minimal-config.js';
 
 const identityOf = (service: object) =>
