@@ -12,7 +12,7 @@ import { runsWithFiles } from '../journal/journal-folder.js';
 import { openRunJournals } from '../journal/run-journals.js';
 import { searchJournalPath, writeSearchJournal } from '../journal/search-journal.js';
 import { withJournal } from '../journal/with-journal.js';
-import { lastCheck, rememberCheck } from './known-whole.js';
+import { lastCheck, rememberCheck } from './last-check.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';

@@ -21,10 +21,10 @@ import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
 import { systemClock } from '../../streams/clock.js';
-import { findParts } from '../find-parts.js';
 import { waitForLock } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
+import { findParts } from './find-parts.js';
 import { NO_ANSWERS, type RecoveredAnswers, recoverAnswers } from './recover-answers.js';
 
 /** How the checkpoint is rebuilt. */

@@ -3,8 +3,8 @@ import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { findParts } from '../../src/run/find-parts.js';
-import { withFolder } from '../helpers/folders/folders.js';
+import { findParts } from '../../../src/run/backup/find-parts.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 /** A part of so many results, written at a time of its own; later ones are newer. */
 let time = 1_000_000;

@@ -2,7 +2,7 @@
 import { copyFile, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { lastCheck } from '../../../src/checkpoint/sqlite/known-whole.js';
+import { lastCheck } from '../../../src/checkpoint/sqlite/last-check.js';
 import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { sampleRun } from '../../helpers/checkpoint/samples.js';
 import { withFolder } from '../../helpers/folders/folders.js';

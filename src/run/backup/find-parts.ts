@@ -4,9 +4,9 @@ import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import type { FoundParts } from '../checkpoint/recovery/insert-run.js';
-import { countRecords } from '../csv/kernel/count-records.js';
-import type { FileStatus, StoredPart } from '../types.js';
+import type { FoundParts } from '../../checkpoint/recovery/insert-run.js';
+import { countRecords } from '../../csv/kernel/count-records.js';
+import type { FileStatus, StoredPart } from '../../types.js';
 
 /** The file name of a part, with or without the first digits of the content's hash. */
 const PART = /^part-(\d+)-(successful|failed)-(\d+)(?:-[0-9a-f]+)?\.csv\.gz$/;
