@@ -100,6 +100,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
         await writeGzipped(file, content, (piece) => {
           hash.update(piece);
           // Only a part of a single piece is kept, because a part of several pieces is large.
+          if (copy !== undefined) giveBack(copy);
           copy = bytes === 0 ? copyOf(piece) : undefined;
           bytes += piece.length;
         });

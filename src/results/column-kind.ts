@@ -59,15 +59,22 @@ export function kindByValues(
   parts: readonly PartTable[],
   { column, sourceField }: SentField,
   records: RecordBlock,
-  indexes: readonly number[] = Array.from({ length: records.count }, (_, i) => i),
+  indexes: Int32Array = everyIndex(records),
 ): ColumnKind {
-  const sent = indexes.map((i) => fieldValue(records, i, sourceField));
+  const sent = Array.from(indexes, (i) => fieldValue(records, i, sourceField));
   const returned = parts.flatMap((table) => {
     const field = table.columns.indexOf(column);
     return Array.from({ length: table.count }, (_, row) => fieldValue(table, row, field));
   });
   if (haveSameTexts(sent, returned)) return 'exact';
   return haveSameTexts(sent.map(foldText), returned.map(foldText)) ? 'folded' : 'answer';
+}
+
+/** The indexes of all records. */
+export function everyIndex({ count }: Pick<RecordBlock, 'count'>): Int32Array<ArrayBuffer> {
+  const indexes = new Int32Array(count);
+  for (let i = 0; i < count; i++) indexes[i] = i;
+  return indexes;
 }
 
 function haveSameTexts(some: readonly string[], others: readonly string[]): boolean {
@@ -90,7 +97,7 @@ function haveSameTexts(some: readonly string[], others: readonly string[]): bool
  */
 export function hasSeveralValues(
   records: RecordBlock,
-  indexes: readonly number[],
+  indexes: Int32Array,
   sourceField: number,
   isFolded: boolean,
 ): boolean {

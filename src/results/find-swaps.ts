@@ -10,8 +10,10 @@
 import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
+import { freeMemory } from '../streams/buffer-pool.js';
 import type { ColumnKind, FileStatus, Judgement } from '../types.js';
-import { foldText, kindByValues, type SentField } from './column-kind.js';
+import { everyIndex, foldText, kindByValues, type SentField } from './column-kind.js';
+import { groupBy, groupsWithEqual } from './equal-texts.js';
 import { answerText } from './join-by-echo.js';
 import type { Joined } from './join-method.js';
 
@@ -27,18 +29,20 @@ export interface KnownChunk {
   readonly kinds: Judgement['kinds'];
 }
 
-/** Indexes of the records whose results are in parts of these statuses, ascending. */
+/**
+ * Indexes of the records whose results are in parts of these statuses, ascending. Those of a large chunk take memory: see
+ * `freeMemory`.
+ */
 export function indexesWithStatus(
   joined: Pick<Joined, 'parts' | 'part'>,
   records: Pick<RecordBlock, 'count'>,
   statuses: readonly FileStatus[],
-): readonly number[] {
+): Int32Array<ArrayBuffer> {
   const isOne = joined.parts.map(({ reference }) => statuses.includes(reference.fileStatus));
-  return indexesOf(records).filter((i) => isOne[joined.part[i]!]);
-}
-
-function indexesOf({ count }: Pick<RecordBlock, 'count'>): readonly number[] {
-  return Array.from({ length: count }, (_, i) => i);
+  const all = everyIndex(records);
+  const indexes = all.filter((i) => isOne[joined.part[i]!]);
+  freeMemory(all);
+  return indexes;
 }
 
 /**
@@ -65,7 +69,10 @@ export function indistinctEchoes(
     const echoesOf = echoes.map((field) => (index: number) => sentAs(kindOf(field), records, index, field));
     const sentOf = (index: number) =>
       fields.map((field) => sentAs('exact', records, index, field)).join('\0');
-    for (const indexes of groupsWithEqual(echoesOf, indexesWithStatus(joined, records, group))) {
+    const all = indexesWithStatus(joined, records, group);
+    const groups = groupsWithEqual(echoesOf, all);
+    freeMemory(all);
+    for (const indexes of groups) {
       if (new Set(indexes.map(sentOf)).size === 1) continue;
       const answers = new Set(indexes.map((index) => answerText(joined, index, notCompared)));
       if (answers.size > 1) for (const index of indexes) indistinct.add(index);
@@ -89,7 +96,7 @@ export function checkNotSwapped({ joined, records, fields, kinds: { FAILED: kind
       return sentAs(kind, records, one, echo) === sentAs(kind, records, other, echo);
     });
   for (const field of fields.filter(({ column }) => kinds[column] === 'answer')) {
-    const indexes = groupBy(indexesOf(records), (index) => sentAs('folded', records, index, field));
+    const indexes = groupBy(everyIndex(records), (index) => sentAs('folded', records, index, field));
     for (const index of failed) {
       const table = joined.parts[joined.part[index]!]!;
       const at = table.columns.indexOf(field.column);
@@ -158,33 +165,4 @@ function sentAs(
 ): string {
   const text = fieldValue(records, index, sourceField);
   return kind === 'folded' ? foldText(text) : text;
-}
-
-/**
- * The groups of several records whose texts are all equal. Compares one text after the other, those that begin short
- * first: few records are left when it comes to long texts, which would take a lot of memory.
- */
-function groupsWithEqual(
-  texts: readonly ((index: number) => string)[],
-  indexes: readonly number[],
-): readonly (readonly number[])[] {
-  const [first] = indexes;
-  if (first === undefined) return [];
-  const shortFirst = [...texts].sort((a, b) => a(first).length - b(first).length);
-  return shortFirst.reduce<readonly (readonly number[])[]>(
-    (groups, textOf) =>
-      groups.flatMap((group) => [...groupBy(group, textOf).values()].filter(({ length }) => length > 1)),
-    [indexes],
-  );
-}
-
-function groupBy(indexes: readonly number[], keyOf: (index: number) => string): Map<string, number[]> {
-  const groups = new Map<string, number[]>();
-  for (const index of indexes) {
-    const key = keyOf(index);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [index]);
-    else group.push(index);
-  }
-  return groups;
 }

@@ -1,7 +1,7 @@
 /** Hints for results that do not match: suggests columns for `result.echo`, if any can help. */
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { hasSeveralValues, kindByValues, type SentField } from './column-kind.js';
+import { everyIndex, hasSeveralValues, kindByValues, type SentField } from './column-kind.js';
 import type { ContradictionError } from './compare-echoes.js';
 import { bothStatuses, indexesWithStatus, isShuffled, type KnownChunk } from './find-swaps.js';
 import type { Joined, ReturnedColumns, SentColumns } from './join-method.js';
@@ -74,7 +74,7 @@ function isAtOtherRecords(joined: Joined, records: RecordBlock, field: SentField
 /** Whether any of these columns distinguishes the records. */
 function canDistinguish(echoes: readonly SentField[], records: RecordBlock): boolean {
   if (records.count === 1) return echoes.length > 0;
-  const indexes = Array.from({ length: records.count }, (_, i) => i);
+  const indexes = everyIndex(records);
   return echoes.some(({ sourceField }) => hasSeveralValues(records, indexes, sourceField, true));
 }
 

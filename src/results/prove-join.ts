@@ -8,6 +8,7 @@
  */
 import { MismatchError, UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
+import { freeMemory } from '../streams/buffer-pool.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import { hasSeveralValues, type SentField } from './column-kind.js';
 import {
@@ -45,7 +46,9 @@ export function checkProof(
   for (const statuses of groups) {
     const indexes = indexesWithStatus(joined, records, statuses);
     const returned = statuses.map((status) => kinds[status]);
-    if (!checkDistinguishing(records, fields, indexes, returned, matchedBy === null)) continue;
+    const isDistinguished = checkDistinguishing(records, fields, indexes, returned, matchedBy === null);
+    freeMemory(indexes);
+    if (!isDistinguished) continue;
     const ofSuccesses =
       matchedBy === null ? statuses.length === 1 && statuses[0] === 'SUCCESSFUL' : hasSuccess;
     isProven ||= ofSuccesses;
@@ -64,7 +67,7 @@ export function checkProof(
 function checkDistinguishing(
   records: RecordBlock,
   fields: readonly SentField[],
-  indexes: readonly number[],
+  indexes: Int32Array,
   returned: readonly ColumnKinds[],
   byKey: boolean,
 ): boolean {
@@ -96,6 +99,7 @@ export function checkNewColumns(chunk: KnownChunk, statuses: readonly FileStatus
   for (const status of statuses) {
     const indexes = indexesWithStatus(joined, records, [status]);
     checkDistinguishing(records, fields, indexes, [kinds[status]], true);
+    freeMemory(indexes);
   }
   checkIndistinctEchoes(chunk, statuses, key);
 }

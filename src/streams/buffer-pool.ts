@@ -74,6 +74,11 @@ function closedPort(): MessagePort {
  */
 export function giveBack(buffer: Uint8Array | Int32Array): void {
   if (!taken.delete(buffer.buffer)) return;
+  // A buffer that is larger than the pool would push all others out.
+  if (buffer.buffer.byteLength > MAX_SPARE_BYTES) {
+    free(buffer.buffer as ArrayBuffer);
+    return;
+  }
   spare.push(Buffer.from(buffer.buffer));
   spareBytes += buffer.buffer.byteLength;
   while (spareBytes > MAX_SPARE_BYTES) free(removeSpare(0).buffer as ArrayBuffer);

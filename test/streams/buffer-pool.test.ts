@@ -57,6 +57,13 @@ describe('the buffer pool', () => {
     expect(isFreed(taken[0]!)).toBe(true);
   });
 
+  it('keeps what it has when a larger buffer than all of that comes back', () => {
+    const kept = takeBuffer(300_000);
+    giveBack(kept);
+    giveBack(takeBuffer(20_000_000));
+    expect(takeBuffer(300_000).buffer === kept.buffer).toBe(true);
+  });
+
   it('gives room for numbers too, and takes it back', () => {
     const numbers = takeNumbers(100_000);
     expect(numbers).toHaveLength(100_000);
