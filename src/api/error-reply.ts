@@ -12,6 +12,7 @@ export async function statusFailure(reply: HttpReply, requested: URL, show: Serv
   const { status } = reply;
   const isRedirect = status >= 300 && status <= 399;
   const body = isRedirect ? '' : await readText(reply);
+  reply.discard();
   const json = asObject(body);
   const isThrottle = status === 429 || status === 503;
   const message = isRedirect
@@ -51,8 +52,6 @@ async function readText(reply: HttpReply): Promise<string> {
     return bytes.toString('utf8');
   } catch {
     return '';
-  } finally {
-    reply.discard();
   }
 }
 

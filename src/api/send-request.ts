@@ -2,6 +2,7 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
+import { setImmediate } from 'node:timers/promises';
 import type { FormDataEncoder } from 'form-data-encoder';
 import { formatBytes, formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
@@ -156,12 +157,20 @@ async function beginContent(body: FormDataEncoder): Promise<Buffer | AsyncIterat
 }
 
 /**
- * Writes a content, each piece after the one before was sent, and ends the request.
+ * Writes a content, each piece after the one before was sent, and ends the request. Stops at a reply whose status is not
+ * a success: the service does not want the rest.
  * @throws what reading the content throws. If the request fails, its own error tells so.
  */
 async function writePieces(request: ClientRequest, pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  let isRefused = false;
+  request.once('response', ({ statusCode }) => {
+    isRefused = statusCode! < 200 || statusCode! > 299;
+  });
   for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
-    if (!(await isSent(request, piece))) return;
+    // A service may answer and close before it has read all. To write then would end the request with an error, and the
+    // reply, which has come, would be lost. So what has come is read first.
+    await setImmediate();
+    if (isRefused || !(await isSent(request, piece))) return;
   }
   request.end();
 }
