@@ -3,14 +3,19 @@ import { expect } from 'vitest';
 import { main } from '../../../src/cli/main.js';
 import type { CliEnd, CliOptions } from './cli.js';
 
+let isCalling = false;
+
 /**
  * Gives the exit code and the output of `main`. Replaces arguments, folder and environment of this process for the
- * time of the call: make one call at a time.
+ * time of the call.
+ * @throws if another call has not ended: both together would leave the environment of one behind.
  */
 export async function callMain(
   args: readonly string[],
   { cwd = process.cwd(), env = {} }: CliOptions = {},
 ): Promise<Omit<CliEnd, 'signal'>> {
+  if (isCalling) throw new Error('another call has not ended');
+  isCalling = true;
   const { argv, env: ourEnv, stdout, stderr } = process;
   const ours = { cwd: process.cwd(), stdout: stdout.write, stderr: stderr.write };
   const said = { stdout: '', stderr: '' };
@@ -32,6 +37,7 @@ export async function callMain(
     process.chdir(ours.cwd);
     process.env = ourEnv;
     process.argv = argv;
+    isCalling = false;
   }
 }
 

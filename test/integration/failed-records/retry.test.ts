@@ -244,7 +244,7 @@ describe('a retry that is interrupted', () => {
     });
   });
 
-  it.concurrent.each([
+  it.each([
     'after-last-merge-before-publishing',
     'after-publishing-before-rename',
     'after-rename-before-manifest',
