@@ -151,7 +151,7 @@ export function checkpointChanges(
 }
 
 /** Makes the reading half of the port. */
-function checkpointReads(db: StateDatabase): CheckpointReader {
+export function checkpointReads(db: StateDatabase): CheckpointReader {
   return {
     ...runReads(db),
     ...chunkReads(db),

@@ -11,12 +11,13 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { type Prepare, prepareWhenUsed } from './prepare-when-used.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 
 export interface StateDatabase {
-  /** Prepares a statement. Called once for each, when the methods are made. */
-  readonly prepare: Database['prepare'];
+  /** Makes a statement. Called once for each, when the methods are made. */
+  readonly prepare: Prepare;
   /**
    * Makes a method of the port from work that writes, as one transaction that takes the write lock at its start. When
    * its promise resolves, the change and all earlier changes are on the disk.
@@ -75,7 +76,7 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
     };
   }
   return {
-    prepare: connection.prepare.bind(connection),
+    prepare: prepareWhenUsed(connection),
     change: committing({ isSynced: true }),
     unsyncedChange: committing({ isSynced: false }),
     outcomeChange: committing({ isSynced: true, isOutcome: true }),
