@@ -2,7 +2,7 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
-import { setImmediate } from 'node:timers/promises';
+import type { Socket } from 'node:net';
 import type { FormDataEncoder } from 'form-data-encoder';
 import { formatBytes, formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
@@ -117,6 +117,7 @@ async function receiveReply(
       writePieces(request, rest).catch(fail);
     };
     request.once('socket', (socket) => {
+      if (rest !== undefined) readBeforeError(socket);
       const begin = (): void => {
         timeout.end();
         const held = onBegin?.();
@@ -132,6 +133,24 @@ async function receiveReply(
     timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
+}
+
+/**
+ * Lets an error of writing end a connection only when what has come is read. A service may refuse an upload and close
+ * before it has read all of it: its reply is then here before the error.
+ */
+function readBeforeError(socket: Socket): void {
+  const write = socket._write.bind(socket);
+  const writeMany = socket._writev!.bind(socket);
+  const later =
+    (done: (error?: Error | null) => void) =>
+    (error?: Error | null): void => {
+      // This turn of the event loop may have read before the error.
+      if (error) setImmediate(() => setImmediate(done, error));
+      else done();
+    };
+  socket._write = (chunk, encoding, done) => write(chunk, encoding, later(done));
+  socket._writev = (chunks, done) => writeMany(chunks, later(done));
 }
 
 /** How much of a content is read before its request begins. */
@@ -157,20 +176,17 @@ async function beginContent(body: FormDataEncoder): Promise<Buffer | AsyncIterat
 }
 
 /**
- * Writes a content, each piece after the one before was sent, and ends the request. Stops at a reply whose status is not
- * a success: the service does not want the rest.
+ * Writes a content, each piece after the one before was sent, and ends the request. After a reply whose status is not a
+ * success, the rest is not sent.
  * @throws what reading the content throws. If the request fails, its own error tells so.
  */
 async function writePieces(request: ClientRequest, pieces: AsyncIterator<Uint8Array>): Promise<void> {
-  let isRefused = false;
-  request.once('response', ({ statusCode }) => {
-    isRefused = statusCode! < 200 || statusCode! > 299;
+  request.once('response', (reply) => {
+    const isRefused = reply.statusCode! < 200 || reply.statusCode! > 299;
+    if (isRefused) reply.once('close', () => request.destroy());
   });
   for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
-    // A service may answer and close before it has read all. To write then would end the request with an error, and the
-    // reply, which has come, would be lost. So what has come is read first.
-    await setImmediate();
-    if (isRefused || !(await isSent(request, piece))) return;
+    if (!(await isSent(request, piece))) return;
   }
   request.end();
 }

@@ -1,7 +1,6 @@
 /** A service that answers an upload before it has read all of it, as one that throttles or refuses may do. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { RefusedError } from '../../../src/errors.js';
 import { errorOf, noSignal, openTestClient, type TestClient } from '../../helpers/api/test-client.js';
@@ -60,7 +59,6 @@ test('a refusal that comes before all is read counts, although the connection is
     if (socket!.destroyed) return;
     await new Promise<void>((resolve) => socket!.write(REFUSAL, () => resolve()));
     socket!.resetAndDestroy();
-    await setImmediate();
   };
   const error = await errorOf(upload(reset));
   expect(error).toBeInstanceOf(RefusedError);
