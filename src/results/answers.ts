@@ -183,31 +183,25 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
   const indistinct = new Set<number>();
   let firsts: Int32Array | undefined;
 
-  const add = (piece: NumberedAnswers, onAdded?: (record: number, number: number) => void) => {
-    const { answers } = piece;
+  const add = ({ numbers: given, answers }: NumberedAnswers) => {
     const first = sources.length;
     sources.push(...answers.sources);
-    let record = 0;
-    for (let at = indexFrom(piece.numbers, numbers[0]!); at < piece.numbers.length; at++) {
-      const number = piece.numbers[at]!;
-      while (record < numbers.length && numbers[record]! < number) record += 1;
-      if (record === numbers.length) return;
-      if (numbers[record] !== number) continue;
-      source[record] = first + answers.source[at]!;
-      result[record] = answers.result[at]!;
-      if (answers.indistinct.has(at)) indistinct.add(record);
-      onAdded?.(record, number);
+    fillIn({ numbers, source, result }, given, answers, first);
+    for (const at of answers.indistinct) {
+      const record = indexOfNumber(numbers, given[at]!);
+      if (record >= 0) indistinct.add(record);
     }
   };
 
   return {
-    add: (piece) => add(piece),
+    add,
     addDoubles: (piece, firstOf) => {
       firsts ??= new Int32Array(numbers.length);
-      const target = firsts;
-      add(piece, (record, number) => {
-        target[record] = firstOf.get(number) ?? 0;
-      });
+      add(piece);
+      for (const number of piece.numbers) {
+        const record = indexOfNumber(numbers, number);
+        if (record >= 0) firsts[record] = firstOf.get(number) ?? 0;
+      }
     },
     pick: (wanted) => {
       const at = wanted.map((number) => indexFrom(numbers, number));
@@ -232,4 +226,33 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
 }
 
 const NO_SOURCE = -1;
+
+/**
+ * Gives records their answers. The loop stands alone, because it is compiled again for each closure that it is part of.
+ * @param given the numbers of the answers, ascending.
+ * @param first index of the first source of the answers among those of the records.
+ */
+function fillIn(
+  { numbers, source, result }: { readonly numbers: Int32Array } & Pick<Answers, 'source' | 'result'>,
+  given: Int32Array,
+  answers: Pick<Answers, 'source' | 'result'>,
+  first: number,
+): void {
+  let record = 0;
+  for (let at = indexFrom(given, numbers[0]!); at < given.length; at++) {
+    const number = given[at]!;
+    while (record < numbers.length && numbers[record]! < number) record += 1;
+    if (record === numbers.length) return;
+    if (numbers[record] !== number) continue;
+    source[record] = first + answers.source[at]!;
+    result[record] = answers.result[at]!;
+  }
+}
+
+/** @returns -1 if it is not among them. @param numbers ascending. */
+function indexOfNumber(numbers: Int32Array, number: number): number {
+  const at = indexFrom(numbers, number);
+  return numbers[at] === number ? at : -1;
+}
+
 const NONE: ReadonlySet<number> = new Set();

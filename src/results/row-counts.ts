@@ -50,13 +50,12 @@ export function countReasons(
   textOf: (source: number, result: number) => string,
   show: (text: string) => string,
 ): readonly FailureReason[] {
-  if (sources.every((one) => statusOf(one) === 'SUCCESSFUL')) return [];
-  const isFailure = sources.map((one) => statusOf(one) !== 'SUCCESSFUL');
+  const failures = failuresOf({ sources, source }, count);
+  if (failures.length === 0) return [];
   const fixed = new Int32Array(sources.length);
   const texts = new Map<string, number>();
-  for (let i = 0; i < count; i++) {
+  for (const i of failures) {
     const at = source[i]!;
-    if (!isFailure[at]) continue;
     if (sources[at]!.origin === 'fixed') {
       fixed[at]! += 1;
       continue;
@@ -73,6 +72,15 @@ export function countReasons(
     counter.add({ code: 'SERVICE_FAILED', reason: show(text), records });
   }
   return counter.top();
+}
+
+/** Indexes of the records without a prediction. Few have none, so what is done with these is kept out of this loop. */
+function failuresOf({ sources, source }: Pick<Answers, 'sources' | 'source'>, count: number): number[] {
+  const isFailure = Uint8Array.from(sources, (one) => (statusOf(one) === 'SUCCESSFUL' ? 0 : 1));
+  const failures: number[] = [];
+  if (!isFailure.includes(1)) return failures;
+  for (let i = 0; i < count; i++) if (isFailure[source[i]!] === 1) failures.push(i);
+  return failures;
 }
 
 /** The counts of two sets of rows together. */

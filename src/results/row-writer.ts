@@ -171,8 +171,9 @@ function createFailureTexts(
   return (at, result) => {
     const { table } = sources[at] as ResultSource;
     const fields = reasons[at]!;
-    if (at !== last.at || !fields.every((field) => isEqualField(table, field, last.result, result)))
-      last = { at, result, text: failureText(table, result, fields) };
+    let isSame = at === last.at;
+    for (const field of fields) isSame &&= isEqualField(table, field, last.result, result);
+    if (!isSame) last = { at, result, text: failureText(table, result, fields) };
     return last.text;
   };
 }

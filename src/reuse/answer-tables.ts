@@ -24,41 +24,30 @@ export function answersOfLane(
   lineage: boolean,
 ): NumberedAnswers {
   const failures = layouts.length;
-  // By number: where the value begins (0: no entry), and the entry's other numbers. The entries lie in no order, so they
-  // are read once, one after the other; this array is small enough for the processor's cache.
   const places = allPlaces.ints(ANSWER_INTS * 2 ** laneBits);
   places.fill(0, 0, ANSWER_INTS * 2 ** laneBits);
-  let count = 0;
-  for (let at = 0; at < ints.length; ) {
-    const number = ints[at]!;
-    const meta = ints[at + 3]!;
-    if (number >= from) {
-      const place = (number - first) * ANSWER_INTS;
-      places[place] = at + ANSWER_INTS;
-      places[place + 1] = ints[at + 1]!;
-      places[place + 2] = ints[at + 2]!;
-      places[place + 3] = meta;
-      count += 1;
-    }
-    at += ANSWER_INTS + valueInts(meta);
-  }
+  const count = placeEntries(ints, first, from, places);
   const numbers = takeNumbers(count);
   const source = takeNumbers(count);
   const result = takeNumbers(count);
   const paid = lineage ? new Int32Array(count) : null;
   const starts = takeNumbers(count);
   const ends = takeNumbers(count);
-  const sources = createSources(lineage ? origins.length : 0, failures + 1);
-  const layoutOf = Int32Array.from(origins, ({ layout }) => layout);
-  let record = 0;
-  for (let place = 0; record < count; place += ANSWER_INTS) {
+  const kinds = failures + 1;
+  const kindOf = Int32Array.from(origins, ({ layout }) => layout);
+  const indexes = new Int32Array(((lineage ? origins.length : 0) + 1) * kinds).fill(-1);
+  /** The sources in use, one for each kind and origin: their places in `indexes`. */
+  const keys: number[] = [];
+  for (let record = 0, place = 0; record < count; place += ANSWER_INTS) {
     const value = places[place]!;
     if (value === 0) continue;
     const origin = places[place + 1]!;
     const meta = places[place + 3]!;
-    const kind = isFailure(meta) ? failures : layoutOf[origin]!;
+    const kind = isFailure(meta) ? failures : kindOf[origin]!;
+    const key = lineage ? (origin + 1) * kinds + kind : kind;
+    if (indexes[key] === -1) indexes[key] = keys.push(key) - 1;
     numbers[record] = first + place / ANSWER_INTS;
-    source[record] = sources.indexOf(kind, lineage ? origin : -1);
+    source[record] = indexes[key]!;
     result[record] = record;
     if (paid !== null) paid[record] = places[place + 2]!;
     starts[record] = value * Int32Array.BYTES_PER_ELEMENT;
@@ -71,9 +60,9 @@ export function answersOfLane(
     const fileStatus = kind === failures ? 'FAILED' : 'SUCCESSFUL';
     return { ...values, columns, reference: { fileStatus, part: 0 } };
   });
-  const used = sources.list.map(({ kind, origin }): ResultSource => {
-    const { run, folio, part, answeredAt } = origin < 0 ? NO_ORIGIN : origins[origin]!;
-    const table = tables[kind]!;
+  const used = keys.map((key): ResultSource => {
+    const { run, folio, part, answeredAt } = key < kinds ? NO_ORIGIN : origins[Math.floor(key / kinds) - 1]!;
+    const table = tables[key % kinds]!;
     return {
       table,
       answered: FAILURE_COLUMNS,
@@ -88,23 +77,32 @@ export function answersOfLane(
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
 }
 
+/**
+ * Finds the entries of a lane by number: where the value begins (0: no entry), and the entry's other numbers. The entries
+ * lie in no order, so they are read once, one after the other; `places` is small enough for the processor's cache.
+ * @returns how many they are.
+ */
+function placeEntries(ints: Int32Array, first: number, from: number, places: Int32Array): number {
+  let count = 0;
+  for (let at = 0; at < ints.length; ) {
+    const number = ints[at]!;
+    const meta = ints[at + 3]!;
+    if (number >= from) {
+      const place = (number - first) * ANSWER_INTS;
+      places[place] = at + ANSWER_INTS;
+      places[place + 1] = ints[at + 1]!;
+      places[place + 2] = ints[at + 2]!;
+      places[place + 3] = meta;
+      count += 1;
+    }
+    at += ANSWER_INTS + valueInts(meta);
+  }
+  return count;
+}
+
 /** Used by one call at a time. */
 const allPlaces = new Scratch();
 
 const FAILURE_COLUMNS = [REASON_COLUMN];
 const NONE: ReadonlySet<number> = new Set();
 const NO_ORIGIN = { run: null, folio: null, part: null, answeredAt: null };
-
-/** The sources in use: one for each kind and origin. */
-function createSources(origins: number, kinds: number) {
-  const list: { readonly kind: number; readonly origin: number }[] = [];
-  const indexes = new Int32Array((origins + 1) * kinds).fill(-1);
-  return {
-    list,
-    indexOf: (kind: number, origin: number): number => {
-      const key = (origin + 1) * kinds + kind;
-      if (indexes[key] === -1) indexes[key] = list.push({ kind, origin }) - 1;
-      return indexes[key]!;
-    },
-  };
-}

@@ -118,19 +118,35 @@ export async function* pickRecords(
           if (read.done) return;
           batch = read.value;
         }
-        const { numbers, count } = batch;
         const rows: number[] = [];
-        for (let row = indexFrom(numbers, wanted[at]!, count); row < count && at < wanted.length; row++) {
-          while (at < wanted.length && wanted[at]! < numbers[row]!) at += 1;
-          if (wanted[at] === numbers[row]) rows.push(row);
-        }
-        while (at < wanted.length && wanted[at]! <= numbers[count - 1]!) at += 1;
+        at = findRows(batch, wanted, at, rows);
         if (rows.length > 0) yield rowsOf(batch, rows);
       }
     }
   } finally {
     await source.return?.();
   }
+}
+
+/**
+ * Finds the rows with numbers that are wanted.
+ * @param from index of the first of them that is looked for.
+ * @param rows gets the rows.
+ * @returns index of the first one that is behind the batch.
+ */
+function findRows(
+  { numbers, count }: Pick<Batch, 'numbers' | 'count'>,
+  wanted: readonly number[],
+  from: number,
+  rows: number[],
+): number {
+  const last = numbers[count - 1]!;
+  let at = from;
+  for (let row = 0; at < wanted.length && wanted[at]! <= last; at++) {
+    if (numbers[row]! < wanted[at]!) row = indexFrom(numbers, wanted[at]!, count);
+    if (numbers[row] === wanted[at]) rows.push(row++);
+  }
+  return at;
 }
 
 /** Leaves out the records that are blank in all sent fields. The batches must say which these are. */
