@@ -16,6 +16,7 @@ import { linesFromDatabase } from '../journal/lines-from-database.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
+import { tables } from '../sqlite/migrations/tables.js';
 import { openPrivateDatabase } from '../sqlite/open-private-database.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
 import { segmentInsertion } from '../sqlite/tables/segments.js';
@@ -141,7 +142,7 @@ function openBase(
     base = 'damaged';
   }
   const connection = openPrivateDatabase(beside, 0);
-  migrate(connection, migrations);
+  migrate(connection, migrations, { tables });
   return { connection, base };
 }
 
