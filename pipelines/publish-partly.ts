@@ -37,7 +37,8 @@ export function publishPartlyAtDeadline(
 }
 
 async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWork): Promise<RunSummary> {
-  checkMayPublishPartly(config, handed);
+  if (!handed.publishPartial) return work(handed);
+  checkMayPublishPartly(config);
   let id: string | undefined;
   const { onProgress } = handed;
   const tell = (event: JobEvent) => {
@@ -48,7 +49,7 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
   try {
     return await work({ ...handed, onProgress: Object.assign(tell, { isHeard }) });
   } catch (error) {
-    if (!(error instanceof DeadlineError) || !handed.publishPartial || id === undefined) throw error;
+    if (!(error instanceof DeadlineError) || id === undefined) throw error;
     const { deadline: _, ...rest } = handed;
     return withReadyRun(config, { ...rest, existing: id }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.
@@ -76,8 +77,8 @@ function nothingAnswered({ message, hint, facts }: DeadlineError): DeadlineError
 }
 
 /** A partial output always has UNPROCESSED records, so it is one that `failures.onExceeded: withhold` keeps back. */
-function checkMayPublishPartly({ failures }: Config, { publishPartial }: RunOptions): void {
-  if (!publishPartial || failures.onExceeded === 'publish') return;
+function checkMayPublishPartly({ failures }: Config): void {
+  if (failures.onExceeded === 'publish') return;
   throw new ConfigError(
     'PARTIAL_WITHHELD',
     'a partial output has UNPROCESSED records, and failures.onExceeded: withhold publishes no output that has some',

@@ -165,9 +165,10 @@ async function collectOutdated(run: OpenRun, options: Pick<RunOptions, 'reuse' |
  * @returns whether the run had ended and is open again.
  */
 export async function recheckLost(run: OpenRun): Promise<boolean> {
+  if (run.found === 'new') return false;
   const row = (await run.checkpoint.run(run.id))!;
+  if (row.prunedAt !== null || !(await hasLostFolios(run))) return false;
   const hasEnded = isCompleted(row);
-  if (run.found === 'new' || row.prunedAt !== null || !(await hasLostFolios(run))) return false;
   if (hasEnded && !(await canReopen(run))) return false;
   return (await recheckLostFolios(run)) > 0 && hasEnded;
 }
