@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { TroubleError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 import { translateStateError } from '../sqlite/translate-state-error.js';
-import { journalPath } from './journal-folder.js';
+import { journalPath } from './journal-file.js';
 
 export interface Reserve {
   /**

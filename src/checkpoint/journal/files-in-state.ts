@@ -1,18 +1,10 @@
-/** The paths of journals, and what has files in the state folder: runs and segments. Does not use the database. */
-
+/** What has files in the state folder: runs and segments. Does not use the database. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFileMissing } from '../../streams/system-error.js';
 
-const JOURNAL = 'paid.log';
-
 /** Names of a run's files. Only a folder with such a file belongs to a run. */
 const RUN_FILE = /^(paid\.log|(chunk|part)-.*)$/;
-
-/** The path of a run's journal. */
-export function journalPath(stateDir: string, run: string): string {
-  return join(stateDir, 'runs', run, JOURNAL);
-}
 
 /** The ids of the runs that have files in the state folder, ascending. */
 export function runsWithFiles(stateDir: string): readonly string[] {

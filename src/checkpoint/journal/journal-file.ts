@@ -16,7 +16,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError } from '../../errors.js';
 import { makeFolder, syncNow } from '../../make-folder.js';
@@ -42,6 +42,11 @@ export interface JournalFile {
    */
   sync(): Promise<void>;
   close(): void;
+}
+
+/** The path of a run's journal. */
+export function journalPath(stateDir: string, run: string): string {
+  return join(stateDir, 'runs', run, 'paid.log');
 }
 
 /** Opens an existing journal. Cuts off an incomplete last line. */

@@ -14,11 +14,11 @@ import { type Compared, isBehind, journalComparison, type Mark } from './compare
 import {
   hasJournal,
   type JournalFile,
+  journalPath,
   openJournalFile,
   readJournal,
   writeJournalFile,
 } from './journal-file.js';
-import { journalPath } from './journal-folder.js';
 import type { JournalLine, SearchJournalLine } from './journal-line.js';
 import { linesFromDatabase } from './lines-from-database.js';
 import { appendSearchLine, searchJournalPath } from './search-journal.js';

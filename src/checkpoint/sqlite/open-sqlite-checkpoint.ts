@@ -8,7 +8,7 @@ import { makeFolder } from '../../make-folder.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { readCopyMark, refuseMarked } from '../copy/copy-mark.js';
 import { createReserve } from '../journal/disk-reserve.js';
-import { runsWithFiles } from '../journal/journal-folder.js';
+import { runsWithFiles } from '../journal/files-in-state.js';
 import { openRunJournals } from '../journal/run-journals.js';
 import { searchJournalPath, writeSearchJournal } from '../journal/search-journal.js';
 import { withJournal } from '../journal/with-journal.js';

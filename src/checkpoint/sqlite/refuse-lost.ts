@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/journal-folder.js';
+import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/files-in-state.js';
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
 import type { StateDatabase } from './state-database.js';
 import { allSingleSearches } from './tables/single-searches.js';

@@ -1,8 +1,8 @@
 /** What the journals of a backup, and of what is left of a state folder, know of the requests that were paid. */
 import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJournal, wholeLength } from '../../checkpoint/journal/journal-file.js';
-import { journalPath, runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
+import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
+import { journalPath, readJournal, wholeLength } from '../../checkpoint/journal/journal-file.js';
 import { readSearchJournal } from '../../checkpoint/journal/search-journal.js';
 import { checkDatabaseCopy, type PaidCounts } from '../../checkpoint/sqlite/copy-database.js';
 import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { runsWithFiles } from '../../checkpoint/journal/journal-folder.js';
+import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
 import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
