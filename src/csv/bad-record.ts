@@ -1,8 +1,7 @@
 /** A record that cannot be used: the problem, its position, and what to correct. */
-import { isUtf8 } from 'node:buffer';
 import { type ErrorDetails, SourceError } from '../errors.js';
 import { showText } from '../text.js';
-import { NUL } from './bytes.js';
+import { asBuffer } from './bytes.js';
 
 export type BadRecordCode =
   | 'SOURCE_QUOTE_NOT_CLOSED'
@@ -133,27 +132,4 @@ export function badRecordMessage(code: BadRecordCode, facts: BadRecordFacts): st
     case 'SOURCE_ENCODING':
       return transcoded ? 'bytes that are not valid in its encoding' : NOT_UTF8;
   }
-}
-
-export type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
-
-/**
- * The problem with the text of `bytes`, which hold whole records; undefined if there is none. Uses native calls over a
- * whole batch: they are far cheaper than a check of each byte in the scanner's loop.
- *
- * In a `transcoded` file U+FFFD counts as invalid bytes. This also rejects a file that really holds the character:
- * after decoding both look the same, and a lost letter must not go unnoticed.
- */
-export function badText(bytes: Uint8Array, transcoded: boolean): BadTextCode | undefined {
-  if (bytes.indexOf(NUL) !== -1) return 'SOURCE_NUL';
-  if (!isUtf8(bytes)) return 'SOURCE_ENCODING';
-  if (transcoded && asBuffer(bytes).indexOf(REPLACEMENT) !== -1) return 'SOURCE_ENCODING';
-  return undefined;
-}
-
-/** U+FFFD, which iconv-lite writes for bytes that are not valid in the file's encoding. */
-const REPLACEMENT = Buffer.from('\u{fffd}');
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

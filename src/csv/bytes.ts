@@ -1,4 +1,6 @@
-/** The bytes that have a meaning in CSV, and functions for line ends. */
+/** The bytes that have a meaning in CSV, line ends, and the check that bytes are text. */
+import { isUtf8 } from 'node:buffer';
+
 export const NUL = 0x00;
 export const LF = 0x0a;
 export const CR = 0x0d;
@@ -25,4 +27,28 @@ export function countLineFeeds(bytes: Uint8Array, from: number, to: number): num
   let count = 0;
   for (let i = from; i < to; i++) if (bytes[i] === LF) count++;
   return count;
+}
+
+export type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
+
+/**
+ * The problem with the text of `bytes`, which hold whole records; undefined if there is none. Uses native calls over a
+ * whole batch: they are far cheaper than a check of each byte in the scanner's loop.
+ *
+ * In a `transcoded` file U+FFFD counts as invalid bytes. This also rejects a file that really holds the character:
+ * after decoding both look the same, and a lost letter must not go unnoticed.
+ */
+export function badText(bytes: Uint8Array, transcoded: boolean): BadTextCode | undefined {
+  if (bytes.indexOf(NUL) !== -1) return 'SOURCE_NUL';
+  if (!isUtf8(bytes)) return 'SOURCE_ENCODING';
+  if (transcoded && asBuffer(bytes).indexOf(REPLACEMENT) !== -1) return 'SOURCE_ENCODING';
+  return undefined;
+}
+
+/** U+FFFD, which iconv-lite writes for bytes that are not valid in the file's encoding. */
+const REPLACEMENT = Buffer.from('\u{fffd}');
+
+/** The same bytes, with the methods of a Buffer. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -2,8 +2,8 @@
  * Scans one file, window after window: yields Batches of good records, reports each bad record, and continues after it.
  * Invariant: the records found never depend on where the windows are cut.
  */
-import { type BadRecord, type BadRecordCode, badRecordMessage, badText } from './bad-record.js';
-import { contentEnd, countLineFeeds, indexOfLineFeed, LF } from './bytes.js';
+import { type BadRecord, type BadRecordCode, badRecordMessage } from './bad-record.js';
+import { badText, contentEnd, countLineFeeds, indexOfLineFeed, LF } from './bytes.js';
 import { type Found, KeptRecords, type NumberedRecords } from './kept-records.js';
 import { type Grammar, MISCOUNTED_INTS, NONE, ScanKernel } from './kernel/scan-kernel.js';
 import type { Batch } from './table.js';
