@@ -18,22 +18,22 @@ export interface EchoedColumn extends SentField {
 }
 
 /**
- * @param kernel shares its memory with the writer of the same chunk's rows, so that tables are loaded once; left out: it
- *   has its own memory, which is freed afterwards.
+ * @param tables shared with the writer of the same chunk's rows, so that they are loaded once; left out: the join has its
+ *   own memory, which is freed afterwards.
  * @throws UntrustedError `RESULTS_DO_NOT_MATCH` naming missing, doubled and strange results.
  */
 export function joinByEcho(
   parts: readonly PartTable[],
   echoed: readonly EchoedColumn[],
   records: RecordBlock,
-  kernel?: MatchKernel,
+  tables?: TableMemory<MatchExports>,
 ): Joined {
-  if (kernel !== undefined) return join(parts, echoed, records, kernel);
-  const tables = new TableMemory<MatchExports>();
+  if (tables !== undefined) return join(parts, echoed, records, new MatchKernel(tables));
+  const own = new TableMemory<MatchExports>();
   try {
-    return join(parts, echoed, records, new MatchKernel(tables));
+    return join(parts, echoed, records, new MatchKernel(own));
   } finally {
-    tables.release();
+    own.release();
   }
 }
 

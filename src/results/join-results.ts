@@ -9,7 +9,8 @@
  * 4. `compare-echoes.ts`: whether each echo holds what was sent with its record.
  * 5. `prove-join.ts`: whether the echoes tell the records apart. Asked until one chunk has proved it.
  */
-import type { MatchKernel } from '../csv/kernel/match-kernel.js';
+import type { MatchExports } from '../csv/kernel/match-kernel.js';
+import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
@@ -43,7 +44,7 @@ export interface JoinTerms {
   readonly declared: readonly string[] | null;
   readonly compare: CompareEchoes;
   /** See `joinByEcho`. */
-  readonly matcher?: MatchKernel | undefined;
+  readonly tables?: TableMemory<MatchExports> | undefined;
 }
 
 export interface JoinedChunk {
@@ -151,7 +152,7 @@ function joinByColumns(
   parts: readonly PartTable[],
   records: RecordBlock,
   returned: ReturnedColumns,
-  { fields, method, declared, matcher }: JoinTerms,
+  { fields, method, declared, tables }: JoinTerms,
 ): MatchedChunk {
   const wanted = method?.by === 'echo' ? method.columns : (declared ?? returned.columns);
   const candidates = fields.filter(
@@ -166,12 +167,12 @@ function joinByColumns(
   });
   if (matchedBy.length === 0) throw nothingToJoinByError(returned.columns, declared);
   try {
-    return { joined: joinByEcho(parts, matchedBy, records, matcher), matchedBy };
+    return { joined: joinByEcho(parts, matchedBy, records, tables), matchedBy };
   } catch (error) {
     const looser =
       method === null ? matchedBy : matchedBy.map((column) => foldedIfNeeded(parts, column, records));
     if (looser.every(({ isFolded }, at) => isFolded === matchedBy[at]!.isFolded)) throw error;
-    return { joined: joinByEcho(parts, looser, records, matcher), matchedBy: looser };
+    return { joined: joinByEcho(parts, looser, records, tables), matchedBy: looser };
   }
 }
 

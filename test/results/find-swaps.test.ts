@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupBy, groupsWithEqual } from '../../src/results/equal-texts.js';
+import { groupBy, groupsWithEqual } from '../../src/results/find-swaps.js';
 
 const groupsOf = (rows: readonly (readonly string[])[], indexes: readonly number[]) =>
   groupsWithEqual(

@@ -11,6 +11,7 @@ import type { SentField } from '../../results/column-kind.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
+import { isSeekable } from '../../source/read-decoded.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
 import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
 import type { UploadContent } from '../../types.js';
@@ -24,6 +25,19 @@ import {
 import { restoreChunk } from './save-chunk.js';
 
 export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'keepsChunks'>;
+
+/** A chunk with fewer bytes in the source is read into a block. */
+const LARGE_BYTES = 16 * 1024 * 1024;
+
+/** Whether a chunk is large, and can be read again without reading all that is before it. */
+export function isStreamed(
+  { source, keepsChunks }: Pick<RunContext, 'source' | 'keepsChunks'>,
+  { round, start, end, bytes }: ChunkRow,
+): boolean {
+  if (keepsChunks || round > 0) return false;
+  const size = start.file === end.file ? end.offset - start.offset : bytes;
+  return size > LARGE_BYTES && source.files.slice(start.file, end.file + 1).every(isSeekable);
+}
 
 /**
  * The records of a chunk. `sentFields` says which of their fields were sent. The block is valid until the next one is

@@ -6,26 +6,12 @@ import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { fieldEnd, fieldStart } from '../../csv/table.js';
 import type { SentBlock, StreamedRecords } from '../../results/join-windows.js';
 import type { RunContext } from '../../run-context.js';
-import { isSeekable } from '../../source/read-decoded.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
 import { checkSameRecords, recordsOfChunk } from '../read-source.js';
 import { numbersInSource, type ReadChunkNeeds, sentFields } from './read-chunk.js';
 
-/** A chunk with fewer bytes in the source is read into a block. */
-const LARGE_BYTES = 16 * 1024 * 1024;
-
-/** Whether a chunk is large, and can be read again without reading all that is before it. */
-export function isStreamed(
-  { source, keepsChunks }: Pick<RunContext, 'source' | 'keepsChunks'>,
-  { round, start, end, bytes }: ChunkRow,
-): boolean {
-  if (keepsChunks || round > 0) return false;
-  const size = start.file === end.file ? end.offset - start.offset : bytes;
-  return size > LARGE_BYTES && source.files.slice(start.file, end.file + 1).every(isSeekable);
-}
-
-/** @param chunk for which `isStreamed` is true. */
+/** @param chunk a large one: see `isStreamed`. */
 export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise<StreamedRecords> {
   const numbers = await numbersInSource(run, chunk);
   return {

@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import type { MatchKernel } from '../../csv/kernel/match-kernel.js';
+import type { MatchExports } from '../../csv/kernel/match-kernel.js';
+import type { TableMemory } from '../../csv/kernel/table-memory.js';
 import { readWhole } from '../../files/run-files.js';
 import { type AnswerSource, type Answers, answersFromJoin } from '../../results/answers.js';
 import { type CompareEchoes, compareEchoes } from '../../results/compare-echoes.js';
@@ -21,8 +22,8 @@ import type { RecordBlock } from '../../source/record-block.js';
 import { freeMemory, giveBack } from '../../streams/buffer-pool.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
-import { readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
-import { isStreamed, streamChunk } from '../chunk/stream-chunk.js';
+import { isStreamed, readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
+import { streamChunk } from '../chunk/stream-chunk.js';
 import { type Refetch, withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
@@ -45,18 +46,19 @@ export interface ChunkJoinerOptions {
   /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
   readonly refetch?: Refetch | undefined;
   readonly compare?: CompareEchoes;
-  readonly matcher?: MatchKernel;
+  /** See `joinByEcho`. */
+  readonly tables?: TableMemory<MatchExports>;
 }
 
 /** All joiners of a run share the join method in `run.join`, which the first chunks decide. */
 export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
-  const { columns, refetch, compare = compareEchoes, matcher } = options;
+  const { columns, refetch, compare = compareEchoes, tables } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
   /** Where they are in a `SentBlock`. */
   const sentOnly = fields.map(({ column }, sourceField) => ({ column, sourceField }));
   const { echo: declared, onChange } = run.config.result;
-  const terms = { sent, fields, declared, compare, matcher };
+  const terms = { sent, fields, declared, compare, tables };
 
   /** No await before the method is saved: another stage may be joining too. */
   const joinBlock = async (chunk: ChunkRow, tables: readonly PartTable[], block: RecordBlock | SentBlock) => {

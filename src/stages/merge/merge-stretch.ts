@@ -7,7 +7,7 @@
 import { hideToken } from '../../api/service-text.js';
 import type { ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { type EchoExports, EchoKernel } from '../../csv/kernel/echo-kernel.js';
-import { type MatchExports, MatchKernel } from '../../csv/kernel/match-kernel.js';
+import type { MatchExports } from '../../csv/kernel/match-kernel.js';
 import type { RowsExports } from '../../csv/kernel/rows-kernel.js';
 import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { hasGaps } from '../../csv/table.js';
@@ -118,7 +118,6 @@ async function openWithColumns(
   };
   const rows = createRowWriter(rowOptions, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
-  const matcher = new MatchKernel(tables);
   const added = new Set<string>();
   const onChange = ({ number }: ChunkRow, { missing, unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
@@ -128,7 +127,7 @@ async function openWithColumns(
     columns,
     refetch: options.refetch,
     compare,
-    matcher,
+    tables,
     onChange,
   });
   const chosen = run.chosen;

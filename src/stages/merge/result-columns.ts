@@ -77,7 +77,7 @@ export function checkKnownTypes(
   { source, config: { output, result } }: Pick<MergeChunksNeeds, 'source' | 'config'>,
   columns: readonly string[],
 ): void {
-  if (columns.length === 0) return;
+  if (columns.length === 0 || Object.keys(output.types).length === 0) return;
   checkTypes(createOutputLayout(source, output), columns, output.types, result.onChange !== 'add');
 }
 
