@@ -13,7 +13,7 @@ import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { createReplyBreaker } from '../submit/unreadable-replies.js';
+import { createReplyBreaker } from '../submit/check-replies.js';
 import { whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';

@@ -5,7 +5,8 @@ import { TroubleError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { abandonCommand, adoptHints } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
-import { createReplyBreaker, hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
+import { createReplyBreaker } from '../submit/check-replies.js';
+import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
 type CompletenessNeeds = Pick<RunContext, 'id' | 'deferred'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'>;

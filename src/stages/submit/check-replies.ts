@@ -1,11 +1,10 @@
 /**
- * Checks two things about the replies to a run's uploads: that they all come from one service, and that the service
- * counts as many records as were sent. Replies to earlier processes count too, so a failed check also stops every later
- * process.
+ * Checks three things about the replies to a run's uploads: that they all come from one service, that the service counts
+ * as many records as were sent, and that they can be read. Replies to earlier processes count too, so a failed check also
+ * stops every later process.
  */
-
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { UntrustedError } from '../../errors.js';
+import { AmbiguousUploadError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { newRunCommand, newRunCommandFor } from '../../report/adoptable.js';
 
@@ -111,3 +110,47 @@ export async function checkNotMisread(
     },
   );
 }
+
+/**
+ * Circuit breaker for paid requests. If a reply cannot be read, its request may be paid for without a result. So three
+ * unreadable replies in a row open the breaker, which stops the requests. A readable reply closes it again.
+ */
+export interface ReplyBreaker {
+  /** Unreadable replies since the last readable one. */
+  readonly unreadable: number;
+  /** Whether there were too many unreadable replies in a row. */
+  readonly isOpen: boolean;
+  /** Whether another request may be sent. If an earlier process opened the breaker, one trial request is allowed. */
+  readonly allowsRequest: boolean;
+  /** Counts the outcome of a request and passes it on. The count is up to date before the caller sees the outcome. */
+  watch<T>(request: Promise<T>): Promise<T>;
+}
+
+/** @param unreadable the count left by earlier processes; if it opens the breaker, one trial request is allowed. */
+export function createReplyBreaker(unreadable: number): ReplyBreaker {
+  let limit = Math.max(threshold, unreadable + 1);
+  return {
+    get unreadable() {
+      return unreadable;
+    },
+    get isOpen() {
+      return unreadable >= threshold;
+    },
+    get allowsRequest() {
+      return unreadable < limit;
+    },
+    watch: async (request) => {
+      try {
+        const result = await request;
+        unreadable = 0;
+        limit = threshold;
+        return result;
+      } catch (error) {
+        if (error instanceof AmbiguousUploadError && error.doubt === 'unreadable') unreadable += 1;
+        throw error;
+      }
+    },
+  };
+}
+
+const threshold = 3;

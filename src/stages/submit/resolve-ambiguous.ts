@@ -2,9 +2,10 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { AmbiguousUploadError } from '../../errors.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
+import type { ReplyBreaker } from './check-replies.js';
 import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
-import { hasUnreadableReply, type ReplyBreaker } from './unreadable-replies.js';
+import { hasUnreadableReply } from './unreadable-replies.js';
 
 /**
  * Called once per chunk in a process. A chunk whose reply could not be read is not sent again: the service has

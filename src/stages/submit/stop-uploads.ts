@@ -5,8 +5,9 @@
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
 import { adoptHint, adoptHints, newRunCommand } from '../../report/adoptable.js';
+import type { ReplyBreaker } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
-import { type ReplyBreaker, unreadableHint } from './unreadable-replies.js';
+import { unreadableHint } from './unreadable-replies.js';
 
 /**
  * After an outage each further upload would also run into it; after a guard no further upload may be paid for.

@@ -10,13 +10,13 @@ import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { judgeFirstChunks } from '../merge/judge-first-chunks.js';
-import { checkNotMisread, checkOneService } from './check-replies.js';
+import { checkNotMisread, checkOneService, createReplyBreaker, type ReplyBreaker } from './check-replies.js';
 import { findEarlyFailures } from './find-early-failures.js';
 import { resolveAmbiguous, warnAmbiguous } from './resolve-ambiguous.js';
 import { resolveRefused } from './resolve-refused.js';
 import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
 import type { SubmitChunksNeeds } from './submit-needs.js';
-import { createReplyBreaker, hasUnsentChunks, type ReplyBreaker } from './unreadable-replies.js';
+import { hasUnsentChunks } from './unreadable-replies.js';
 import { NotAdmitted, uploadChunk } from './upload-chunk.js';
 
 /**

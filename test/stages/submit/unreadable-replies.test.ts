@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, OutageError, UntrustedError } from '../../../src/errors.js';
-import { createReplyBreaker } from '../../../src/stages/submit/unreadable-replies.js';
+import { createReplyBreaker } from '../../../src/stages/submit/check-replies.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
 import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/stages/submit-run.js';
