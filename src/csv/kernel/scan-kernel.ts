@@ -64,6 +64,9 @@ export const MISCOUNTED_INTS = 5;
 /** Most records of this kind that one run finds: more than a usual window has. */
 const MAX_MISCOUNTED = 4096;
 
+/** The largest number that the kernel takes: more bytes than a window has. */
+const MAX_NUMBER = 2 ** 31 - 1;
+
 /** Ends that the kernel may write after the last one; they have no meaning. */
 const SPARE_ENDS = 72;
 
@@ -167,7 +170,7 @@ export class ScanKernel {
       to,
       delimiter,
       fields,
-      maxRecordBytes,
+      Math.min(maxRecordBytes, MAX_NUMBER),
       starts,
       0,
       this.#capacity,

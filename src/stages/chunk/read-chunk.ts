@@ -133,7 +133,8 @@ export async function numbersInSource(
   run: RecordsOfChunkNeeds,
   chunk: ChunkRow,
 ): Promise<Int32Array<ArrayBuffer>> {
-  const numbers = Int32Array.from({ length: chunk.records }, (_, at) => chunk.firstRecord + at);
+  const numbers = new Int32Array(chunk.records);
+  for (let at = 0; at < numbers.length; at++) numbers[at] = chunk.firstRecord + at;
   if (!leavesOut(chunk)) return numbers;
   let count = 0;
   for await (const more of recordsOfChunk(run, chunk)) {
