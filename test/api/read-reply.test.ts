@@ -1,6 +1,6 @@
 /** What is read from replies, and what makes a reply malformed. */
 import { expect, test } from 'vitest';
-import { trackReply, uploadReply } from '../../src/api/reply-schemas.js';
+import { trackReply, uploadReply } from '../../src/api/read-reply.js';
 
 const PROGRESS = {
   status: 'FINISHED',
