@@ -62,9 +62,9 @@ type CheckLearnedNeeds = Pick<
 };
 
 /**
- * Passes the merged rows on. If the columns of the service were unknown, the first merged rows have fixed them, and the
- * target is checked; after a canary they are known. If the table cannot take them, the run uploads no more chunks and ends with that error; what is
- * sent already goes on.
+ * Passes the merged rows on. If the columns of the service were unknown until the first rows, checks then whether the
+ * table can take them. (A canary shows the columns earlier.) If it cannot, nothing more is uploaded, what is sent already
+ * goes on, and the run ends with that error.
  */
 export function checkLearned(
   run: CheckLearnedNeeds,

@@ -1,6 +1,6 @@
 /**
- * Fetches parts of a chunk once more, beside the stored ones; `repair-parts.ts` decides when. Invariant: the stored parts stay until the whole
- * replacement is on the disk and checked; then one transaction replaces them.
+ * Fetches parts of a chunk once more, beside the stored ones; `repair-parts.ts` decides when. Invariant: the stored parts
+ * stay until the whole replacement is on the disk and checked; then one transaction replaces them.
  */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';

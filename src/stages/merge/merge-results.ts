@@ -30,8 +30,8 @@ export type MergeResultsNeeds = MergeChunksNeeds &
   };
 
 /**
- * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is missing, or
- * that must be fetched again while the service is out. The next stage checks whether the run is complete.
+ * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is
+ * missing, or that must be fetched again while the service is out. The next stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.

@@ -1,6 +1,6 @@
 /**
- * Chunks and records whose upload had an unreadable reply. The service probably has them, so they are not sent again
- * automatically, either as the same chunk or in a later round (rule "Paid requests are not retried blindly",
+ * Chunks and records whose upload had an unreadable reply. The service probably has them, so they are never sent again
+ * by themselves, neither as the same chunk nor in a later round (rule "Paid requests are not retried blindly",
  * docs/architecture.md#paid-requests-are-not-retried-blindly).
  */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';

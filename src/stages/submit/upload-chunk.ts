@@ -19,8 +19,8 @@ import { uploadNames } from './upload-names.js';
 
 /**
  * @returns the chunk, `submitted`.
- * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; NotAdmitted; GuardError when the budget is used up;
- *   UntrustedError when the service counts a different number of records, or when more than one service answers.
+ * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; NotAdmitted; GuardError when the budget is used
+ *   up; UntrustedError when the service counts a different number of records, or when more than one service answers.
  */
 export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
@@ -172,8 +172,8 @@ export function unrecordedError({
 
 /**
  * Says why a paid request that ended with an error is ambiguous. The API port guarantees that the request was not
- * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused` has thrown. An unknown error
- * proves nothing, so the request counts as ambiguous.
+ * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused` has
+ * thrown. Any other error proves nothing, so the request counts as ambiguous.
  * @returns undefined if the request was certainly not accepted.
  */
 export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {
