@@ -2,6 +2,7 @@
  * Writes a segment. Entries go to lanes of a temporary file, one lane for each bucket; `finish` writes them as blocks.
  * Memory holds the buffers of the lanes and one block, however many entries there are.
  */
+import { setImmediate as pause } from 'node:timers/promises';
 import { COMMA } from '../csv/bytes.js';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import type { Table } from '../csv/table.js';
@@ -33,6 +34,9 @@ export interface SegmentTarget {
   readonly limits: BlockLimits;
 }
 
+/** Records that are added at once: some 10 ms of work. */
+const PAUSE_RECORDS = 10_000;
+
 const HEAD_INTS = HASH_INTS + ENTRY_INTS;
 
 export function createSegmentWriter(
@@ -48,6 +52,8 @@ export function createSegmentWriter(
   const counts = { successful: 0, failed: 0 };
   let kernel: HashKernel | undefined;
   let kernelField = -1;
+  /** Records since the last pause. */
+  let added = 0;
 
   const hashesOf = (rows: Table, firstField: number): Int32Array => {
     if (kernel === undefined || kernelField !== firstField) {
@@ -123,6 +129,11 @@ export function createSegmentWriter(
           else counts.successful += 1;
         }
       });
+      added += rows.count;
+      if (added < PAUSE_RECORDS) return;
+      added = 0;
+      // Signals and timers of the caller go on.
+      await pause();
     },
     finish: async () => {
       if (file.fd < 0) throw new Error(`the segment ${segment.id} is closed`);

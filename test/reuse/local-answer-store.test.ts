@@ -17,6 +17,7 @@ import type { Choice, Segment } from '../../src/types.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import {
   type Answered,
+  addFolio,
   chooseFor,
   DAY,
   NOW,
@@ -144,6 +145,17 @@ describe('a damaged file', () => {
       code: 'REUSE_SEGMENT_DAMAGED',
     });
   });
+});
+
+it('lets signals and timers go on while a segment is written', async () => {
+  const writer = await store.openSegment(segmentOptions());
+  let isSeen = false;
+  setImmediate(() => {
+    isSeen = true;
+  });
+  await addFolio(writer, segmentOptions(), { folio: 'F1', answeredAt: NOW - DAY, records: people(10_000) });
+  await writer.close();
+  expect(isSeen).toBe(true);
 });
 
 describe('what is unfinished', () => {

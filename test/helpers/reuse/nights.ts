@@ -55,7 +55,8 @@ export async function writeSegment(
   }
 }
 
-async function addFolio(
+/** Adds the answers of a folio to a segment. */
+export async function addFolio(
   writer: Awaited<ReturnType<AnswerStore['openSegment']>>,
   { columns, sentColumns }: SegmentOptions,
   { folio, answeredAt, records, origin = 'sent' }: AnsweredFolio,
