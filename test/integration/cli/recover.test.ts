@@ -1,5 +1,5 @@
 /** `foliopipe recover` after a real kill: what it prints, what it keeps, and how the job goes on. */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
@@ -30,7 +30,7 @@ async function newJob(pipeline: string): Promise<Job> {
 
 describe('foliopipe recover', () => {
   it('rebuilds the checkpoint after a kill and a lost log; the same command then finishes the job', async () => {
-    const job = await killed('lost-log');
+    const job = await killNow('lost-log');
     await rm(join(job.stateDir, 'checkpoint.db-wal'));
     const refused = await callMain(['run', job.config], { env: job.env });
     expect(refused.code).toBe(2);
@@ -159,8 +159,21 @@ describe('foliopipe recover', () => {
   });
 });
 
+let killedOnce: Promise<Job> | undefined;
+
+/** A copy of a job whose process was killed, one for each test. It cannot go on: its run has another output. */
+async function killed(name: string): Promise<Job> {
+  killedOnce ??= killNow('killed');
+  const { folder: original, env } = await killedOnce;
+  const copy = join(await folder(), `copy-${name}`);
+  await cp(original, copy, { recursive: true });
+  const [config, source, stateDir] = ['job.yaml', 'source.csv', 'state'].map((file) => join(copy, file));
+  const output = join(copy, 'out', 'enriched.csv');
+  return { folder: copy, config: config!, source: source!, stateDir: stateDir!, output, env };
+}
+
 /** A job whose process was killed after three uploads. */
-async function killed(pipeline: string): Promise<Job> {
+async function killNow(pipeline: string): Promise<Job> {
   const job = await newJob(pipeline);
   const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:3' };
   expect((await runCli(['run', job.config], { env })).signal).toBe('SIGKILL');

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type Job } from '../../helpers/jobs/cli-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 
@@ -73,7 +74,7 @@ async function secondNight(pipeline: string): Promise<Job> {
   const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, chunk: CHUNK, settings });
   await writeFile(job.source, source('first'));
   const first = ['run', job.config, '--set', `chunks.maxRecords=${RECORDS}`];
-  expect(await runCli(first, { env: job.env })).toMatchObject({ code: 0 });
+  expect(await callMain(first, { env: job.env })).toMatchObject({ code: 0 });
   await writeFile(job.source, source('second'));
   return job;
 }
