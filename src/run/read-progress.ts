@@ -5,7 +5,7 @@ import type { OnProgress, OpenFolio, ProgressSnapshot, Wait } from '../progress/
 import { recordsToSend } from '../report/origins.js';
 import type { Clock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
-import type { Closeable } from './open/open-state.js';
+import type { Closeable } from './open/releasers.js';
 
 type Reasons = ProgressSnapshot['failed']['reasons'];
 

@@ -16,8 +16,9 @@ import type { StatePlace } from '../../config/sections/state-section.js';
 import { ConfigError } from '../../errors.js';
 import { createLocalFiles } from '../../files/local-run-files.js';
 import type { SharedFiles } from '../../files/shared-files.js';
-import { type Releasers, waitForLock } from '../open/open-state.js';
+import { waitForLock } from '../open/open-state.js';
 import { openFiles } from '../open/open-stores.js';
+import type { Releasers } from '../open/releasers.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
 import { copyParts, shareFiles } from './copy-files.js';
 

@@ -33,14 +33,9 @@ import { refuseStateInFolder } from '../state-reader.js';
 import { type FoundRun, findRun } from './find-run.js';
 import { givenRun } from './named-run.js';
 import { openLimits } from './open-limits.js';
-import {
-  createReleasers,
-  type OpenState,
-  openState,
-  type Releasers,
-  type StateContext,
-} from './open-state.js';
+import { type OpenState, openState, type StateContext } from './open-state.js';
 import { createGuardedOutput } from './prepare-output.js';
+import { createReleasers, type Releasers } from './releasers.js';
 import { endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
 
 /** An open run, as the pipelines use it. */

@@ -25,6 +25,7 @@ import type { Milliseconds } from '../../types.js';
 import type { RunOptions, RunPorts } from '../run-options.js';
 import { loadPostgres } from '../state-reader.js';
 import { type FilesPlace, openFiles, openStores, type Stores } from './open-stores.js';
+import { createReleasers, type Releasers } from './releasers.js';
 
 type StateOptions = Pick<RunOptions, 'holder' | 'waitLock' | 'signal' | 'onProgress' | keyof RunPorts>;
 
@@ -247,30 +248,3 @@ function withoutFailure(lock: HeldLock, pipeline: string, logger: Logger): HeldL
 }
 
 const retryEveryMs = 1_000;
-
-export interface Closeable {
-  close(): Promise<void>;
-}
-
-/** A stack of opened resources. */
-export interface Releasers extends Closeable {
-  add(opened: Closeable): void;
-}
-
-/**
- * Closes resources in reverse order. After a failure the others are still closed, and the first error is thrown at the
- * end. A second close does nothing.
- */
-export function createReleasers(): Releasers {
-  const opened: Closeable[] = [];
-  return {
-    add: (resource) => void opened.push(resource),
-    close: async () => {
-      const failures: unknown[] = [];
-      for (let next = opened.pop(); next !== undefined; next = opened.pop()) {
-        await next.close().catch((error: unknown) => failures.push(error));
-      }
-      if (failures.length > 0) throw failures[0];
-    },
-  };
-}

@@ -18,7 +18,8 @@ import { type OutputWriter, refuseOtherPipeline } from '../../report/output-owne
 import { codeOf } from '../../streams/system-error.js';
 import { escapeUnprintable } from '../../text.js';
 import type { RunOptions } from '../run-options.js';
-import { holderOf, type OpenState, type Releasers, type StateContext, waitForLock } from './open-state.js';
+import { holderOf, type OpenState, type StateContext, waitForLock } from './open-state.js';
+import type { Releasers } from './releasers.js';
 
 /** An output that this process may put in place. */
 interface PreparedOutput extends HeldLock {

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
 import { DeadlineError, InterruptedError, stopError } from '../../errors.js';
 import type { Clock } from '../../streams/clock.js';
-import type { Closeable, Releasers } from './open-state.js';
+import type { Closeable, Releasers } from './releasers.js';
 
 /** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */
 export async function endUploads(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReleasers } from '../../../src/run/open/open-state.js';
+import { createReleasers } from '../../../src/run/open/releasers.js';
 
 function stack(...failing: string[]) {
   const closed: string[] = [];

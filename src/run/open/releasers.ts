@@ -1,0 +1,28 @@
+/** What a process has opened, and closes again in reverse order. */
+
+export interface Closeable {
+  close(): Promise<void>;
+}
+
+/** A stack of opened resources. */
+export interface Releasers extends Closeable {
+  add(opened: Closeable): void;
+}
+
+/**
+ * Closes resources in reverse order. After a failure the others are still closed, and the first error is thrown at the
+ * end. A second close does nothing.
+ */
+export function createReleasers(): Releasers {
+  const opened: Closeable[] = [];
+  return {
+    add: (resource) => void opened.push(resource),
+    close: async () => {
+      const failures: unknown[] = [];
+      for (let next = opened.pop(); next !== undefined; next = opened.pop()) {
+        await next.close().catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
