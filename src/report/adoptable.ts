@@ -115,14 +115,14 @@ export function abandonCommand(run: string, chunk: number): string {
   return `foliopipe abandon --run ${run} --chunk ${chunk}`;
 }
 
-/** Whether `--new` gives up paid requests whose answers are not here, and so wants `--yes`. */
-export function hasOpenRequests({ submitted, finished, uploading, ambiguous }: Tally['chunks']): boolean {
-  return submitted + finished + uploading + ambiguous > 0;
+/** Whether a run has chunks that were, or may have been, paid for: `--new` may pay for them again, and so wants `--yes`. */
+function hasPaidChunks({ uploading, ambiguous, submitted, finished, downloaded }: Tally['chunks']): boolean {
+  return uploading + ambiguous + submitted + finished + downloaded > 0;
 }
 
-/** The command that begins a new run in place of an unfinished one. @param hasOpen see `hasOpenRequests`. */
-export function newRunCommand(hasOpen: boolean): string {
-  return `foliopipe run --new${hasOpen ? ' --yes' : ''}`;
+/** The command that begins a new run in place of an unfinished one. @param hasPaid whether that may give up what is paid. */
+export function newRunCommand(hasPaid: boolean): string {
+  return `foliopipe run --new${hasPaid ? ' --yes' : ''}`;
 }
 
 /** The same for a run whose requests are looked up. */
@@ -130,5 +130,5 @@ export async function newRunCommandFor(
   checkpoint: Pick<CheckpointReader, 'tally'>,
   run: string,
 ): Promise<string> {
-  return newRunCommand(hasOpenRequests((await checkpoint.tally(run)).chunks));
+  return newRunCommand(hasPaidChunks((await checkpoint.tally(run)).chunks));
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
-import { abandonCommand, hasOpenRequests, newRunCommand } from '../../report/adoptable.js';
+import { abandonCommand, newRunCommand } from '../../report/adoptable.js';
 import { priceOf } from '../../report/origins.js';
 import type { Source } from '../../types.js';
 import type { RunOptions } from '../run-options.js';
@@ -29,7 +29,7 @@ export interface GivenUpRun {
   readonly onlyIfUnchanged: boolean;
   /** How long the collected answers stay on the disk, in ms (`retention.results`). */
   readonly keptFor: number;
-  /** Whether the new run needs `--yes`, because paid requests are open. */
+  /** Whether the new run needs `--yes`, because records are paid for in vain. */
   readonly needsYes: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function findGivenUp(
     boughtAgain,
     onlyIfUnchanged: run.choice === null && isSourceChanged === null,
     keptFor: config.retention.results,
-    needsYes: hasOpenRequests(chunks),
+    needsYes: lost > 0,
   };
 }
 
@@ -111,7 +111,7 @@ function whyBoughtAgain(
 
 /**
  * @param command what gives the run up, such as `--new`.
- * @throws ConfigError `RUN_UNFINISHED_PAID` when paid requests are open and `--yes` was not given.
+ * @throws ConfigError `RUN_UNFINISHED_PAID` when records are paid for in vain and `--yes` was not given.
  */
 export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunOptions, 'yes'>): void {
   if (givenUp === undefined || !givenUp.needsYes || yes) return;

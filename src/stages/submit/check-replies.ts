@@ -57,7 +57,7 @@ export async function checkSameService(
   isLocal: boolean,
 ): Promise<void> {
   if (saidByUpload.get(row) === isLocal) return;
-  const { number: chunk, folio, state } = row;
+  const { number: chunk, folio } = row;
   const attempts = await checkpoint.attempts(run, chunk);
   const upload = attempts.find((attempt) => attempt.folio === folio);
   if (upload === undefined || upload.local === null) return;
@@ -66,8 +66,10 @@ export async function checkSameService(
     return;
   }
   await checkpoint.recordMixed(run);
-  const newRun = newRunCommand(state !== 'downloaded');
-  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, newRun, { chunk, folio });
+  throw mixedError(run, `, that of chunk ${chunk} among them (folio ${folio})`, newRunCommand(true), {
+    chunk,
+    folio,
+  });
 }
 
 /** What the reply to a chunk's upload says, as far as it is known: a folio is polled often, and may have many parts. */

@@ -118,7 +118,7 @@ describe('a new run that gives up an unfinished one', () => {
     });
   });
 
-  it('asks for an upload that may have been accepted, and not where nothing was sent or all is here', async () => {
+  it('asks for an upload that may have been accepted, and not where nothing was sent', async () => {
     await withJob({ config: price }, async (job) => {
       await interrupt(job, stopAt('after-run-before-chunk', 1));
       const { logger, told } = listen();
@@ -134,12 +134,24 @@ describe('a new run that gives up an unfinished one', () => {
       job.service.behaviour = {};
       await job.enrich({}, { fresh: true, yes: true });
     });
+  });
+
+  it('asks where all answers are here but would be bought again, and not where reuse takes them', async () => {
     await withJob({ config: price }, async (job) => {
       await interrupt(job, stopAt('after-downloaded-before-merge', 6));
-      expect((await plan(job, true)).next.givesUp).toMatchObject({ needsYes: false, paid: 60 });
+      expect((await plan(job, true)).next.givesUp).toMatchObject({ needsYes: true, paid: 60 });
+      const error = (await job.failure({}, { fresh: true })) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'RUN_UNFINISHED_PAID', facts: { inVain: 60, folios: 0 } });
+      expect(job.service.count('upload')).toBe(6);
       const { logger, told } = listen();
-      expect(await job.enrich({}, { fresh: true, logger })).toMatchObject({ exitCode: 0 });
+      expect(await job.enrich({}, { fresh: true, yes: true, logger })).toMatchObject({ exitCode: 0 });
       expect(told.join('\n')).toContain('60 of the 60 records paid for are paid in vain (3.00 USD)');
+    });
+    await withJob({ config: { ...price, ...reuse } }, async (job) => {
+      await interrupt(job, stopAt('after-downloaded-before-merge', 6));
+      expect((await plan(job, true)).next.givesUp).toMatchObject({ needsYes: false, paid: 60 });
+      expect(await job.enrich({}, { fresh: true })).toMatchObject({ exitCode: 0 });
+      expect(job.service.count('upload')).toBe(6);
     });
   });
 });
