@@ -111,6 +111,11 @@ export function skippedAnswers(count: number): Answers {
   return fixedAnswers(count, { status: 'FAILED', code: 'NOTHING_TO_SEND', reason, folio: null });
 }
 
+/** Whether the records of a source were not sent, because they are blank. */
+export function isSkipped(source: AnswerSource): boolean {
+  return source.origin === 'fixed' && source.code === 'NOTHING_TO_SEND';
+}
+
 /** The answers of the records `from` to `to` (exclusive). */
 export function sliceOfAnswers(
   { sources, indistinct, firsts, ...all }: Answers,

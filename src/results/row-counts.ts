@@ -1,7 +1,7 @@
 /** Counts how rows ended, by status and by origin (rule "Balance", docs/architecture.md#balance). */
 import type { FailureReason, RowCounts } from '../checkpoint/checkpoint.js';
 import { createReasonCounter } from '../failure-reasons.js';
-import { type Answers, statusOf } from './answers.js';
+import { type Answers, isSkipped, statusOf } from './answers.js';
 
 /** The counts of no rows. */
 export const noRows: RowCounts = {
@@ -33,7 +33,7 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
     all[key] += bySource[at]! + doublesBySource[at]!;
     duplicates[key] += doublesBySource[at]!;
     if (one.origin === 'reused') reused[key] += bySource[at]!;
-    if (one.origin === 'fixed' && one.code === 'NOTHING_TO_SEND') skipped += bySource[at]!;
+    if (isSkipped(one)) skipped += bySource[at]!;
   }
   const { unprocessed: _, ...taken } = reused;
   return { ...all, indistinct: indistinct.size, reused: taken, duplicates, skipped };

@@ -7,7 +7,7 @@ import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue, isEqualField } from '../csv/table.js';
 import { writeValue } from '../csv/write-field.js';
 import type { RecordBlock } from '../source/record-block.js';
-import type { Answers, FixedSource, Lineage, ResultSource } from './answers.js';
+import { type Answers, type FixedSource, isSkipped, type Lineage, type ResultSource } from './answers.js';
 import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 import { countAnswers, countReasons } from './row-counts.js';
@@ -56,7 +56,10 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
       const reasons = sources.map((one) =>
         one.origin === 'fixed' ? [] : reasonFields(one, columns, sentColumns),
       );
-      const lineages = sources.map((one) => (layout.lineage ? lineageOf(one, run) : NO_LINEAGE));
+      const lineages = sources.map((one) => {
+        if (!layout.lineage) return NO_LINEAGE;
+        return isSkipped(one) ? SKIPPED_LINEAGE : lineageOf(one, run);
+      });
       const parts = sources.map((one, at) =>
         one.origin === 'fixed'
           ? fixedPart(one, columns, lineages[at]!)
@@ -195,6 +198,8 @@ interface RowLineage {
 }
 
 const NO_LINEAGE: RowLineage = { head: NOTHING, end: NOTHING };
+/** Nothing was paid for a blank record: its cells are empty, and so is its number. */
+const SKIPPED_LINEAGE: RowLineage = { head: Buffer.from(',,,,'), end: Buffer.from(',') };
 
 function lineageOf({ run, folio, part, answeredAt }: Lineage, thisRun: string): RowLineage {
   const out = new ByteWriter(128);
@@ -209,17 +214,19 @@ function lineageOf({ run, folio, part, answeredAt }: Lineage, thisRun: string): 
   return { head: out.take(), end: Buffer.from(`,${time}`) };
 }
 
-/** For each record, the number of the record that was paid for. */
+/** For each record, the number of the record that was paid for; 0 if there is none. */
 function paidNumbers(
   { numbers, count }: RecordBlock,
   { sources, source, result, firsts }: Answers,
 ): Int32Array {
   const records = sources.map((one) => (one.origin === 'fixed' ? null : one.records));
-  if (firsts === undefined && records.every((one) => one === null)) return numbers;
+  const skipped = sources.map(isSkipped);
+  if (firsts === undefined && records.every((one) => one === null) && !skipped.includes(true)) return numbers;
   const paid = numbers.slice(0, count);
   for (let i = 0; i < count; i++) {
     const of = records[source[i]!];
     if (of != null) paid[i] = of[result[i]!]!;
+    else if (skipped[source[i]!]) paid[i] = 0;
     else if (firsts !== undefined && firsts[i] !== 0) paid[i] = firsts[i]!;
   }
   return paid;

@@ -219,11 +219,11 @@ it('the row of a refused record has the reason of the service and no folio', asy
   expect(counts).toMatchObject({ successful: 0, failed: 1, unprocessed: 0, indistinct: 0 });
 });
 
-it('a record that was not sent is FAILED and counted as skipped; its lineage names the run alone', async () => {
+it('a record that was not sent is FAILED and counted as skipped; its lineage is empty, because nothing was paid', async () => {
   const { rows, block } = setUp({ source: ' ,\n', sourceColumns: twoColumns, lineage: true });
   const { bytes, counts } = rows.write(await block, skippedAnswers(1));
   expect(bytes.toString()).toBe(
-    ' ,,FAILED,NOTHING_TO_SEND,"every sent column of this record is blank, so it was not sent",,R1,,,1,\n',
+    ' ,,FAILED,NOTHING_TO_SEND,"every sent column of this record is blank, so it was not sent",,,,,,\n',
   );
   expect(counts).toMatchObject({ failed: 1, skipped: 1, successful: 0, reused: { failed: 0 } });
 });

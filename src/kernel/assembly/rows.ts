@@ -41,7 +41,7 @@ const PART_BYTES_LOG2: i32 = 6;
  * @param bytes address of the records; their offsets count from there.
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
  * @param parts, part, result addresses: of all parts, and for each record of the index of its part and its result.
- * @param numbers address of the records' numbers, which follow the tail; 0: rows have no number.
+ * @param numbers address of the records' numbers, which follow the tail; 0: rows have no number. A number 0 stays empty.
  * @param out address of the rows.
  * @param room address behind the room for them.
  */
@@ -117,7 +117,8 @@ export function writeRows(
     const tail = load<i32>(from, TAIL);
     out = copy(tail, tail + load<i32>(from, TAIL_BYTES), out);
     if (numbers !== 0) {
-      out = writeNumber(<u64>load<i32>(numbers + (row << 2)), out);
+      const number = load<i32>(numbers + (row << 2));
+      if (number !== 0) out = writeNumber(<u64>number, out);
       const end = load<i32>(from, END);
       out = copy(end, end + load<i32>(from, END_BYTES), out);
     }
