@@ -5,6 +5,15 @@ import { emptyBufferPool } from '../helpers/streams/empty-buffer-pool.js';
 describe('the buffer pool', () => {
   beforeEach(emptyBufferPool);
 
+  it('is empty when a test begins, whatever earlier ones have left', () => {
+    const lengths = [100_000, 3_000_000];
+    const left = lengths.map(takeBuffer);
+    for (const buffer of left) giveBack(buffer);
+    const memories = left.map(({ buffer }) => buffer);
+    emptyBufferPool();
+    for (const length of lengths) expect(memories.includes(takeBuffer(length).buffer)).toBe(false);
+  });
+
   it('gives again what was given back, never what is still taken', () => {
     const first = takeBuffer(100_000);
     const second = takeBuffer(100_000);

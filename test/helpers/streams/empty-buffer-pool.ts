@@ -1,7 +1,11 @@
 /** Empties the buffer pool, which earlier tests of the same process have filled. */
 import { giveBack, takeBuffer } from '../../../src/streams/buffer-pool.js';
 
-/** Gives back a buffer that is larger than all that is kept: the pool frees the oldest ones until it is freed too. */
+/** As much as the pool keeps at most. */
+const ALL_BYTES = 8 * 1024 * 1024;
+
+/** Gives back a buffer of all that the pool keeps, so that it frees all others, and takes it again. */
 export function emptyBufferPool(): void {
-  giveBack(takeBuffer(16 * 1024 * 1024));
+  giveBack(takeBuffer(ALL_BYTES));
+  takeBuffer(ALL_BYTES);
 }
