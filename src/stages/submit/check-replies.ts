@@ -107,7 +107,7 @@ export async function checkNotMisread(
     'UPLOAD_MISREAD',
     `chunk ${chunk}: ${countOf(records, 'record')} sent, and the service read ${serviceRecords}`,
     {
-      hint: `nothing more is uploaded; ask the service provider about ${fileName}`,
+      hint: `nothing more is uploaded; ask the service provider about ${fileName}; once the cause is removed, start a new run with ${newRunCommand(true)}, which pays again`,
       facts: { chunk, folio },
     },
   );

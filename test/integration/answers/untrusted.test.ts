@@ -177,7 +177,8 @@ describe('a service that counts other records than were sent', () => {
       const first = job.service.folios.find(({ chunk }) => chunk === error.facts.chunk)!;
       expect(error.facts).toEqual({ chunk: first.chunk, folio: first.id });
       expect(error.hint).toContain(first.fileName);
-      expect(await job.enrich({}, { fresh: true })).toMatchObject({ found: 'new', exitCode: 0 });
+      expect(await job.failure({}, { fresh: true })).toMatchObject({ code: 'RUN_UNFINISHED_PAID' });
+      expect(await job.enrich({}, { fresh: true, yes: true })).toMatchObject({ found: 'new', exitCode: 0 });
       await expectEnriched(job);
     });
   });

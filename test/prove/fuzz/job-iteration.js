@@ -104,12 +104,12 @@ function proveRows(output, { summary, config, expected, answered, wanted }) {
     const known = [...cells, said.status, said.code, said.error, ...prediction];
     assert.deepEqual(row.slice(0, known.length), known, `record ${number}`);
     if (!lineage) continue;
-    const [run, folio, part, record] = row.slice(known.length);
-    assert.deepEqual([run, record], [summary.run, String(number)]);
+    const [run, folio, part, record, answeredAt] = row.slice(known.length);
     if (said === skipped) {
-      assert.deepEqual([folio, part], ['', '']);
+      assert.deepEqual([run, folio, part, record, answeredAt], ['', '', '', '', '']);
       continue;
     }
+    assert.deepEqual([run, record], [summary.run, String(number)]);
     assert.match(folio, /^[0-9a-f]{32}$/);
     assert.match(part, /^\d+$/);
   }
