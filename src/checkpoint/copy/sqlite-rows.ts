@@ -7,7 +7,6 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
-import { tables } from '../sqlite/migrations/tables.js';
 import { openPrivateDatabase } from '../sqlite/open-private-database.js';
 import { type CopiedTable, quoted } from './copied-tables.js';
 import type { CopiedRow, NewStateRows } from './copy-rows.js';
@@ -63,7 +62,7 @@ export function openNewSqliteState(stateDir: string): NewSqliteState {
   const connection = openPrivateDatabase(beside, 0);
   // Until it is in place, a power failure loses nothing.
   connection.pragma('synchronous = OFF');
-  migrate(connection, migrations, { tables });
+  migrate(connection, migrations);
   return {
     rows: sqliteRows(connection),
     putInPlace: async () => {

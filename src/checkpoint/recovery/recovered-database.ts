@@ -15,7 +15,6 @@ import { linesFromDatabase } from '../journal/lines-from-database.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
-import { tables } from '../sqlite/migrations/tables.js';
 import { openPrivateDatabase } from '../sqlite/open-private-database.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
 import { segmentInsertion } from '../sqlite/tables/segments.js';
@@ -141,7 +140,7 @@ function openBase(
     base = 'damaged';
   }
   const connection = openPrivateDatabase(beside, 0);
-  migrate(connection, migrations, { tables });
+  migrate(connection, migrations);
   return { connection, base };
 }
 

@@ -10,24 +10,17 @@ export function schemaVersion(connection: Database): number {
 /**
  * Runs the missing migrations, all in one transaction. A second call changes nothing.
  * @param migrations SQL, oldest first.
- * @param options.tables SQL that makes in an empty file at once what all migrations make there.
- * @param options.complete writes the files that belong to the tables; called before the commit.
+ * @param complete writes the files that belong to the tables; called before the commit.
  * @throws ConfigError `CHECKPOINT_NEWER` when the file has more migrations than these.
  */
-export function migrate(
-  connection: Database,
-  migrations: readonly string[],
-  { tables, complete }: { readonly tables?: string; readonly complete?: () => void } = {},
-): void {
+export function migrate(connection: Database, migrations: readonly string[], complete?: () => void): void {
   refuseNewer(connection, migrations.length);
   if (schemaVersion(connection) === migrations.length) return;
   connection
     .transaction(() => {
       // Checked again: another process may have migrated while this one waited for the write lock.
       refuseNewer(connection, migrations.length);
-      const version = schemaVersion(connection);
-      const missing = version === 0 && tables !== undefined ? [tables] : migrations.slice(version);
-      for (const sql of missing) connection.exec(sql);
+      for (const sql of migrations.slice(schemaVersion(connection))) connection.exec(sql);
       connection.pragma(`user_version = ${migrations.length}`);
       complete?.();
     })

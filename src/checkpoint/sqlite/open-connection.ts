@@ -8,7 +8,6 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer, schemaVersion } from './migrate.js';
 import { migrations } from './migrations/index.js';
-import { tables } from './migrations/tables.js';
 import { openPrivateDatabase } from './open-private-database.js';
 import { withAllPipelinesStopped } from './pipeline-lock.js';
 import { damagedCheckpoint } from './translate-state-error.js';
@@ -40,13 +39,11 @@ export async function openWritingConnection(path: string, isChecked = false): Pr
 /** Copies a file of an older version, and then migrates it, while no other pipeline runs. */
 async function bringUpToDate(connection: Database): Promise<void> {
   const version = schemaVersion(connection);
-  if (version === 0 || version === migrations.length) {
-    return migrate(connection, migrations, { tables });
-  }
+  if (version === 0 || version === migrations.length) return migrate(connection, migrations);
   const stateDir = dirname(connection.name);
   await withAllPipelinesStopped(stateDir, async () => {
     await copyBeforeMigration(connection, version);
-    migrate(connection, migrations, { complete: () => makeJournals(connection, stateDir) });
+    migrate(connection, migrations, () => makeJournals(connection, stateDir));
   });
 }
 
