@@ -27,8 +27,8 @@ import { fetchFinished } from './fetch-finished.js';
 /**
  * @param run a new run, or one that goes on.
  * @param options as for `mergeResults`.
- * @returns what the sink returns. Stages skip chunks that an outage holds back: whether all rows were given, the caller
- *   checks.
+ * @returns what the sink returns. Stages skip chunks that an outage holds back, so the caller must check whether all
+ *   rows were given.
  */
 export async function answerSource<Result>(
   run: OpenRun,

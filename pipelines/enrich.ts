@@ -20,9 +20,11 @@ import { withLostRechecked } from './with-ready-run.js';
 /**
  * Starts a run of `config`, or continues an interrupted one. A run that is done already costs nothing; if its output is
  * not in place, it is published again from the stored results.
- * @returns a job: its result is the summary of the run. `exitCode` is 0; or 3 if more records failed than are tolerated, or some are
- *   UNPROCESSED; or 9 if the output is withheld for that (`failures.onExceeded`); or 8 after a deadline with
- *   `publishPartial`.
+ * @returns a job: its result is the summary of the run. Values of `exitCode`:
+ *   - 0: none of the following.
+ *   - 3: more records failed than are tolerated, or some are UNPROCESSED.
+ *   - 8: a deadline was reached with `publishPartial`.
+ *   - 9: the output is withheld for the reasons of 3 (`failures.onExceeded`).
  * @throws a subclass of FoliopipeError, with `exitCode`, `code`, `facts` and `hint`.
  */
 export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary> {

@@ -26,12 +26,13 @@ export interface ScanOptions {
   readonly firstLine?: number;
   /** Whether the bytes were decoded from another encoding than UTF-8. */
   readonly transcoded?: boolean;
-  /** Whether all text was checked before, or is our own. Then it is not looked at. */
+  /** Whether all text was checked before, or was written by foliopipe. Then the scan does not check it. */
   readonly hasGoodText?: boolean;
   /** Indexes of the sent fields, if `Batch.blank` is wanted. */
   readonly sentFields?: readonly number[];
   /**
-   * Throws to stop, returns to skip the record. Bad records come in their order, but before good ones of the same window.
+   * Throws to stop, returns to skip the record. Bad records are reported in the order of the file. A bad record may be
+   * reported before good records of the same window that stand in front of it.
    * Left out: all bad records are skipped.
    */
   readonly onBadRecord?: (bad: BadRecord) => void;
@@ -194,7 +195,7 @@ export class RecordScan {
     return indexOfLineFeed(bytes, isSeen ? problemAt : next, to);
   }
 
-  /** An offset up to which no record of the window has bad text, as far as one look at all of it can tell. */
+  /** Checks all whole lines at once. @returns an offset up to which no record has bad text; 0 if it cannot tell. */
   #endOfGoodText(bytes: Buffer, from: number, to: number): number {
     if (this.#options.hasGoodText) return to;
     const end = to === 0 ? 0 : bytes.lastIndexOf(LF, to - 1) + 1;
@@ -233,7 +234,7 @@ export class RecordScan {
     this.#reportMiscounted(bytes, miscounted, other, count);
   }
 
-  /** Reports those that stand before this row, from an index on. @returns the index behind them. */
+  /** Reports the miscounted records before this row. @returns the index in `miscounted` after the last of them. */
   #reportMiscounted(bytes: Uint8Array, miscounted: Int32Array, from: number, row: number): number {
     let at = from;
     for (; at < miscounted.length && miscounted[at] === row; at += MISCOUNTED_INTS) {
@@ -271,7 +272,7 @@ export class RecordScan {
     };
   }
 
-  /** @param counted fields of this record, where the kernel has found it. */
+  /** @param counted how many fields the record has; left out if `#careful`, not the kernel, has found it. */
   #report(
     code: BadRecordCode,
     bytes: Uint8Array,

@@ -2,9 +2,9 @@
  * Decides whether the returned columns prove a join: a column that distinguishes the records must be an echo, and at most
  * a few results may be confused. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  *
- * Of two records with the names `Bakery` and `Harbor`, both in `OH`, the echo of `name` proves it and that of `state` does
- * not. If `name` is an answer, nothing does (`ECHO_UNPROVEN`). If all records were sent with the same name, the chunk is
- * no error, and a later one must prove the join. Asked by `join-results.ts`.
+ * Example: two records have the names `Bakery` and `Harbor`, and both are in `OH`. The echo of `name` proves the join;
+ * the echo of `state` does not. If `name` is an answer, nothing proves the join (`ECHO_UNPROVEN`). If all records of a
+ * chunk were sent with the same name, this is no error: a later chunk must prove the join. Called by `join-results.ts`.
  */
 import { MismatchError, UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
@@ -87,9 +87,9 @@ function checkDistinguishing(
 
 /**
  * Checks sent columns that come back for the first time after the join by key was proved. They must prove it again, in
- * the parts of their statuses.
+ * the parts that return them.
  *
- * @param statuses whose parts return such columns.
+ * @param statuses the statuses of the parts that return such columns.
  * @throws UntrustedError `ECHO_UNPROVEN`, `RESULTS_INDISTINCT`.
  */
 export function checkNewColumns(chunk: KnownChunk, statuses: readonly FileStatus[], key: string): void {

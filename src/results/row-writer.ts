@@ -22,7 +22,7 @@ export interface WrittenRows {
 
 /** Options that are the same for all rows of a run. */
 export interface RowOptions {
-  /** Makes the text of a failure fit to be counted among the reasons; the row has it as it is. */
+  /** Changes a failure's text for the counted reasons. The row has the unchanged text. */
   readonly showReason?: (text: string) => string;
   readonly run: string;
   readonly layout: OutputLayout;

@@ -16,7 +16,7 @@ export interface ReadRecordsOptions {
   readonly onBadRecord?: ((bad: BadRecord) => void) | undefined;
   /** Physical line of each file's first record. Used for files that are read from their first record on. */
   readonly firstLines?: readonly number[];
-  /** Whether the check of the source has found no bad text, so that none is looked for again. */
+  /** Whether the check of the source has found no bad text. Then the text is not checked again. */
   readonly hasGoodText?: boolean;
   /** Indexes of the sent fields, if `Batch.blank` is wanted. */
   readonly sentFields?: readonly number[];
@@ -129,10 +129,10 @@ export async function* pickRecords(
 }
 
 /**
- * Finds the rows with numbers that are wanted.
- * @param from index of the first of them that is looked for.
- * @param rows gets the rows.
- * @returns index of the first one that is behind the batch.
+ * Finds the rows of a batch whose numbers are wanted.
+ * @param from index in `wanted` at which to begin.
+ * @param rows gets the indexes of the rows.
+ * @returns index in `wanted` of the first number after the batch.
  */
 function findRows(
   { numbers, count }: Pick<Batch, 'numbers' | 'count'>,

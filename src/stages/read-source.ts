@@ -71,8 +71,8 @@ export function sendableRecordsFrom(
 
 /**
  * Checks the files between two positions.
- * @returns whether a file was touched since the last check. It has the checked content, but what was read from it in
- *   between may differ.
+ * @returns whether a file was touched since the last check. The file has the checked content now, but what was read
+ *   from it between the two checks may differ.
  * @throws SourceError when the content of a file has changed since the source was checked.
  */
 export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<boolean> {

@@ -52,7 +52,7 @@ type FetchPartNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'files'> & {
   readonly checkpoint: Pick<Checkpoint, 'attempts' | 'recordMixed'>;
 };
 
-/** What else the parts are fetched by. */
+/** How `fetchTogether` fetches the parts. */
 export interface FetchTogether {
   /** The bytes of the folio's other parts, which are here already. */
   readonly held: Bytes;
@@ -65,8 +65,8 @@ export interface FetchTogether {
 }
 
 /**
- * Fetches several parts at the same time. When it ends, none of them is being fetched any more, also after an error: the
- * chunk may be given up next.
+ * Fetches several parts at the same time. When it ends, also with an error, no download is running any more, because
+ * the caller may give up the chunk next.
  * @returns the parts as stored, in the order given.
  * @throws the first error of `fetchPart` or `store`; the other downloads are then ended.
  */

@@ -55,7 +55,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
   const { columns, refetch, compare = compareEchoes, tables } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
-  /** Where they are in a `SentBlock`. */
+  /** The same fields, with their indexes in a `SentBlock`. */
   const sentOnly = fields.map(({ column }, sourceField) => ({ column, sourceField }));
   const { echo: declared, onChange } = run.config.result;
   const terms = { sent, fields, declared, compare, tables };
@@ -117,7 +117,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
 }
 
 /**
- * Joins a chunk for what the join shows, and frees its memory.
+ * Joins a chunk only to look at its answers, and frees its memory.
  * @param look gets the answers, which are valid during the call.
  * @returns undefined when a damaged part must be fetched again and the folio is lost.
  * @throws UntrustedError as `ChunkJoiner.join` does.

@@ -92,7 +92,7 @@ export function openStretchMerger(
 }
 
 interface ColumnsMerger extends StretchMerger {
-  /** The columns that the last stretch has in addition. It must be written with them, and so must all before it. */
+  /** Further columns in the last stretch. It and all stretches before it must be written with them. */
   readonly added: ReadonlySet<string>;
 }
 

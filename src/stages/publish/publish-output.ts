@@ -100,7 +100,7 @@ async function appendStretches(
 
 /**
  * Adds the columns that the run lacks, and empties the work file: all rows follow once more, with all columns. The
- * stage that writes the file does this, so that no row of before can be recorded after the change.
+ * stage that writes the file does this, so that no row with the old columns can be recorded after the change.
  */
 async function addColumns(run: AppendMergedNeeds, work: WorkFile, wanted: readonly string[]): Promise<void> {
   const before = (await run.checkpoint.run(run.id))!.columns ?? [];
