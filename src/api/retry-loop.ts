@@ -1,7 +1,7 @@
 /**
- * Runs the attempts of a call over p-retry, which waits between them. By hand: the rate limiter before each attempt, and
- * the decision to give up. The time of an outage is measured for each operation, not for each call as p-retry's
- * `maxRetryTime` does, so that the next call in an outage does not wait as long again.
+ * Runs the attempts of a call with p-retry, which waits between them. This file waits for the rate limiter before each
+ * attempt, and decides when to give up. It measures the time of an outage for each operation. p-retry's `maxRetryTime`
+ * would measure it for each call, and each call in an outage would wait as long again.
  */
 import pRetry from 'p-retry';
 import type { Logger } from '../logger.js';
@@ -22,7 +22,7 @@ export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 export interface ApiWatcher {
   /** The service has asked for time: no request starts before it has passed. */
   throttled(time: Milliseconds, why: string): void;
-  /** An operation has been failing for `lasting`, and is tried on for `left`. */
+  /** An operation has been failing for `lasting`, and is tried again for `left` more. */
   failing(operation: Operation, lasting: Milliseconds, left: Milliseconds, why: string): void;
   /** It has succeeded. */
   works(operation: Operation): void;
@@ -44,7 +44,7 @@ export interface RetryLoopOptions {
   readonly logger: ApiLogger;
   readonly watcher?: ApiWatcher | undefined;
   readonly show: ServiceText;
-  /** Measures outages and missing folios: while this process does not run, the service fails nobody. */
+  /** Measures outages and missing folios. Time in which this process does not run is not counted. */
   readonly clock: AwakeClock;
 }
 
@@ -180,7 +180,7 @@ export class RetryLoop {
     }
     state.failingSince ??= now;
     const since = this.#outage(operation).recordFailure(now, facts, message);
-    // A service that answers like this is watched as long as it takes to be sure of it.
+    // Replies that break the interface are tolerated for at least `lostAfter`: only then is it certain that they go on.
     const isBreach = failure.kind === 'malformed' && failure.breach !== null;
     const giveUpAfter = isBreach ? Math.max(retry.giveUpAfter, lostAfter) : retry.giveUpAfter;
     const lasting = now - Math.min(since, state.failingSince);
@@ -215,7 +215,7 @@ function countMissing(state: CallState, failure: Failure, now: number): SameRepl
   return { count: count + 1, duration: now - since };
 }
 
-/** Counts the replies that break the interface in the same way. One that breaks it otherwise begins anew. */
+/** Counts the replies that break the interface in the same way. A reply that breaks it in another way starts anew. */
 function countBroken(state: CallState, failure: Failure, now: number): SameReplies {
   if (failure.kind !== 'malformed' || failure.breach === null) return { count: 0, duration: 0 };
   const { breach } = failure;

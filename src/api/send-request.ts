@@ -43,7 +43,7 @@ export interface Connection {
 
 /**
  * Sends a request and waits for the reply's headers. Does not follow redirects; any status is a reply.
- * @param onBegin called when the connection is open. The request is written when the promise resolves that it may give.
+ * @param onBegin called when the connection is open. If it returns a promise, the request is written after that.
  * @throws AttemptError when no reply came, also after an abort: the caller must know whether the request began.
  */
 export async function sendRequest(
@@ -124,7 +124,7 @@ async function receiveReply(
         if (held === undefined) write();
         else held.then(write, fail);
       };
-      // Node flushes a request after this event; to end it before that would finish it twice.
+      // Node flushes a request after this event. A request that is ended before that would be finished twice.
       if (request.reusedSocket) queueMicrotask(begin);
       else socket.once(isSecure ? 'secureConnect' : 'connect', begin);
     });
@@ -136,8 +136,8 @@ async function receiveReply(
 }
 
 /**
- * Lets an error of writing end a connection only when what has come is read. A service may refuse an upload and close
- * before it has read all of it: its reply is then here before the error.
+ * Delays a write error until the bytes that have already arrived are read. A service may refuse an upload and close the
+ * connection before it has read all of it. Its reply then arrives before the error.
  */
 function readBeforeError(socket: Socket): void {
   const write = socket._write.bind(socket);
@@ -203,7 +203,7 @@ function isSent(request: ClientRequest, piece: Uint8Array): Promise<boolean> {
   });
 }
 
-/** @param isPatient whether the reply may be as slow as it likes, as long as it does not fall silent. */
+/** @param isPatient whether a reply of any speed is accepted, as long as bytes keep coming. */
 async function* readBody(
   reply: IncomingMessage,
   { idleTimeout, clock, show }: Connection,
@@ -248,8 +248,8 @@ function nothingCame(phase: Phase, time: Milliseconds): Error {
 const LEAST_BYTES_PER_SECOND = 8 * 1024;
 
 /**
- * Notices a reply that never falls silent and yet brings almost nothing. Each period in which we wait for the service
- * must bring the least rate. A reply that is whole within one period is never too slow.
+ * Notices a reply whose bytes keep coming, but too slowly. Only the time in which we wait for the service counts, and
+ * each period of it must reach the least rate. A reply that is whole within one period is never too slow.
  */
 class Pace {
   readonly #period: Milliseconds;

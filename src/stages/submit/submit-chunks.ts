@@ -63,7 +63,7 @@ interface Submission {
   readonly breaker: ReplyBreaker;
   /** The numbers of the ambiguous chunks that this process has decided about: about each once. */
   readonly decided: Set<number>;
-  /** The running decision about an ambiguous chunk before its time. */
+  /** The decision about an ambiguous chunk that runs now, before everything else is sent; undefined if none runs. */
   early: Promise<ChunkRow | undefined> | undefined;
   /** The refusal that is handled now, or was handled last. */
   lastRefusal: Promise<unknown>;
@@ -77,7 +77,7 @@ async function ambiguousChunks(run: SubmitChunksNeeds): Promise<Set<number>> {
 }
 
 /**
- * The chunks that are ambiguous, then those that were.
+ * The chunks that are ambiguous now, then those that were ambiguous at the start and no longer are.
  * @param left the numbers of chunks that were ambiguous before and have not been passed on.
  */
 async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): AsyncGenerator<ChunkRow> {
@@ -123,8 +123,8 @@ async function submit(
 }
 
 /**
- * Uploads a chunk unless its folio is known. The permit is held on while its folio is open, and else released.
- * @returns `again` if the service admits no more folios now: the next permit is waited for.
+ * Uploads a chunk unless its folio is known. Keeps the permit while the folio is open, and otherwise releases it.
+ * @returns `again` if the service admits no more folios now: the caller waits for another permit.
  */
 async function submitWithPermit(
   submission: Submission,
@@ -226,13 +226,16 @@ async function isOnlyToGiveUp({ id, config, checkpoint }: SubmitChunksNeeds): Pr
   return config.ambiguous.policy === 'hold' && !(await hasUnsentChunks(checkpoint, id));
 }
 
-/** Decides about one ambiguous chunk before its time, because only such ones hold permits. */
+/**
+ * Decides about one ambiguous chunk before everything else is sent: only ambiguous chunks hold permits that can become
+ * free.
+ */
 async function decideEarly(submission: Submission, add: AddItems<ChunkRow>): Promise<ChunkRow | undefined> {
   const { run, decided } = submission;
   for await (const doubtful of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
     if (!decided.has(doubtful.number)) return decide(submission, doubtful, add);
   }
-  // All of them are in doubt again: a later run decides, and sends the rest.
+  // This process has decided about each of them, and they are ambiguous again: a later run decides, and sends the rest.
   run.uploads.stopped = true;
   return undefined;
 }
@@ -245,7 +248,7 @@ async function submitUndecided(
 ): Promise<ChunkRow | undefined> {
   const { run } = submission;
   if (run.uploads.stopped) return undefined;
-  // The process that had sent it before it lost its lease may have recorded what became of it.
+  // Another process may have sent the chunk, lost its lease, and recorded the outcome only after that.
   const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
   return chunk.state === 'ambiguous' ? decide(submission, chunk, add) : submit(submission, chunk, add);
 }

@@ -37,7 +37,7 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   } catch (error) {
     return await acceptedMeanwhile(run, chunk, error);
   }
-  // Logged only now, because a guard or the budget could have stopped it until here.
+  // Logged only now: before the intent was recorded, a guard or the budget could have stopped the upload.
   if (chunk.state === 'ambiguous') {
     run.logger.warn(
       { chunk: chunk.number, records: chunk.records },
@@ -63,9 +63,9 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
 }
 
 /**
- * The process that sent the chunk before it lost its lease may have recorded the folio just now: takes the chunk with
- * it.
- * @throws the error if there is none.
+ * Another process may have sent the chunk, lost its lease, and recorded the folio just now. Then this process goes on
+ * with that folio.
+ * @throws `error` if no folio was recorded.
  */
 async function acceptedMeanwhile(
   run: SubmitChunksNeeds,
@@ -133,7 +133,7 @@ async function recordAccepted(
       );
       throw error.cause;
     }
-    // A checkpoint on a database server records what the service says of an attempt before it looks whose the run is.
+    // A checkpoint on a database server records the reply first and checks the lease after that: the folio is recorded.
     if (error instanceof LockedError && error.code === 'LEASE_LOST') throw error;
     run.uploads.unrecorded.push({ chunk: chunk.number, folio, cause: error });
     const unrecorded = unrecordedError(run)!;

@@ -93,7 +93,7 @@ export function trackFolios(
       if (until?.aborted) return postponeFolio(run, chunk, error);
       return giveUpFolio(run, chunk, error);
     } finally {
-      // Not before it is recorded as finished: until then it is shown among the open ones.
+      // Deleted only after the folio is recorded as finished: until then it is shown as open.
       run.progress.percentages.delete(chunk.number);
     }
   };
@@ -163,7 +163,7 @@ async function pollUntilComplete(
     const timeLeft = Math.max(began + poll.timeout - from, 0);
     await sleepFor(run, () => Math.min(delay() - passed, timeLeft), state, until);
     const askedAt = run.clock.now();
-    // It may wait for the rate limit first, and longer than the folio takes.
+    // The poll may first wait for the rate limit, for longer than the folio takes.
     let sentAt = askedAt;
     const begins = () => {
       sentAt = run.clock.now();
