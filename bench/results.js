@@ -6,10 +6,14 @@ import { table } from './rows.js';
 const file = new URL('RESULTS.md', import.meta.url);
 const PEERS = ['csv-parse', 'csv-stringify', 'p-limit', '@duckdb/node-api', 'better-sqlite3'];
 
-/** Runs a case; gives its title and its text: the command that measures it again, where it was measured, its figures. */
+/**
+ * Runs a case; gives its title and its text: the command that measures it again, where it was measured, its figures.
+ * @throws if it has measured nothing, so that an empty table replaces none.
+ */
 export async function measureSection({ title, run }, command, lab) {
   const before = loadavg()[0];
   const { told, rows } = await run(lab);
+  if (rows.length === 0) throw new Error(`${title}: nothing was measured: ${told.join(' ')}`);
   // Two processes of a case load the machine themselves: more than that is somebody else.
   const load = `load average ${before.toFixed(1)} before, ${loadavg()[0].toFixed(1)} after`;
   return {
