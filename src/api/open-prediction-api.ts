@@ -11,7 +11,7 @@ import { RateLimiter, type RequestLimiter, type Written } from './rate-limiter.j
 import { readJson, readPart, searchReply, trackReply, uploadReply } from './read-reply.js';
 import { createRequests } from './requests.js';
 import { type ApiLogger, type ApiWatcher, type CallWaits, RetryLoop, type RetryTimes } from './retry-loop.js';
-import type { HttpReply, HttpRequest } from './send-request.js';
+import { type HttpReply, type HttpRequest, isSuccess } from './send-request.js';
 import { createServiceText, type TokenSecret } from './service-text.js';
 import { type AwakeClock, openAwakeClock, Timeout } from './timeout.js';
 
@@ -85,7 +85,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     setMaxListeners(0, signal);
     const attempt = async (attemptSignal: AbortSignal, written: Written): Promise<T> => {
       const reply = await client.send(request, attemptSignal, () => begin(written, waits.begins));
-      if (reply.status < 200 || reply.status > 299) {
+      if (!isSuccess(reply.status)) {
         throw new AttemptError(await statusFailure(reply, request.url, show));
       }
       return read(reply);

@@ -9,6 +9,7 @@ import type { Milliseconds } from '../types.js';
 import { parseRetryAfter } from './error-reply.js';
 import { AttemptError } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
+import { isSuccess } from './send-request.js';
 import { openAwakeClock } from './timeout.js';
 
 export interface PostOptions {
@@ -63,7 +64,7 @@ export async function postJson(options: PostOptions): Promise<void> {
       const reply = await client.send(request, one);
       reply.discard();
       const { status } = reply;
-      if (status >= 200 && status <= 299) return;
+      if (isSuccess(status)) return;
       last = status >= 300 && status <= 399 ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
       if (!mayRetry(status)) throw new FinalError(last);
       wait = parseRetryAfter(reply.header('retry-after'), Date.now());

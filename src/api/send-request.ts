@@ -62,7 +62,7 @@ export async function sendRequest(
     reply.on('error', () => undefined);
     const status = reply.statusCode!;
     // The success of a paid request is waited for as long as bytes come: giving it up would make it ambiguous.
-    const isPatient = sent.method === 'POST' && status >= 200 && status <= 299;
+    const isPatient = sent.method === 'POST' && isSuccess(status);
     return {
       status,
       header: (name) => [reply.headers[name]].flat()[0],
@@ -153,6 +153,11 @@ function readBeforeError(socket: Socket): void {
   socket._writev = (chunks, done) => writeMany(chunks, later(done));
 }
 
+/** Whether a reply with this status is no error and no redirect. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
 /** How much of a content is read before its request begins. */
 const FIRST_BYTES = 64 * 1024;
 
@@ -182,8 +187,7 @@ async function beginContent(body: FormDataEncoder): Promise<Buffer | AsyncIterat
  */
 async function writePieces(request: ClientRequest, pieces: AsyncIterator<Uint8Array>): Promise<void> {
   request.once('response', (reply) => {
-    const isRefused = reply.statusCode! < 200 || reply.statusCode! > 299;
-    if (isRefused) reply.once('close', () => request.destroy());
+    if (!isSuccess(reply.statusCode!)) reply.once('close', () => request.destroy());
   });
   for await (const piece of { [Symbol.asyncIterator]: () => pieces }) {
     if (!(await isSent(request, piece))) return;
