@@ -1,8 +1,11 @@
-/** One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there? */
+/**
+ * One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there, and
+ * does this state know it?
+ */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
 import { anchorOf, isFolder, latestPath } from '../config/sections/output-names.js';
 import { EMBEDDED } from '../config/sections/service-section.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, GuardError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { escapeUnprintable } from '../text.js';
@@ -48,11 +51,57 @@ export async function refuseOtherPipeline(
   );
 }
 
-/** What may be done about a file that no pipeline has published. */
-export interface ForeignOptions {
-  /** Replaces it all the same, and says so. */
+/** What is done about an output that this state has not published. */
+export interface OwnerOptions {
+  /** Goes on all the same, and says so. */
   readonly yes?: boolean | undefined;
   readonly logger: Logger;
+}
+
+/**
+ * The checks of the output before a run is begun.
+ * @param reader undefined if there is no state yet.
+ * @throws ConfigError `OUTPUT_FOREIGN`; GuardError `STATE_BEHIND`.
+ */
+export async function checkReplaced(
+  store: Pick<OutputStore, 'read'>,
+  output: string,
+  pipeline: string,
+  reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
+  options: OwnerOptions,
+): Promise<void> {
+  await refuseForeign(store, output, pipeline, reader, options);
+  if (reader !== undefined) await refuseBehind(store, output, pipeline, reader, options);
+}
+
+/**
+ * Refuses to pay with a state that is older than the output, such as a copy of the state folder that was put back. What
+ * was sent after the copy is not known in it, and would be paid for again. A state without runs is a new one; a run that
+ * began after that publication was begun knowingly.
+ * @throws GuardError `STATE_BEHIND`.
+ */
+export async function refuseBehind(
+  store: Pick<OutputStore, 'read'>,
+  output: string,
+  pipeline: string,
+  reader: Pick<CheckpointReader, 'publications' | 'runs'>,
+  { yes = false, logger }: OwnerOptions,
+): Promise<void> {
+  const head = Buffer.from((await store.read(ownerPath(output), HEAD_BYTES)) ?? []).toString();
+  const [publication, run] = [Number(textIn(head, 'publication')), textIn(head, 'run')];
+  if (textIn(head, 'pipeline') !== pipeline || run === undefined) return;
+  const [known] = await reader.publications(pipeline);
+  if (!(publication > (known?.number ?? 0))) return;
+  const [newest] = await reader.runs(pipeline);
+  if (newest === undefined || beganAfter(newest.id, run)) return;
+  const name = escapeUnprintable(run);
+  const text = `the state is older than ${output}: the state does not know publication ${publication}, which run ${name} has put there; what was sent after the newest run that it knows, ${newest.id}, is not known, and would be paid for again`;
+  const facts = { path: output, publication, run: name, newest: newest.id };
+  if (yes) return logger.warn(facts, `${text}; it goes on, because of --yes`);
+  throw new GuardError('STATE_BEHIND', `${text}; nothing was sent now`, {
+    hint: 'put back the newest state and run the same command again (docs/backup.md); if there is none, or another state writes this output on purpose: foliopipe run --yes',
+    facts,
+  });
 }
 
 /**
@@ -61,12 +110,12 @@ export interface ForeignOptions {
  * @param reader undefined if there is no state yet.
  * @throws ConfigError `OUTPUT_FOREIGN`.
  */
-export async function refuseForeign(
+async function refuseForeign(
   store: Pick<OutputStore, 'read'>,
   output: string,
   pipeline: string,
   reader: Pick<CheckpointReader, 'publications'> | undefined,
-  { yes = false, logger }: ForeignOptions,
+  { yes = false, logger }: OwnerOptions,
 ): Promise<void> {
   const [first, manifest] = [await store.read(output, 1), await store.read(ownerPath(output), HEAD_BYTES)];
   if (first === undefined || first.length === 0) return;
@@ -82,9 +131,15 @@ export async function refuseForeign(
   });
 }
 
+/** Ids of runs begin with a time to the second. */
+function beganAfter(run: string, other: string): boolean {
+  const [time, before] = [run, other].map((id) => id.slice(0, id.indexOf('-')));
+  return time! > before!;
+}
+
 /** The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. */
-function textIn(manifest: string, key: 'pipeline' | 'service'): string | undefined {
-  const [, value] = new RegExp(`^ {2}"${key}": ("(?:[^"\\\\\n]|\\\\.)*")`, 'm').exec(manifest) ?? [];
+function textIn(manifest: string, key: 'pipeline' | 'service' | 'run' | 'publication'): string | undefined {
+  const [, value] = new RegExp(`^ {2}"${key}": ([0-9]+|"(?:[^"\\\\\n]|\\\\.)*")`, 'm').exec(manifest) ?? [];
   try {
     return value === undefined ? undefined : String(JSON.parse(value));
   } catch {

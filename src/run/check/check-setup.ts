@@ -17,7 +17,7 @@ import { silentLogger } from '../../logger.js';
 import { tryToMakeFolder } from '../../make-folder.js';
 import { formatBytes } from '../../quantities.js';
 import { accountText } from '../../report/account-text.js';
-import { refuseForeign } from '../../report/output-owner.js';
+import { checkReplaced } from '../../report/output-owner.js';
 import { isSpooled, namedFiles } from '../../spool/open-source.js';
 import { missingOfService, serviceEndpoint, serviceIdentity, serviceMissing } from '../configured-service.js';
 import { createTarget } from '../load/load-run.js';
@@ -132,7 +132,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   const reader = await openStateReader(config).catch(() => null);
   if (reader !== null) {
     try {
-      await refuseForeign(store, path, config.pipeline, reader, { logger: silentLogger });
+      await checkReplaced(store, path, config.pipeline, reader, { logger: silentLogger });
     } finally {
       await reader?.close();
     }

@@ -11,7 +11,7 @@ import type { OutputStore } from '../../files/output-store.js';
 import { workPathOf } from '../../files/work-file.js';
 import { countOf, formatDuration } from '../../quantities.js';
 import { recordsToSend } from '../../report/origins.js';
-import { refuseForeign } from '../../report/output-owner.js';
+import { checkReplaced, refuseBehind } from '../../report/output-owner.js';
 import { isWithinLimit } from '../../source/reject-limit.js';
 import { keepCopies } from '../../spool/open-source.js';
 import { isEchoChanged } from '../../stages/merge/join-chunk.js';
@@ -53,7 +53,7 @@ export interface FindRunContext extends BeginRunContext {
 /**
  * @throws ConfigError when a frozen value differs, when a run with other values has done the source, or when a new run
  *   would give up open paid requests and `yes` is not set; SourceError
- *   when the source of the unfinished run has changed.
+ *   when the source of the unfinished run has changed; GuardError `STATE_BEHIND`.
  */
 export async function findRun(given: FindRunContext, options: RunOptions): Promise<FoundRun> {
   const { checkpoint, output, service, signal, clock } = given;
@@ -69,7 +69,9 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
       { run: unfinished.id },
       `publishing of run ${unfinished.id} was interrupted and goes on`,
     );
-    await given.prepareOutput(unfinished.publication!.output.path);
+    const { path } = unfinished.publication!.output;
+    await refuseBehind(output, path, begun.pipeline, checkpoint, { ...options, logger: given.logger });
+    await given.prepareOutput(path);
     return { run: unfinished, found: 'publishing' };
   }
   if (options.existing !== undefined) return findExisting(given, options, options.existing);
@@ -119,7 +121,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
     }
     if (excess !== undefined) throw excess;
     const { logger } = context;
-    await refuseForeign(output, config.output.path, config.pipeline, checkpoint, { ...options, logger });
+    await checkReplaced(output, config.output.path, config.pipeline, checkpoint, { ...options, logger });
     await context.prepareOutput(config.output.path);
     const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, before), found: 'new' };
@@ -226,10 +228,9 @@ async function continueRun(
   }
   const { config, output, checkpoint, logger } = context;
   const { path } = config.output;
-  // A run that has begun has looked at its own path.
-  if (typeof existing === 'string') {
-    await refuseForeign(output, path, config.pipeline, checkpoint, { ...options, logger });
-  }
+  // A run that has begun has looked at its own path, but its state may be an older copy.
+  const check = typeof existing === 'string' ? checkReplaced : refuseBehind;
+  await check(output, path, config.pipeline, checkpoint, { ...options, logger });
   await context.prepareOutput(path);
   await keepCopies(config, context.copies, source);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);

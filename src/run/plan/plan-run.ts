@@ -14,7 +14,7 @@ import type { OutputStore } from '../../files/output-store.js';
 import { workPathOf } from '../../files/work-file.js';
 import { silentLogger } from '../../logger.js';
 import { judgedCounts, releaseReason } from '../../report/exit-code.js';
-import { refuseForeign } from '../../report/output-owner.js';
+import { checkReplaced, refuseBehind } from '../../report/output-owner.js';
 import { isSpooled } from '../../spool/open-source.js';
 import { withPlanFolder } from '../../spool/spool-folder.js';
 import { checkPublished } from '../../stages/publish/check-published.js';
@@ -147,7 +147,9 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
             checkDelta({ config, deltas: options.deltas ?? deltas, checkpoint: reader }),
           );
         }
-        await refuseForeign(output, path, config.pipeline, reader, { ...options, logger });
+        await checkReplaced(output, path, config.pipeline, reader, { ...options, logger });
+      } else {
+        await refuseBehind(output, config.output.path, config.pipeline, reader!, { ...options, logger });
       }
     }
     const begun = kind === 'continue' ? run! : undefined;

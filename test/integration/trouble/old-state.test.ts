@@ -1,0 +1,115 @@
+/** A state folder that was put back from an older copy: it does not know what was paid after the copy. */
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { collect, planRun, publish } from '../../../pipelines/index.js';
+import { systemClock } from '../../../src/streams/clock.js';
+import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { all, behaviour } from '../../helpers/jobs/interrupted-job.js';
+import { sourceText } from '../../helpers/jobs/sample-source.js';
+
+const signal = new AbortController().signal;
+const hour = 3_600_000;
+/** What a command is given that starts some hours from now. */
+const inHours = (hours: number) => ({ clock: { ...systemClock, now: () => Date.now() + hours * hour } });
+const behind = {
+  code: 'STATE_BEHIND',
+  exitCode: 9,
+  message: expect.stringContaining('publication 2'),
+  hint: expect.stringContaining('foliopipe run --yes'),
+};
+
+describe('a state that is older than the output', () => {
+  it.each<[string, Changes]>([
+    ['a file', {}],
+    ['a folder', { output: { path: 'out/nights/' } }],
+  ])('pays nothing before a person says so, where the output is %s', async (_, changes) => {
+    await withJob({ behaviour, config: changes }, async (job) => {
+      await job.enrich();
+      await copyState(job, 'older');
+      await writeFile(job.sourcePath, sourceText(50));
+      const newer = await job.enrich({}, inHours(1));
+      await putBack(job, 'older');
+      const uploads = uploadsSeen(job);
+      await expect(planRun(job.config(), { signal, ...inHours(2) })).rejects.toMatchObject(behind);
+      expect(await job.failure({}, inHours(2))).toMatchObject({ ...behind, facts: { run: newer.run } });
+      expect(uploadsSeen(job)).toBe(uploads);
+      const again = await job.enrich({}, { ...inHours(2), yes: true });
+      expect(again).toMatchObject({ state: 'done', counts: { read: 50 } });
+      // The next night knows its own output.
+      await writeFile(job.sourcePath, sourceText(40));
+      expect(await job.enrich({}, inHours(3))).toMatchObject({ state: 'done', counts: { read: 40 } });
+    });
+  });
+
+  it('does not continue a run that was published after the copy', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await job.enrich();
+      await writeFile(job.sourcePath, sourceText(50));
+      const at = (point: string) => {
+        if (point === 'after-run-before-chunk') throw new Error('killed');
+      };
+      await expect(job.enrich({}, { ...inHours(1), at })).rejects.toThrow('killed');
+      await copyState(job, 'older');
+      await job.enrich({}, inHours(2));
+      const output = await job.output();
+      await putBack(job, 'older');
+      const uploads = uploadsSeen(job);
+      expect(await job.failure({}, inHours(3))).toMatchObject(behind);
+      await expect(planRun(job.config(), { signal, ...inHours(3) })).rejects.toMatchObject(behind);
+      await expect(collect(job.config(), inHours(3))).rejects.toMatchObject(behind);
+      expect(uploadsSeen(job)).toBe(uploads);
+      expect(await job.output()).toBe(output);
+    });
+  });
+
+  it('does not replace the newer output by an older one', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const { run } = await job.enrich();
+      const before = await readFile(job.sourcePath);
+      await copyState(job, 'older');
+      await writeFile(job.sourcePath, sourceText(50));
+      await job.enrich({}, inHours(1));
+      await putBack(job, 'older');
+      await writeFile(job.sourcePath, before);
+      await expect(publish(job.config(), run, inHours(2))).rejects.toMatchObject(behind);
+    });
+  });
+
+  it('asks once: a run that began after that goes on', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await job.enrich();
+      await copyState(job, 'older');
+      await writeFile(job.sourcePath, sourceText(55));
+      await job.enrich({}, inHours(1));
+      await putBack(job, 'older');
+      await writeFile(job.sourcePath, sourceText(50));
+      const at = (point: string) => {
+        if (point === 'after-run-before-chunk') throw new Error('killed');
+      };
+      await expect(job.enrich({}, { ...inHours(2), at, yes: true })).rejects.toThrow('killed');
+      expect(await job.enrich({}, inHours(3))).toMatchObject({ state: 'done', counts: { read: 50 } });
+    });
+  });
+});
+
+describe('a state that was removed', () => {
+  it('is a new one: the output is replaced', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await job.enrich();
+      await rm(path.join(job.folder, '.foliopipe'), { recursive: true });
+      await expectSuccess(job, await job.enrich(), all);
+    });
+  });
+});
+
+const uploadsSeen = ({ service }: Job) => service.count('upload');
+
+async function copyState({ folder }: Job, name: string): Promise<void> {
+  await cp(path.join(folder, '.foliopipe'), path.join(folder, name), { recursive: true });
+}
+
+async function putBack({ folder }: Job, name: string): Promise<void> {
+  await rm(path.join(folder, '.foliopipe'), { recursive: true });
+  await cp(path.join(folder, name), path.join(folder, '.foliopipe'), { recursive: true });
+}
