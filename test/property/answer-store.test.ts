@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { createLocalAnswerStore } from '../../src/reuse/local-answer-store.js';
 import type { Choice } from '../../src/types.js';
 import { withFolder } from '../helpers/folders/folders.js';
+import { forTime } from '../helpers/properties/for-time.js';
 import {
   type AnsweredFolio,
   type Chosen,
@@ -16,7 +17,7 @@ import {
   writeSegment,
 } from '../helpers/reuse/nights.js';
 
-const BUDGET = { numRuns: 2_000, interruptAfterTimeLimit: 8_000, markInterruptAsFailure: false };
+const BUDGET = forTime(2_000, 2_000);
 
 const value = fc.constantFrom('a', 'b', 'c', '', ' ', 'x,y', 'say "q"', 'two\nlines', 'ü', 'z'.repeat(70));
 const sent = fc.tuple(value, value);

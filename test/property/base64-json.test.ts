@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeBase64Json } from '../../src/streams/base64-json.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const OPTIONS = { path: ['response', 'content'], maxOtherBytes: 1 << 20 };
-const BUDGET = { interruptAfterTimeLimit: 2500, numRuns: 3000, markInterruptAsFailure: false };
+const BUDGET = forTime(800, 3_000);
 const CANONICAL = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 async function decode(bytes: Buffer, cuts: readonly number[]): Promise<Buffer> {

@@ -5,8 +5,9 @@ import { RecordScan } from '../../src/csv/record-scan.js';
 import { scanBuffer } from '../../src/csv/scan-records.js';
 import { type Batch, fieldValue } from '../../src/csv/table.js';
 import { withoutBlank } from '../../src/source/read-records.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
-const BUDGET = { numRuns: 2_000, interruptAfterTimeLimit: 5_000, markInterruptAsFailure: false };
+const BUDGET = forTime(1_500, 2_000);
 
 const spaces = [...' \t\v\f\u00a0\u1680\u2000\u2005\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'];
 /** Their neighbours, and characters that share their first bytes, are no white space. */

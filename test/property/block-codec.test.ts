@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BlockCodec } from '../../src/reuse/block-codec.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
-const BUDGET = { numRuns: 5_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false };
+const BUDGET = forTime(700, 5_000);
 const numbers = fc.oneof(
   fc.array(fc.integer(), { maxLength: 60 }),
   fc.array(fc.constantFrom(1, 2, 0x2c313435, 0x302c3637), { maxLength: 400 }),

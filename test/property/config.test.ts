@@ -5,8 +5,9 @@ import { parseConfig } from '../../src/config/load-config.js';
 import type { ConfigInput } from '../../src/config/schema.js';
 import { configSchema } from '../../src/config/schema.js';
 import { ConfigError } from '../../src/errors.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
-const budget = { interruptAfterTimeLimit: 2000, numRuns: 2000 };
+const budget = forTime(700, 2_000);
 
 const sections: readonly string[] = Object.keys(configSchema.shape);
 const keys: readonly string[] = Object.values(configSchema.shape).flatMap((schema) =>

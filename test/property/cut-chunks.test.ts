@@ -11,6 +11,7 @@ import {
 } from '../../src/stages/chunk/cut-chunks.js';
 import { cutAt } from '../helpers/csv/batches.js';
 import { scramble, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
 
@@ -86,7 +87,7 @@ it('every record is in one chunk, in order, with exactly its values', async () =
         expect(await cut(end.offset, lastRecord + 1)).toEqual(chunks.slice(last + 1));
       },
     ),
-    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(1_500),
   );
 });
 

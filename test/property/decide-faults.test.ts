@@ -5,6 +5,7 @@ import { type Call, decideFaults } from '../../src/service/faults/decide-faults.
 import { faultNames, isFolioFault, operationsOf } from '../../src/service/faults/fault.js';
 import { parseFaults } from '../../src/service/faults/read-faults.js';
 import { OPERATIONS } from '../../src/service/http/operation.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const number = fc.integer({ min: 1, max: 8 });
 const numbers = fc.oneof(
@@ -48,7 +49,7 @@ const call: fc.Arbitrary<Call> = fc
     const isOfFolio = rest.operation === 'track' || rest.operation === 'download';
     return isOfFolio && ordinal !== undefined ? { ...rest, folio: { ordinal, call: folioCall } } : rest;
   });
-const budget = { interruptAfterTimeLimit: 1000, numRuns: 500 };
+const budget = forTime(400, 500);
 
 describe('decideFaults', () => {
   it('decides a call alike, alone or among others in any order', () => {
@@ -106,7 +107,7 @@ describe('decideFaults', () => {
         expect(hit.length).toBeGreaterThan(120);
         expect(hit.length).toBeLessThan(280);
       }),
-      { numRuns: 20, interruptAfterTimeLimit: 1000 },
+      forTime(1_000, 20),
     );
   });
 });

@@ -8,9 +8,10 @@ import { computeDelta } from '../../src/delta/compute-delta.js';
 import { createLocalDeltaStore } from '../../src/delta/local-delta-store.js';
 import { applyDelta, naiveDelta, type Rows, readRows, tableOf } from '../helpers/csv/apply-delta.js';
 import { useFolder } from '../helpers/folders/folders.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const folder = useFolder();
-const limits = { interruptAfterTimeLimit: 3_000, markInterruptAsFailure: false };
+const limits = forTime(1_500);
 const columns = ['a', 'b', 'c', 'd'];
 
 const value = fc.oneof(

@@ -12,6 +12,7 @@ import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/row-writer.js';
 import { shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 import { blockOf, successful, thrownBy } from '../helpers/csv/result-parts.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const long = fc.constantFrom('x'.repeat(15), 'x'.repeat(16), `${'y'.repeat(31)}"`, 'Z'.repeat(64));
 const field = fc.oneof(value, value, long);
@@ -79,7 +80,7 @@ it.each([
       );
       expect(found).toEqual(expected);
     }),
-    { numRuns: 2_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+    forTime(700, 2_000),
   );
 });
 

@@ -13,6 +13,7 @@ import type { RecordBlock } from '../../src/source/record-block.js';
 import type { JoinMethod } from '../../src/types.js';
 import { shuffled, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const names = ['name', 'city', 'state'] as const;
 const cell = fc.constantFrom('Bar', 'bar', 'Foo Ltd', 'FOO  ltd', 'Stra\u00dfe', 'x', '');
@@ -119,7 +120,7 @@ async function joinAll(given: Setup): Promise<{ got: number[][]; refused: boolea
   return { got, refused: false };
 }
 
-const limits = { numRuns: 3_000, interruptAfterTimeLimit: 3_000, markInterruptAsFailure: false };
+const limits = forTime(2_000, 3_000);
 
 it('a service is refused, or every record has its own answer', async () => {
   await fc.assert(

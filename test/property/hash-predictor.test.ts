@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createHashPredictor } from '../../src/service/predictors/hash-predictor.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 it('predictRaw answers as predict', () => {
   const predictor = createHashPredictor();
@@ -13,6 +14,6 @@ it('predictRaw answers as predict', () => {
       const outcome = predictor.predictRaw?.(bytes, 7, bytes.length - 6);
       expect(outcome).toEqual(predictor.predict(name, '', ''));
     }),
-    { numRuns: 2000, interruptAfterTimeLimit: 2000 },
+    forTime(700, 2_000),
   );
 });

@@ -16,6 +16,7 @@ import { createBlockReader } from '../../src/source/record-block.js';
 import { type CutChunk, createUploadLayout, cutChunks } from '../../src/stages/chunk/cut-chunks.js';
 import type { JoinMethod } from '../../src/types.js';
 import { scramble, shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const strict = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true };
 const sourceColumns = ['title', 'city', 'note'];
@@ -163,6 +164,6 @@ it('every record comes out at its old position with its own prediction', async (
       });
       expect(output).toEqual(expected);
     }),
-    { numRuns: 200, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+    forTime(1_000, 200),
   );
 });

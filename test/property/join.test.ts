@@ -6,9 +6,10 @@ import { joinByEcho } from '../../src/results/join-by-echo.js';
 import { joinByKey } from '../../src/results/join-by-key.js';
 import { shuffled, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 import { blockOf, successful } from '../helpers/csv/result-parts.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const harm = fc.constantFrom('none', 'leave out', 'double', 'strange', 'swap');
-const limits = { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
+const limits = forTime(1_500);
 
 /** Damages the results so that a join must refuse them; `swap` only moves two of them. */
 function harmed<T>(results: readonly T[], how: string, at: number, strange: T): T[] {

@@ -8,9 +8,10 @@ import { UploadKernel } from '../../src/csv/kernel/upload-kernel.js';
 import { scanBuffer } from '../../src/csv/scan-records.js';
 import type { Batch } from '../../src/csv/table.js';
 import { writeField } from '../../src/csv/write-field.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const FIELDS = 4;
-const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
+const BUDGET = forTime(500, 20_000);
 
 const value = fc
   .array(fc.constantFrom('a', 'ü', ' ', ',', ';', '"', '\r', '\n', 'x'.repeat(15), 'y'.repeat(62)), {

@@ -9,6 +9,7 @@ import { type Answers, refusedAnswers, unprocessedAnswers } from '../../src/resu
 import { createOutputLayout } from '../../src/results/output-layout.js';
 import { createRowWriter } from '../../src/results/row-writer.js';
 import { blockOf, failed, successful } from '../helpers/csv/result-parts.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const columns = ['a', 'b', 'c'];
 /** Reads as csv-parse does by default, and as a reader does for which a CR ends a line. */
@@ -74,7 +75,7 @@ it('are quoted in the output, and nothing else is changed', async () => {
         from = bytes.indexOf('\n', lineEndFrom(bytes, from)) + 1;
       }
     }),
-    { numRuns: 20_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+    forTime(700, 20_000),
   );
 });
 

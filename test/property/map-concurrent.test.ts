@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -47,7 +48,7 @@ it('every item is worked on once and each result leaves once', async () => {
         expect(found.sort((a, b) => a - b)).toEqual(all.filter((item) => steps[item]!.end === 'result'));
       },
     ),
-    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(1_500),
   );
 });
 
@@ -99,6 +100,6 @@ it('the first failure is thrown once nothing is in flight, and each result leave
         else expect(thrown).toBeUndefined();
       },
     ),
-    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(1_500),
   );
 });

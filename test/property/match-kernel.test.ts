@@ -8,6 +8,7 @@ import { TableMemory } from '../../src/csv/kernel/table-memory.js';
 import type { Table } from '../../src/csv/table.js';
 import { scramble, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
 import { blockOf, successful } from '../helpers/csv/result-parts.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const few = fc.constantFrom('', 'a', 'b', '"', 'a,b', 'é', 'x'.repeat(17), `${'x'.repeat(16)}y`);
 const cells = fc.tuple(fc.oneof(few, value), few);
@@ -54,7 +55,7 @@ it('matches as texts do', async () => {
         );
       },
     ),
-    { numRuns: 2_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+    forTime(700, 2_000),
   );
 });
 

@@ -9,6 +9,7 @@ import { pickRecords } from '../../src/source/read-records.js';
 import { createBlockReader } from '../../src/source/record-block.js';
 import { cutChunks } from '../../src/stages/chunk/cut-chunks.js';
 import { value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const setup = fc.record({
   /** `null` is a bad record. */
@@ -61,7 +62,7 @@ it('picks, blocks and cuts what a filter gives', async () => {
       }
       expect(sent).toEqual(expected);
     }),
-    { numRuns: 1_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(500, 1_000),
   );
 });
 

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createRowReader } from '../../src/results/read-rows.js';
 import { value, writeCsvRecord } from '../helpers/csv/generated-csv.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
-const BUDGET = { numRuns: 3_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
+const BUDGET = forTime(500, 3_000);
 
 const name = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', 'toString', '0', '7', '', 'a b', "it's", '"', '\u2028', '{x}'),

@@ -8,6 +8,7 @@ import { mergePartly } from '../../src/stages/merge/merge-partly.js';
 import { mergeResults } from '../../src/stages/merge/merge-results.js';
 import { createAttemptsApi } from '../fake-service/fake-api.js';
 import { useFolder } from '../helpers/folders/folders.js';
+import { forTime } from '../helpers/properties/for-time.js';
 import { collect, createStageRun, downloadAll, nothing } from '../helpers/stages/stage-run.js';
 
 const folder = useFolder();
@@ -68,7 +69,7 @@ it('rounds of failed records end as the first success of each', async () => {
         expect(attempts.get(at + 1)).toBe(first >= 0 ? first + 1 : rounds + 1);
       }
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 4_000 },
+    forTime(4_000, 60),
   );
 });
 

@@ -5,8 +5,9 @@ import { ByteWriter } from '../../src/csv/byte-writer.js';
 import { COMMA, LF } from '../../src/csv/bytes.js';
 import { scanBuffer } from '../../src/csv/scan-records.js';
 import { writeField, writeValue } from '../../src/csv/write-field.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
-const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
+const BUDGET = forTime(500, 20_000);
 
 const value = fc
   .array(fc.constantFrom('a', 'ü', '📒', ' ', ',', ';', '"', '\r', '\n'), { maxLength: 5 })

@@ -5,9 +5,10 @@ import type { BadRecordCode } from '../../src/csv/bad-record.js';
 import { RecordScan, type ScanOptions } from '../../src/csv/record-scan.js';
 import { scanRecords } from '../../src/csv/scan-records.js';
 import { cutAt, type Found, foundBy } from '../helpers/csv/batches.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const FIELDS = 3;
-const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false };
+const BUDGET = forTime(700, 20_000);
 
 const CODES: Readonly<Record<string, BadRecordCode>> = {
   CSV_QUOTE_NOT_CLOSED: 'SOURCE_QUOTE_NOT_CLOSED',

@@ -9,6 +9,7 @@ import { chunkRecords } from '../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit/submit-chunks.js';
 import { createFakeApi, idsOf } from '../fake-service/fake-api.js';
 import { fineNames, predictedCode, withLocalJob } from '../helpers/jobs/local-job.js';
+import { forTime } from '../helpers/properties/for-time.js';
 import { collect, createStageRun } from '../helpers/stages/stage-run.js';
 import { turns } from '../helpers/streams/gates.js';
 import { wholeContent } from '../helpers/streams/whole-content.js';
@@ -79,7 +80,7 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
         }
       },
     ),
-    { numRuns: 200, interruptAfterTimeLimit: 2_000, markInterruptAsFailure: false },
+    forTime(700, 200),
   );
 });
 

@@ -8,9 +8,10 @@ import { scanBuffer, scanRecords } from '../../src/csv/scan-records.js';
 import { fieldEnd, fieldStart } from '../../src/csv/table.js';
 import { writeField } from '../../src/csv/write-field.js';
 import { cutAt, foundBy } from '../helpers/csv/batches.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
 const FIELDS = 2;
-const BUDGET = { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false };
+const BUDGET = forTime(500, 20_000);
 const PLAIN = { record_delimiter: ['\r\n', '\n'], skip_empty_lines: true, quote: false as const };
 
 const noise = fc

@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { writeObjects } from '../../src/spool/write-objects.js';
 import { value } from '../helpers/csv/generated-csv.js';
+import { forTime } from '../helpers/properties/for-time.js';
 
-const BUDGET = { numRuns: 2_000, interruptAfterTimeLimit: 800, markInterruptAsFailure: false };
+const BUDGET = forTime(300, 2_000);
 
 async function written(objects: readonly object[], columns?: readonly string[]): Promise<Buffer> {
   const items = objects[Symbol.iterator]();

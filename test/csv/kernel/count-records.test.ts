@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { countRecords } from '../../../src/csv/kernel/count-records.js';
 import { cutAt } from '../../helpers/csv/batches.js';
+import { forTime } from '../../helpers/properties/for-time.js';
 
 async function count(pieces: readonly Buffer[]): Promise<{ count: number; content: Buffer }> {
   const source = async function* () {
@@ -44,7 +45,7 @@ it('counts what csv-parse reads, wherever the pieces are cut', async () => {
         expect(content.toString()).toBe(text);
       },
     ),
-    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(1_500),
   );
 });
 
@@ -62,7 +63,7 @@ it('treats a line of CRs alone as blank, wherever it is', async () => {
       const { count: found } = await count(cutAt(Buffer.from(content), cuts));
       expect(found).toBe(Math.max(filledLines(content) - 1, 0));
     }),
-    { numRuns: 20_000, interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(500, 20_000),
   );
 });
 
@@ -87,6 +88,6 @@ it('counts pieces of any size, of two parts at once', async () => {
       const filled = parts.map(({ of }) => of.reduce((sum, [, lines]) => sum + lines, 0));
       expect(found.map(({ count }) => count)).toEqual(filled.map((lines) => Math.max(lines - 1, 0)));
     }),
-    { interruptAfterTimeLimit: 1_500, markInterruptAsFailure: false },
+    forTime(1_500),
   );
 });
