@@ -7,6 +7,12 @@ import { lineProblems } from './event-problems.js';
 
 const cliPath = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 
+/**
+ * For Node, in front of the command. The collector's helper threads, and collections of a heap that is still small, cost
+ * a short command an eighth of its CPU.
+ */
+export const nodeFlags = ['--single-threaded-gc', '--initial-old-space-size=256'];
+
 export interface CliOptions {
   readonly cwd?: string;
   /** Added to an environment that has none of foliopipe's variables. */
@@ -40,7 +46,7 @@ process.once('exit', () => {
 
 export function spawnCli(args: readonly string[], options: CliOptions = {}): CliProcess {
   const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-  const child = spawn(process.execPath, [cliPath, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, cliPath, ...args], {
     cwd: options.cwd,
     env: { PATH, HOME, TMPDIR, NO_COLOR: '1', ...options.env },
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

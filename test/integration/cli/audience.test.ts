@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type Job } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines } from '../../helpers/processes/cli.js';
+import { jsonLines, nodeFlags } from '../../helpers/processes/cli.js';
 import { openServe, type Serve } from '../../helpers/service/serve.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
@@ -48,9 +48,15 @@ interface Shell {
 
 /** Runs a line in bash; `foliopipe` is the built command, `$JOB` the config. */
 function bash(job: Job, line: string): Promise<Shell> {
-  const script = `foliopipe() { "$NODE" "$CLI" "$@"; }\n${line}\necho "codes:\${PIPESTATUS[*]}"`;
+  const script = `foliopipe() { "$NODE" $FLAGS "$CLI" "$@"; }\n${line}\necho "codes:\${PIPESTATUS[*]}"`;
   const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-  const variables = { NODE: process.execPath, CLI: cli, JOB: job.config, NO_COLOR: '1' };
+  const variables = {
+    NODE: process.execPath,
+    FLAGS: nodeFlags.join(' '),
+    CLI: cli,
+    JOB: job.config,
+    NO_COLOR: '1',
+  };
   const env = { PATH, HOME, TMPDIR, ...variables, ...job.env };
   return new Promise((resolve) => {
     execFile('bash', ['-c', script], { env, cwd: job.folder }, (_, output, stderr) => {
@@ -124,7 +130,17 @@ describe('a run goes on', () => {
     const job = await newJob('stopped-reader', 1);
     // The pipe holds less than the run writes.
     const line = 'exec 2> >(exec sleep 60); head -c 65000 /dev/zero >&2; exec "$0" "$@"';
-    const words = ['-c', line, process.execPath, cli, 'run', job.config, '--log-level', 'debug'];
+    const words = [
+      '-c',
+      line,
+      process.execPath,
+      ...nodeFlags,
+      cli,
+      'run',
+      job.config,
+      '--log-level',
+      'debug',
+    ];
     const child = spawn('bash', words, {
       env: { ...process.env, ...job.env },
       stdio: 'ignore',
