@@ -8,7 +8,7 @@ import { GuardError } from '../../errors.js';
 import { newRunCommandFor } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
-import type { SubmitChunksNeeds } from './submit-needs.js';
+import type { SubmitChunksNeeds } from './submission.js';
 
 /**
  * Looks at the finished chunks with the lowest numbers, up to the size of three full chunks. The half of a split chunk

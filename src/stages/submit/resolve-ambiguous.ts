@@ -4,7 +4,7 @@ import type { AmbiguousUploadError } from '../../errors.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
 import type { ReplyBreaker } from './check-replies.js';
 import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
-import type { SubmitChunksNeeds } from './submit-needs.js';
+import type { SubmitChunksNeeds } from './submission.js';
 import { hasUnreadableReply } from './unreadable-replies.js';
 
 /**

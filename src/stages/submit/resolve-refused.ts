@@ -10,7 +10,7 @@ import { RefusedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import { checkFilesBetween, recordsOfChunk, sourceChanged } from '../read-source.js';
-import type { SubmitChunksNeeds } from './submit-needs.js';
+import type { SubmitChunksNeeds } from './submission.js';
 
 /**
  * @param anyUploadEnds waits until another upload has ended, which may have been accepted; false if none is in flight.

@@ -6,7 +6,7 @@ import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
 import { adoptHint, adoptHints, newRunCommand } from '../../report/adoptable.js';
 import type { ReplyBreaker } from './check-replies.js';
-import type { SubmitChunksNeeds } from './submit-needs.js';
+import type { SubmitChunksNeeds } from './submission.js';
 import { unreadableHint } from './unreadable-replies.js';
 
 /**

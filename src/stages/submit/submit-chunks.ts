@@ -15,7 +15,7 @@ import { findEarlyFailures } from './find-early-failures.js';
 import { resolveAmbiguous, warnAmbiguous } from './resolve-ambiguous.js';
 import { resolveRefused } from './resolve-refused.js';
 import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
-import type { SubmitChunksNeeds } from './submit-needs.js';
+import type { SubmitChunksNeeds } from './submission.js';
 import { hasUnsentChunks } from './unreadable-replies.js';
 import { NotAdmitted, uploadChunk } from './upload-chunk.js';
 

@@ -14,7 +14,7 @@ import { permitName } from '../../streams/permits.js';
 import type { Doubt, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
 import { checkNotMisread, checkOneService, noteService } from './check-replies.js';
-import type { SubmitChunksNeeds } from './submit-needs.js';
+import type { SubmitChunksNeeds } from './submission.js';
 import { uploadNames } from './upload-names.js';
 
 /**
