@@ -19,7 +19,7 @@ import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/ans
 import type { RunContext } from '../../run-context.js';
 import type { SharedCopies } from '../../spool/shared-copies.js';
 import { forgetWork } from '../../stages/publish/waiting-files.js';
-import { unrecordedError } from '../../stages/submit/upload-chunk.js';
+import { unrecordedError } from '../../stages/submit/unrecorded-folios.js';
 import { stopReason } from '../../streams/abortable.js';
 import { systemClock } from '../../streams/clock.js';
 import { refuseUnconfirmed } from '../backup/restored-mark.js';

@@ -1,21 +1,68 @@
-/** Decides about an ambiguous chunk, which the service may have accepted: it is sent again or given up. */
+/**
+ * Decides about ambiguous chunks, which the service may have accepted: each is sent again or given up. This is done when
+ * everything else is sent, or earlier if only ambiguous chunks hold permits that can become free.
+ */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
+import { eachChunk } from '../../checkpoint/walk-run.js';
 import type { AmbiguousUploadError } from '../../errors.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
+import type { AddItems } from '../../streams/map-concurrent.js';
+import { permitName } from '../../streams/permits.js';
 import type { ReplyBreaker } from './check-replies.js';
 import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
-import type { SubmitChunksNeeds } from './submission.js';
+import type { Submission, SubmitChunksNeeds } from './submission.js';
 import { hasUnreadableReply } from './unreadable-replies.js';
 
+/** When everything else is sent: decides about a chunk that is ambiguous, or submits one that was. */
+export async function submitUndecided(
+  submission: Submission,
+  found: ChunkRow,
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined> {
+  const { run } = submission;
+  if (run.uploads.stopped) return undefined;
+  // Another process may have sent the chunk, lost its lease, and recorded the outcome only after that.
+  const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
+  return chunk.state === 'ambiguous' ? decide(submission, chunk, add) : submission.submit(chunk, add);
+}
+
+/** Decides about the next ambiguous chunk. If this process has decided about all, stops the uploads. */
+export async function decideNext(
+  submission: Submission,
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined> {
+  const { run, decided } = submission;
+  for await (const doubtful of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+    if (!decided.has(doubtful.number)) return decide(submission, doubtful, add);
+  }
+  // This process has decided about each of them, and they are ambiguous again: a later run decides, and sends the rest.
+  run.uploads.stopped = true;
+  return undefined;
+}
+
+/** Sends an ambiguous chunk again or gives it up. Does nothing the second time. */
+async function decide(
+  submission: Submission,
+  chunk: ChunkRow,
+  add: AddItems<ChunkRow>,
+): Promise<ChunkRow | undefined> {
+  const { run, decided, breaker } = submission;
+  if (decided.has(chunk.number)) return undefined;
+  decided.add(chunk.number);
+  const decision = await resolveAmbiguous(run, chunk, breaker);
+  if (decision === 'again') return submission.submit(chunk, add);
+  if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
+  return decision;
+}
+
 /**
- * Called once per chunk in a process. A chunk whose reply could not be read is not sent again: the service has
- * answered, so it probably has the chunk.
+ * A chunk whose reply could not be read is not sent again: the service has answered, so it probably has the chunk.
  * @returns the chunk, given up; or `again` if it may be sent again (at most `ambiguous.maxRecords` records a run); or
  *   undefined, with the uploads stopped, if no reply of the run could be read so far: a person must look first. With
  *   `ambiguous.policy: hold` a person has looked already, so the chunk is given up.
  * @throws AmbiguousUploadError if the upload was redirected and would probably be redirected again.
  */
-export async function resolveAmbiguous(
+async function resolveAmbiguous(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,
   breaker: ReplyBreaker,

@@ -1,8 +1,12 @@
-/** The part of a run that submit-chunks needs. The files of this folder that do its steps take the same type. */
-import type { Checkpoint } from '../../checkpoint/checkpoint.js';
+/** What submit-chunks works with. The files of this folder that do its steps take the same types. */
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
+import type { AddItems } from '../../streams/map-concurrent.js';
+import type { Refetch } from '../download/repair-parts.js';
 import type { JudgeFirstChunksNeeds } from '../merge/judge-first-chunks.js';
+import type { ReplyBreaker } from './check-replies.js';
 
+/** The part of a run that is needed. */
 export type SubmitChunksNeeds = JudgeFirstChunksNeeds &
   Pick<RunContext, 'api' | 'at' | 'clock' | 'controller' | 'files' | 'folioPermits' | 'logger'> & {
     readonly checkpoint: Pick<
@@ -24,3 +28,18 @@ export type SubmitChunksNeeds = JudgeFirstChunksNeeds &
       | 'attempts'
     >;
   };
+
+/** What the submissions of a run share while this process sends. */
+export interface Submission {
+  readonly run: SubmitChunksNeeds;
+  readonly refetch: Refetch | undefined;
+  readonly breaker: ReplyBreaker;
+  /** The numbers of the ambiguous chunks that this process has decided about: about each once. */
+  readonly decided: Set<number>;
+  /** The decision about an ambiguous chunk that runs now, before everything else is sent; undefined if none runs. */
+  early: Promise<ChunkRow | undefined> | undefined;
+  /** The refusal that is handled now, or was handled last. */
+  lastRefusal: Promise<unknown>;
+  /** Submits a chunk as soon as it has a permit, see submit-chunks. */
+  submit(chunk: ChunkRow, add: AddItems<ChunkRow>): Promise<ChunkRow | undefined>;
+}

@@ -1,23 +1,21 @@
 /**
- * Second stage: uploads chunks, with a limit on the uploads in flight and on the open folios. The halves of a refused
- * chunk are uploaded next. Ambiguous chunks are decided when everything else is sent.
+ * Second stage: uploads chunks, with a limit on the uploads in flight and on the open folios. This file is the way of a
+ * chunk that the service accepts. What becomes of another one is in `after-failure.ts`, and the decisions about ambiguous
+ * chunks are in `resolve-ambiguous.ts`.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
-import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { judgeFirstChunks } from '../merge/judge-first-chunks.js';
-import { checkNotMisread, checkOneService, createReplyBreaker, type ReplyBreaker } from './check-replies.js';
+import { afterFailure, anyUploadEnds } from './after-failure.js';
+import { checkNotMisread, checkOneService, createReplyBreaker } from './check-replies.js';
 import { findEarlyFailures } from './find-early-failures.js';
-import { resolveAmbiguous, warnAmbiguous } from './resolve-ambiguous.js';
-import { resolveRefused } from './resolve-refused.js';
-import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
-import type { SubmitChunksNeeds } from './submission.js';
-import { hasUnsentChunks } from './unreadable-replies.js';
-import { NotAdmitted, uploadChunk } from './upload-chunk.js';
+import { decideNext, submitUndecided } from './resolve-ambiguous.js';
+import type { Submission, SubmitChunksNeeds } from './submission.js';
+import { uploadChunk } from './upload-chunk.js';
 
 /**
  * Passes on chunks whose folio is known, and chunks that are given up or refused. Does not pass on a chunk that stays
@@ -40,6 +38,7 @@ export function submitChunks(
       decided: new Set(),
       early: undefined,
       lastRefusal: Promise.resolve(),
+      submit: (chunk, add) => submit(submission, chunk, add),
     };
     const left = await ambiguousChunks(run);
     const submitNext = async (chunk: ChunkRow, add: AddItems<ChunkRow>) => {
@@ -54,41 +53,6 @@ export function submitChunks(
     yield* mapGrowing(undecidedChunks(run, left), 1, submitLast, run.controller);
   };
   return (chunks) => abortOnEarlyReturn(submitAll(chunks), run.controller);
-}
-
-/** What the submissions of a run share while this process sends. */
-interface Submission {
-  readonly run: SubmitChunksNeeds;
-  readonly refetch: Refetch | undefined;
-  readonly breaker: ReplyBreaker;
-  /** The numbers of the ambiguous chunks that this process has decided about: about each once. */
-  readonly decided: Set<number>;
-  /** The decision about an ambiguous chunk that runs now, before everything else is sent; undefined if none runs. */
-  early: Promise<ChunkRow | undefined> | undefined;
-  /** The refusal that is handled now, or was handled last. */
-  lastRefusal: Promise<unknown>;
-}
-
-/** The numbers of the chunks that are ambiguous. */
-async function ambiguousChunks(run: SubmitChunksNeeds): Promise<Set<number>> {
-  const found = new Set<number>();
-  for await (const { number } of eachChunk(run.checkpoint, run.id, ['ambiguous'])) found.add(number);
-  return found;
-}
-
-/**
- * The chunks that are ambiguous now, then those that were ambiguous at the start and no longer are.
- * @param left the numbers of chunks that were ambiguous before and have not been passed on.
- */
-async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): AsyncGenerator<ChunkRow> {
-  for await (const chunk of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
-    left.delete(chunk.number);
-    yield chunk;
-  }
-  for (const number of left) {
-    const chunk = await run.checkpoint.chunk(run.id, number);
-    if (chunk?.state === 'submitted' || chunk?.state === 'cut') yield chunk;
-  }
 }
 
 /** Submits a chunk as soon as it has a permit. If the chunk is refused, adds the chunks that replace it. */
@@ -106,11 +70,11 @@ async function submit(
     if (acquired === false) break;
     if (acquired === true) {
       const end = await submitWithPermit(submission, chunk, permit, add);
-      if (end !== 'again') return end;
+      if (end !== 'not-admitted') return end;
     } else if (submission.early === undefined) {
       // This chunk is next when the other one is decided.
       add(chunk);
-      submission.early = decideEarly(submission, add).finally(() => {
+      submission.early = decideNext(submission, add).finally(() => {
         submission.early = undefined;
       });
       return submission.early;
@@ -124,14 +88,14 @@ async function submit(
 
 /**
  * Uploads a chunk unless its folio is known. Keeps the permit while the folio is open, and otherwise releases it.
- * @returns `again` if the service admits no more folios now: the caller waits for another permit.
+ * @returns `not-admitted` if the service admits no more folios now: the caller waits for another permit.
  */
 async function submitWithPermit(
   submission: Submission,
   chunk: ChunkRow,
   permit: string,
   add: AddItems<ChunkRow>,
-): Promise<ChunkRow | undefined | 'again'> {
+): Promise<ChunkRow | undefined | 'not-admitted'> {
   const { folioPermits } = submission.run;
   try {
     const submitted = chunk.state === 'submitted' ? chunk : await uploadIfAllowed(submission, chunk);
@@ -173,97 +137,24 @@ async function uploadIfAllowed(
   }
 }
 
-/** @returns false if no upload is in flight. */
-async function anyUploadEnds(inFlight: ReadonlySet<Promise<unknown>>): Promise<boolean> {
-  if (inFlight.size === 0) return false;
-  await Promise.race([...inFlight].map((upload) => upload.catch(() => undefined)));
-  return true;
+/** The numbers of the chunks that are ambiguous. */
+async function ambiguousChunks(run: SubmitChunksNeeds): Promise<Set<number>> {
+  const found = new Set<number>();
+  for await (const { number } of eachChunk(run.checkpoint, run.id, ['ambiguous'])) found.add(number);
+  return found;
 }
 
 /**
- * What becomes of a chunk that was not submitted: it is replaced, waits for another permit, is decided on at the end, or
- * is left to a later run.
- * @throws the error if it ends the run.
+ * The chunks that are ambiguous now, then those that were ambiguous at the start and no longer are.
+ * @param left the numbers of chunks that were ambiguous before and have not been passed on.
  */
-async function afterFailure(
-  submission: Submission,
-  chunk: ChunkRow,
-  error: unknown,
-  add: AddItems<ChunkRow>,
-): Promise<'again' | undefined> {
-  const { run } = submission;
-  if (error instanceof NotAdmitted) return 'again';
-  if (error instanceof RefusedError) add(...(await resolveInTurn(submission, chunk, error)));
-  else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);
-  else if (error instanceof AmbiguousUploadError) await afterDoubt(submission, chunk, error);
-  else throw error;
-  return undefined;
-}
-
-/** Handles one refusal at a time, so that the splits of a run are counted correctly. */
-function resolveInTurn(submission: Submission, chunk: ChunkRow, error: RefusedError) {
-  const { run, lastRefusal } = submission;
-  const anyEnds = () => anyUploadEnds(run.uploads.inFlight);
-  const replacements = lastRefusal.then(() => resolveRefused(run, chunk, error, anyEnds));
-  submission.lastRefusal = replacements.catch(() => undefined);
-  return replacements;
-}
-
-/** @throws AmbiguousUploadError after a redirect. */
-async function afterDoubt(
-  { run, breaker }: Submission,
-  chunk: ChunkRow,
-  error: AmbiguousUploadError,
-): Promise<void> {
-  if (error.doubt === 'redirected') throw stopForRedirect(run, chunk, error);
-  await warnAmbiguous(run, chunk, error);
-  if (breaker.allowsRequest || (await isOnlyToGiveUp(run))) return;
-  await stopForUnreadable(run, breaker, error.message);
-}
-
-/** With `hold`, once all chunks are sent, there are no uploads to stop: the ambiguous chunks are given up next. */
-async function isOnlyToGiveUp({ id, config, checkpoint }: SubmitChunksNeeds): Promise<boolean> {
-  return config.ambiguous.policy === 'hold' && !(await hasUnsentChunks(checkpoint, id));
-}
-
-/**
- * Decides about one ambiguous chunk before everything else is sent: only ambiguous chunks hold permits that can become
- * free.
- */
-async function decideEarly(submission: Submission, add: AddItems<ChunkRow>): Promise<ChunkRow | undefined> {
-  const { run, decided } = submission;
-  for await (const doubtful of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
-    if (!decided.has(doubtful.number)) return decide(submission, doubtful, add);
+async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): AsyncGenerator<ChunkRow> {
+  for await (const chunk of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
+    left.delete(chunk.number);
+    yield chunk;
   }
-  // This process has decided about each of them, and they are ambiguous again: a later run decides, and sends the rest.
-  run.uploads.stopped = true;
-  return undefined;
-}
-
-/** When everything else is sent: decides about a chunk that is ambiguous, or submits one that was. */
-async function submitUndecided(
-  submission: Submission,
-  found: ChunkRow,
-  add: AddItems<ChunkRow>,
-): Promise<ChunkRow | undefined> {
-  const { run } = submission;
-  if (run.uploads.stopped) return undefined;
-  // Another process may have sent the chunk, lost its lease, and recorded the outcome only after that.
-  const chunk = (await run.checkpoint.chunk(run.id, found.number)) ?? found;
-  return chunk.state === 'ambiguous' ? decide(submission, chunk, add) : submit(submission, chunk, add);
-}
-
-/** Sends an ambiguous chunk again or gives it up. Does nothing the second time. */
-async function decide(
-  submission: Submission,
-  chunk: ChunkRow,
-  add: AddItems<ChunkRow>,
-): Promise<ChunkRow | undefined> {
-  const { run, decided, breaker } = submission;
-  if (decided.has(chunk.number)) return undefined;
-  decided.add(chunk.number);
-  const decision = await resolveAmbiguous(run, chunk, breaker);
-  if (decision === 'again') return submit(submission, chunk, add);
-  if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
-  return decision;
+  for (const number of left) {
+    const chunk = await run.checkpoint.chunk(run.id, number);
+    if (chunk?.state === 'submitted' || chunk?.state === 'cut') yield chunk;
+  }
 }

@@ -4,17 +4,15 @@
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../checkpoint/checkpoint-state-error.js';
-import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
 import { budgetAt } from '../../config/sections/calendar.js';
-import { AmbiguousUploadError, ConfigError, FoliopipeError, LockedError } from '../../errors.js';
+import { AmbiguousUploadError, FoliopipeError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { adoptCommand } from '../../report/adoptable.js';
-import type { RunContext } from '../../run-context.js';
 import { permitName } from '../../streams/permits.js';
 import type { Doubt, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
 import { checkNotMisread, checkOneService, noteService } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submission.js';
+import { afterUnrecorded } from './unrecorded-folios.js';
 import { uploadNames } from './upload-names.js';
 
 /**
@@ -105,7 +103,7 @@ export class NotAdmitted extends Error {}
 /** A folio that cannot be recorded for this long is logged. */
 const LATE_MS = 5_000;
 
-/** If the folio can be recorded nowhere, the run ends with an error that names it, so that a person can adopt it. */
+/** @throws the error of `afterUnrecorded` if the checkpoint cannot record the folio. */
 async function recordAccepted(
   run: SubmitChunksNeeds,
   chunk: ChunkRow,
@@ -117,57 +115,17 @@ async function recordAccepted(
     () =>
       run.logger.warn(
         { chunk: chunk.number, folio },
-        `chunk ${chunk.number} was accepted as folio ${folio}, which is recorded as soon as that is possible again`,
+        `chunk ${chunk.number} was accepted as folio ${folio}, which could not be recorded yet; recording is still being tried`,
       ),
     LATE_MS,
   );
   try {
     return await run.checkpoint.recordAccepted(run.id, chunk.number, reply, run.clock.now());
   } catch (error) {
-    run.uploads.stopped = true;
-    if (error instanceof OnlyInJournalError) {
-      const facts = { chunk: chunk.number, folio };
-      run.logger.warn(
-        facts,
-        `chunk ${chunk.number} was accepted as folio ${folio}; only the journal could record it, and the next run takes it up from there`,
-      );
-      throw error.cause;
-    }
-    // A checkpoint on a database server records the reply first and checks the lease after that: the folio is recorded.
-    if (error instanceof LockedError && error.code === 'LEASE_LOST') throw error;
-    run.uploads.unrecorded.push({ chunk: chunk.number, folio, cause: error });
-    const unrecorded = unrecordedError(run)!;
-    // The process may be killed before it ends with this error.
-    run.logger.error({ chunk: chunk.number, folio, code: unrecorded.code }, unrecorded.message);
-    throw unrecorded;
+    throw afterUnrecorded(run, chunk.number, folio, error);
   } finally {
     clearTimeout(lateWarning);
   }
-}
-
-/**
- * The error with which a run must end whatever else happened: folios that were read and could be recorded nowhere.
- * The same command would pay for their chunks again, so a scheduler must not repeat it.
- * @returns undefined if there are none.
- */
-export function unrecordedError({
-  id,
-  uploads: { unrecorded },
-}: Pick<RunContext, 'id' | 'uploads'>): ConfigError | undefined {
-  const [first] = unrecorded;
-  if (first === undefined) return undefined;
-  const names = unrecorded.map(({ chunk, folio }) => `chunk ${chunk} was accepted as folio ${folio}`);
-  const commands = unrecorded.map(({ chunk, folio }) => adoptCommand(id, chunk, folio));
-  const { cause } = first;
-  return new ConfigError(
-    'FOLIO_NOT_RECORDED',
-    `${names.join(', ')}, but that could not be recorded: ${cause instanceof FoliopipeError ? cause.message : String(cause)}`,
-    {
-      hint: `repair the state folder or the database of the state, then, before any other run, which would pay again: ${commands.join('; ')}`,
-      facts: { run: id, chunk: first.chunk, folio: first.folio, folios: unrecorded.length },
-      cause,
-    },
-  );
 }
 
 /**
