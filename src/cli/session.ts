@@ -17,7 +17,6 @@ import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
 import { createEndNotifier } from './display/end-notifier.js';
-import { standOf, standText } from './display/how-it-stands.js';
 import { openProgress, type Progress } from './display/progress.js';
 import { createCommandTerminal } from './display/terminal.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
@@ -27,6 +26,7 @@ import { nextSteps, rememberRun, rememberStand, typedCommand } from './texts/nex
 import { reportFailure } from './texts/report-failure.js';
 import { resumeCommand } from './texts/resume-command.js';
 import { summaryText } from './texts/summary-text.js';
+import { standOf, standText } from './texts/unfinished-text.js';
 import { readTimeOptions, type TimeOptions } from './time-options.js';
 import { type EmbeddedBehaviour, environmentProxies, openEmbeddedService } from './with-endpoint.js';
 

@@ -17,13 +17,13 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { partialLines } from '../display/how-it-stands.js';
 import { print, printJson } from '../output.js';
 import { warnOfMove } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
 import { field } from '../texts/summary-field.js';
 import { recordLines } from '../texts/summary-figures.js';
 import { summaryText } from '../texts/summary-text.js';
+import { partialLines } from '../texts/unfinished-text.js';
 
 /** Lines of each list; the rest is in `--json` and on the page. */
 const MAX_LINES = 10;

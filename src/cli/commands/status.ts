@@ -43,7 +43,6 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { laterRunText, leaseText, partialLines } from '../display/how-it-stands.js';
 import { progressText } from '../display/progress.js';
 import { waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
@@ -53,6 +52,7 @@ import { missingLoadText } from '../texts/load-text.js';
 import { nextSteps, rememberUnfinished } from '../texts/next-steps.js';
 import { runReuseLines } from '../texts/reuse-text.js';
 import { summaryText } from '../texts/summary-text.js';
+import { laterRunText, leaseText, partialLines } from '../texts/unfinished-text.js';
 
 interface Options extends CommonOptions {
   readonly run?: string;

@@ -9,8 +9,8 @@ import {
 } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine, quoteForShell } from '../../text.js';
-import { leaseText } from '../display/how-it-stands.js';
 import { asFlags, completeCommands } from '../texts/next-steps.js';
+import { leaseText } from '../texts/unfinished-text.js';
 
 /** @param now epoch milliseconds. */
 export function fleetText(facts: FleetFacts, now: number): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { laterRunText, partialLines, standOf, standText } from '../../../src/cli/display/how-it-stands.js';
+import { laterRunText, partialLines, standOf, standText } from '../../../src/cli/texts/unfinished-text.js';
 import { someSnapshot } from '../../helpers/progress/some-snapshot.js';
 
 const records = { ...someSnapshot(0).recordsByState };

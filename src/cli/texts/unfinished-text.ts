@@ -1,7 +1,7 @@
-/** How a run that is not complete stands: what is paid, here and open at the service, and what goes on with it. */
+/** What is said of a run that is not complete: what is paid, here and open at the service, and what goes on with it. */
 import type { ProgressSnapshot, RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
-import { field } from '../texts/summary-field.js';
+import { field } from './summary-field.js';
 
 /** Records and chunks of a run that is not complete. */
 export interface Stand {
