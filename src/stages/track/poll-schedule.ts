@@ -1,8 +1,109 @@
 /**
- * Decides when to poll a folio: pure functions of its progress so far, of the times that other folios took, and of the
- * number of open folios.
+ * Decides when to poll a folio: from its progress so far, from the times that other folios took, and from the number of
+ * open folios. Reads no clock and does not wait: the caller passes all times, which are of one clock.
  */
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { Milliseconds } from '../../types.js';
+
+/** The state that all folios share for their poll schedules. */
+export interface PollState {
+  /** Folios that are being polled. */
+  open: number;
+  /** Folios that are being polled, or were. */
+  begun: number;
+  /** What is known of the newest finished folios. */
+  times: readonly FolioTime[];
+  /** While none is finished: the times that the percentages of open folios predict, by chunk. */
+  readonly predicted: Map<number, FolioTime>;
+  /** Aborted when the time of a folio is known for the first time. */
+  readonly known: AbortController;
+}
+
+export function createPollState(): PollState {
+  return { open: 0, begun: 0, times: [], predicted: new Map(), known: new AbortController() };
+}
+
+/** Without a reason, each abort would make an error with a stack. */
+const KNOWN = 'the time of a folio is known';
+
+/** The polls of one folio so far, and the time until its next one. */
+export class FolioSchedule {
+  readonly #chunk: ChunkRow;
+  readonly #state: PollState;
+  readonly #began: number;
+  readonly #nth: number;
+  #polls = 0;
+  /** From when the age of the folio counts. */
+  #since: number;
+  #status = '';
+  #before: Reading | null = null;
+  #last: Reading | null = null;
+
+  /** @param began the time at which this process begins to poll the folio. */
+  constructor(chunk: ChunkRow, state: PollState, began: number) {
+    this.#chunk = chunk;
+    this.#state = state;
+    this.#began = began;
+    this.#nth = state.begun++;
+    this.#since = chunk.submittedAt!;
+  }
+
+  /**
+   * The time from the last poll, or from the upload, to the next one. It may change while this folio waits, because
+   * others finish.
+   * @param pollCost see `expectedTime`.
+   */
+  delay(limits: PollLimits, pollCost: Milliseconds): Milliseconds {
+    const { times, predicted } = this.#state;
+    const others = expectedTime(times.length > 0 ? times : [...predicted.values()], limits, pollCost);
+    const expected = this.#status === 'FINISHED' ? 0 : others;
+    const [last, before] = [this.#last, this.#before];
+    return last === null
+      ? firstDelay(expected, this.#nth, limits)
+      : pollDelay({ last, before, expected }, limits);
+  }
+
+  /** How much of that time has passed. The clock may have been set back. */
+  passed(now: number): Milliseconds {
+    return Math.max(now - this.#since - (this.#last?.elapsed ?? 0), 0);
+  }
+
+  /** Counts a poll and takes its status. @returns whether the status is another one than before. */
+  polled(status: string, now: number): boolean {
+    this.#polls += 1;
+    if (status === this.#status) return false;
+    this.#status = status;
+    // The parts of a finished folio are listed soon, so it is polled often again, even if it took long.
+    if (status === 'FINISHED') [this.#since, this.#last] = [now, null];
+    return true;
+  }
+
+  /** Takes the percentage of a poll after which the folio is still open. */
+  goesOn(percentage: number | null, now: number): void {
+    this.#before = this.#last;
+    this.#last = { elapsed: now - this.#since, percentage };
+    const { times, predicted, known } = this.#state;
+    const time = times.length > 0 ? null : predictedTime(this.#last, this.#before);
+    if (time === null) return;
+    predicted.set(this.#chunk.number, time);
+    known.abort(KNOWN);
+  }
+
+  /**
+   * Remembers the time of the folio, whose parts are listed now.
+   * @param sentAt when the last poll was sent.
+   * @param soon how soon after the upload the first poll must be, to count alone.
+   */
+  finished(sentAt: number, soon: Milliseconds): void {
+    const submittedAt = this.#chunk.submittedAt!;
+    // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not count.
+    if (this.#polls === 0 && this.#began - submittedAt > soon) return;
+    const by = Math.max(sentAt - submittedAt, 0);
+    const { elapsed: after = 0, percentage = null } = this.#last ?? {};
+    this.#state.times = rememberTime(this.#state.times, { after: Math.min(after, by), by, percentage });
+    this.#state.known.abort(KNOWN);
+  }
+}
 
 export interface PollLimits {
   /** The shortest wait between two polls of a folio. */
@@ -57,14 +158,14 @@ export function pollDelay(progress: PollProgress, limits: PollLimits): Milliseco
 }
 
 /**
- * The time between the upload and the first poll. While the time of a folio is unknown, a few scouts are polled at
- * different ages to find it. The others wait for them, but not for long.
+ * The time between the upload and the first poll. While no folio has shown how long it takes, the first four
+ * are polled early, each at a different age, to learn that. The others are polled later, so that they can use it.
  * @param nth how many folios were polled before.
  */
 export function firstDelay(expected: Milliseconds | null, nth: number, limits: PollLimits): Milliseconds {
   if (expected === null) {
-    const scoutAge = limits.isShared ? 1 : scoutAges[nth]!;
-    if (nth < scoutAges.length) return Math.floor(limits.first * scoutAge);
+    const age = limits.isShared ? 1 : firstAges[nth]!;
+    if (nth < firstAges.length) return Math.floor(limits.first * age);
     return Math.min(Math.max(limits.first, limits.sweep) * (1 + ((nth * goldenRatio) % 1)), limits.max);
   }
   const age = isTrial(nth, expected, limits)
@@ -82,7 +183,8 @@ function isTrial(nth: number, expected: Milliseconds, { first }: PollLimits): bo
   return nth % maxTimes === 0 && expected - first >= expected * dearPoll;
 }
 
-const scoutAges = [0, 0.25, 0.5, 0.75];
+/** At which age the first folios are polled for the first time, as shares of `first`. */
+const firstAges = [0, 0.25, 0.5, 0.75];
 /** Its multiples, modulo 1, are spread evenly however many there are. */
 const goldenRatio = 0.618034;
 const trialEvery = 128;

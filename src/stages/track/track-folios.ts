@@ -15,13 +15,10 @@ import { isComplete, listParts } from '../download/folio-parts.js';
 import { checkSameService, noteNewerRow } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
 import {
-  expectedTime,
-  type FolioTime,
-  firstDelay,
-  pollDelay,
-  predictedTime,
-  type Reading,
-  rememberTime,
+  createPollState,
+  FolioSchedule,
+  type PollLimits,
+  type PollState,
   sweepTime,
 } from './poll-schedule.js';
 
@@ -47,23 +44,6 @@ export type TrackFoliosNeeds = Pick<
   readonly isGivenUpAfter?: boolean;
 };
 
-/** Without a reason, each abort would make an error with a stack. */
-const KNOWN = 'the time of a folio is known';
-
-/** The state that all folios share for their poll schedule. */
-interface PollState {
-  /** Folios that are being polled. */
-  open: number;
-  /** Folios that are being polled, or were. */
-  begun: number;
-  /** What is known of the newest finished folios. */
-  times: readonly FolioTime[];
-  /** While none is finished: the times that the percentages of open folios predict, by chunk. */
-  readonly predicted: Map<number, FolioTime>;
-  /** Aborted when the time of a folio is known for the first time. */
-  readonly known: AbortController;
-}
-
 /**
  * Polls folios until they are finished.
  * @param until once aborted, a folio is polled once more and left unchanged if it is still processing or not known. A
@@ -73,13 +53,7 @@ export function trackFolios(
   run: TrackFoliosNeeds,
   until?: AbortSignal,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
-  const state: PollState = {
-    open: 0,
-    begun: 0,
-    times: [],
-    predicted: new Map(),
-    known: new AbortController(),
-  };
+  const state = createPollState();
 
   const awaitFolio = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     state.open += 1;
@@ -136,78 +110,57 @@ async function pollUntilComplete(
   until: AbortSignal | undefined,
 ): Promise<FolioReport | undefined> {
   const { poll, service } = run.config;
-  const folio = chunk.folio!;
+  const pollCost = 1000 / service.requestsPerSecond;
   const began = run.clock.now();
-  const nth = state.begun++;
-  let since = chunk.submittedAt!;
-  let status = '';
-  let before: Reading | null = null;
-  let last: Reading | null = null;
-  /**
-   * The time from the last poll, or from the upload, to the next one. It may change while this folio waits, because
-   * others finish.
-   */
-  const delay = (): number => {
-    const { open = 0, isAwaited = false } = run.folioPermits.shared?.() ?? {};
-    const sweep = sweepTime(Math.max(state.open, open), service.requestsPerSecond);
-    const limits = { ...poll, sweep, isShared: isAwaited };
-    const times = state.times.length > 0 ? state.times : [...state.predicted.values()];
-    const others = expectedTime(times, limits, 1000 / service.requestsPerSecond);
-    const expected = status === 'FINISHED' ? 0 : others;
-    return last === null ? firstDelay(expected, nth, limits) : pollDelay({ last, before, expected }, limits);
-  };
-  for (let polls = 1; ; polls++) {
+  const schedule = new FolioSchedule(chunk, state, began);
+  for (;;) {
     const from = run.clock.now();
-    // The clock may have been set back.
-    const passed = Math.max(from - since - (last?.elapsed ?? 0), 0);
+    const passed = schedule.passed(from);
     const timeLeft = Math.max(began + poll.timeout - from, 0);
-    await sleepFor(run, () => Math.min(delay() - passed, timeLeft), state, until);
+    const left = () => Math.min(schedule.delay(limitsNow(run, state), pollCost) - passed, timeLeft);
+    await sleepFor(run, left, state, until);
     const askedAt = run.clock.now();
     // The poll may first wait for the rate limit, for longer than the folio takes.
     let sentAt = askedAt;
     const begins = () => {
       sentAt = run.clock.now();
     };
-    const report = await pollOnce(run, chunk, folio, { until, begins });
+    const report = await pollOnce(run, chunk, { until, begins });
     if (report === undefined) return undefined;
     if (report.percentage !== null) run.progress.percentages.set(chunk.number, report.percentage);
     const now = run.clock.now();
     if (isComplete(report)) {
-      // A folio found finished at the first poll after a resume may have finished hours ago, so its time does not
-      // count.
-      if (polls > 1 || began - chunk.submittedAt! <= poll.first) {
-        const by = Math.max(sentAt - chunk.submittedAt!, 0);
-        const { elapsed: after = 0, percentage = null } = last ?? {};
-        state.times = rememberTime(state.times, { after: Math.min(after, by), by, percentage });
-        state.known.abort(KNOWN);
-      }
+      schedule.finished(sentAt, poll.first);
       return report;
     }
-    if (report.status !== status) {
-      logStatus(run, chunk, report);
-      status = report.status;
-      // The parts of a finished folio are listed soon, so it is polled often again, even if it took long.
-      if (status === 'FINISHED') [since, last] = [now, null];
-    }
+    if (schedule.polled(report.status, now)) logStatus(run, chunk, report);
     if (until?.aborted) return undefined;
     // If the machine slept while the reply was on its way, the folio is polled once more first.
     if (askedAt - began >= poll.timeout) {
-      // The folio is still open at the service, so it keeps its permit.
-      await run.folioPermits.keep(permitName(run.id, chunk.number));
-      run.logger.warn(
-        { chunk: chunk.number, folio },
-        `folio ${folio} is still ${report.status} after poll.timeout; ${afterTimeout(run, chunk)}`,
-      );
+      await leaveOpen(run, chunk, report);
       return undefined;
     }
-    before = last;
-    last = { elapsed: now - since, percentage: report.percentage };
-    const predicted = state.times.length > 0 ? null : predictedTime(last, before);
-    if (predicted !== null) {
-      state.predicted.set(chunk.number, predicted);
-      state.known.abort(KNOWN);
-    }
+    schedule.goesOn(report.percentage, now);
   }
+}
+
+/** The limits of the schedule, with the number of folios that are open now. */
+function limitsNow(
+  { config: { poll, service }, folioPermits }: TrackFoliosNeeds,
+  state: PollState,
+): PollLimits {
+  const { open = 0, isAwaited = false } = folioPermits.shared?.() ?? {};
+  const sweep = sweepTime(Math.max(state.open, open), service.requestsPerSecond);
+  return { ...poll, sweep, isShared: isAwaited };
+}
+
+/** Leaves a folio after `poll.timeout`. It is still open at the service, so it keeps its permit. */
+async function leaveOpen(run: TrackFoliosNeeds, chunk: ChunkRow, { status }: FolioReport): Promise<void> {
+  await run.folioPermits.keep(permitName(run.id, chunk.number));
+  run.logger.warn(
+    { chunk: chunk.number, folio: chunk.folio },
+    `folio ${chunk.folio} is still ${status} after poll.timeout; ${afterTimeout(run, chunk)}`,
+  );
 }
 
 /**
@@ -242,11 +195,10 @@ function afterTimeout({ id, isGivenUpAfter = false }: TrackFoliosNeeds, { number
 async function pollOnce(
   run: TrackFoliosNeeds,
   chunk: ChunkRow,
-  folio: string,
   { until, begins }: { readonly until: AbortSignal | undefined; readonly begins: () => void },
 ): Promise<FolioReport | undefined> {
   try {
-    const report = await run.api.track(folio, run.signal, until, begins);
+    const report = await run.api.track(chunk.folio!, run.signal, until, begins);
     await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
     return report;
   } catch (error) {
