@@ -11,7 +11,6 @@ import { type Answers, type FixedSource, isSkipped, type Lineage, type ResultSou
 import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 import { countAnswers, countReasons } from './row-counts.js';
-import { splitColumns } from './split-columns.js';
 
 export interface WrittenRows {
   readonly bytes: Buffer;
@@ -33,7 +32,10 @@ export interface RowOptions {
 }
 
 export interface RowWriter {
-  /** Writes a row for each record, with its answer. */
+  /**
+   * Writes a row for each record, with its answer.
+   * @param answers joined ones have exactly the columns of the output, see `splitColumns`.
+   */
   write(records: RecordBlock, answers: Answers): WrittenRows;
 }
 
@@ -50,8 +52,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   );
 
   return {
-    write: (records, given) => {
-      const answers = splitColumns(given, columns);
+    write: (records, answers) => {
       const { sources, source, result } = answers;
       const reasons = sources.map((one) =>
         one.origin === 'fixed' ? [] : reasonFields(one, columns, sentColumns),

@@ -9,6 +9,7 @@ import {
   type NumberedAnswers,
   unprocessedAnswers,
 } from '../../results/answers.js';
+import { splitColumns } from '../../results/split-columns.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import type { BlockReader } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
@@ -24,18 +25,22 @@ import type { AnsweredBlocks } from './whole-chunks.js';
 /** Most records of a stretch, and most of their bytes: few, so that memory stays flat whatever share is sent. */
 const STRETCH = { records: 8_192, bytes: 2 * 1024 * 1024 };
 
-/**
- * @param from the position of the first stretch.
- * @param unanswered the cause for records without an answer; without it they are an error.
- * @param doubles if some records take the answers of others.
- */
+export interface ChosenStretchesOptions {
+  /** The columns that the service adds, as the output has them. */
+  readonly columns: readonly string[];
+  /** The cause for records without an answer; without it they are an error. */
+  readonly unanswered: UnprocessedCause | undefined;
+  /** If some records take the answers of others. */
+  readonly doubles: DoubleAnswers | undefined;
+}
+
+/** @param from the position of the first stretch. */
 export function openChosenStretches(
   run: MergeChunksNeeds & { readonly chosen: ChosenAnswers },
   from: ReadPosition,
   records: BlockReader,
   chunkAnswers: ChunkAnswers,
-  unanswered: UnprocessedCause | undefined,
-  doubles: DoubleAnswers | undefined,
+  { columns, unanswered, doubles }: ChosenStretchesOptions,
 ): AnsweredBlocks {
   const lanes = run.chosen.reused(from.record, run.config.output.lineage);
   const reused = cursorOf(reusedPieces(lanes));
@@ -59,7 +64,7 @@ export function openChosenStretches(
       const missing = builder.firstMissing();
       if (missing !== undefined) throw unansweredError(run.id, missing);
       answers = builder.answers();
-      return { block, answers };
+      return { block, answers: splitColumns(answers, columns) };
     },
     release: () => {
       if (answers !== undefined) for (const array of [answers.source, answers.result]) giveBack(array);

@@ -13,18 +13,18 @@ import { TableMemory } from '../../csv/kernel/table-memory.js';
 import { hasGaps } from '../../csv/table.js';
 import { createEchoComparer } from '../../results/compare-echoes.js';
 import { type ColumnChange, createOutputLayout } from '../../results/output-layout.js';
-import { createRowWriter } from '../../results/row-writer.js';
+import { createRowWriter, type RowWriter } from '../../results/row-writer.js';
 import { createBlockReader } from '../../source/record-block.js';
 import { showText } from '../../text.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { firstPosition, type ReadPosition, recordsFrom } from '../read-source.js';
 import { openChosenStretches } from './chosen-stretches.js';
-import { openChunkAnswers } from './chunk-answers.js';
+import { type ChunkAnswers, openChunkAnswers } from './chunk-answers.js';
 import { openDoubleAnswers } from './double-answers.js';
 import { sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
-import { wholeChunks } from './whole-chunks.js';
+import { type AnsweredBlock, type AnsweredBlocks, wholeChunks } from './whole-chunks.js';
 
 /**
  * The rows of one whole stretch. When the service has added columns under `result.onChange: add`, the stretches begin
@@ -100,86 +100,100 @@ async function openWithColumns(
   run: MergeChunksNeeds,
   from: ReadPosition,
   columns: readonly string[],
-  options: MergeOptions,
+  { refetch, unanswered }: MergeOptions,
 ): Promise<ColumnsMerger> {
-  const layout = createOutputLayout(run.source, run.config.output);
-  const sent = sentColumns(run.config.upload);
-  const sentNames = new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]);
   // The results are loaded once: comparing and writing use the same memory.
   const tables = new TableMemory<RowsExports & EchoExports & MatchExports>();
-  const { service } = run.config;
-  const rowOptions = {
-    run: run.id,
-    layout,
-    columns,
-    sentColumns: sentNames,
-    // The row keeps the text of the service. Counted reasons are shown and posted, so the token is hidden in them.
-    ...(!service.embedded && { showReason: hideToken(service.token) }),
-  };
-  const rows = createRowWriter(rowOptions, tables);
+  const rows = openRows(run, columns, tables);
   const compare = createEchoComparer(new EchoKernel(tables));
   const added = new Set<string>();
   const onChange = ({ number }: ChunkRow, { missing, unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
     warnMissing(run, number, missing);
   };
-  const answers = await openChunkAnswers(run, {
-    columns,
-    refetch: options.refetch,
-    compare,
-    tables,
-    onChange,
-  });
-  const chosen = run.chosen;
-  const hasDoubles = ((await run.checkpoint.run(run.id))!.choice?.duplicates ?? 0) > 0;
-  const start = hasDoubles ? firstPosition(run.source) : from;
-  const records = createBlockReader(recordsFrom(run, start));
-  const blocks =
-    chosen === null
-      ? wholeChunks(run, start, records, answers, options.unanswered)
-      : openChosenStretches(
-          { ...run, chosen },
-          start,
-          records,
-          answers,
-          options.unanswered,
-          hasDoubles ? await openDoubleAnswers({ ...run, chosen }, columns) : undefined,
-        );
-  // The answers of earlier records are needed for their doubles, though their rows are written already.
-  while (hasDoubles && (await blocks.next(from.record - 1)) !== undefined) blocks.release();
+  const answers = await openChunkAnswers(run, { columns, refetch, compare, tables, onChange });
+  const blocks = await openBlocks(run, from, columns, answers, unanswered);
 
   return {
     added,
     next: async (upTo) => {
       const next = await blocks.next(upTo);
-      if (next === undefined) return undefined;
-      if (added.size > 0) {
-        blocks.release();
-        return undefined;
-      }
-      const { block } = next;
-      const { bytes, counts, reasons } = rows.write(block, next.answers);
-      const [firstRecord, lastRecord] = [block.numbers[0]!, block.numbers[block.count - 1]!];
-      const numbers = hasGaps(block, 0, block.count) ? block.numbers.slice(0, block.count) : undefined;
-      blocks.release();
-      return {
-        firstRecord,
-        lastRecord,
-        records: block.count,
-        end: block.end!,
-        counts,
-        ...(reasons && { reasons }),
-        bytes,
-        columns,
-        ...(numbers && { numbers }),
-      };
+      const stretch = next && added.size === 0 ? writeStretch(rows, next, columns) : undefined;
+      if (next !== undefined) blocks.release();
+      return stretch;
     },
     close: async () => {
       await blocks.close();
       await answers.close();
-      await records.close();
       tables.release();
     },
+  };
+}
+
+function openRows(
+  run: MergeChunksNeeds,
+  columns: readonly string[],
+  tables: TableMemory<RowsExports>,
+): RowWriter {
+  const { service, upload, output } = run.config;
+  const { key, columns: sent } = sentColumns(upload);
+  const options = {
+    run: run.id,
+    layout: createOutputLayout(run.source, output),
+    columns,
+    sentColumns: new Set([...sent, ...(key === null ? [] : [key])]),
+    // The row keeps the text of the service. Counted reasons are shown and posted, so the token is hidden in them.
+    ...(!service.embedded && { showReason: hideToken(service.token) }),
+  };
+  return createRowWriter(options, tables);
+}
+
+/** The records from a position on, in the blocks in which they are merged, with their answers. */
+async function openBlocks(
+  run: MergeChunksNeeds,
+  from: ReadPosition,
+  columns: readonly string[],
+  answers: ChunkAnswers,
+  unanswered: UnprocessedCause | undefined,
+): Promise<AnsweredBlocks> {
+  const { chosen } = run;
+  const hasDoubles = ((await run.checkpoint.run(run.id))!.choice?.duplicates ?? 0) > 0;
+  const start = hasDoubles ? firstPosition(run.source) : from;
+  const records = createBlockReader(recordsFrom(run, start));
+  const blocks =
+    chosen === null
+      ? wholeChunks(run, start, records, answers, unanswered)
+      : openChosenStretches({ ...run, chosen }, start, records, answers, {
+          columns,
+          unanswered,
+          doubles: hasDoubles ? await openDoubleAnswers({ ...run, chosen }, columns) : undefined,
+        });
+  // The answers of earlier records are needed for their doubles, though their rows are written already.
+  while (hasDoubles && (await blocks.next(from.record - 1)) !== undefined) blocks.release();
+  const close = async () => {
+    await blocks.close();
+    await records.close();
+  };
+  return { ...blocks, close };
+}
+
+function writeStretch(
+  rows: RowWriter,
+  { block, answers }: AnsweredBlock,
+  columns: readonly string[],
+): MergedStretch {
+  const { bytes, counts, reasons } = rows.write(block, answers);
+  const numbers = hasGaps(block, 0, block.count) ? block.numbers.slice(0, block.count) : undefined;
+  return {
+    firstRecord: block.numbers[0]!,
+    lastRecord: block.numbers[block.count - 1]!,
+    records: block.count,
+    end: block.end!,
+    counts,
+    ...(reasons && { reasons }),
+    bytes,
+    columns,
+    ...(numbers && { numbers }),
   };
 }
 
