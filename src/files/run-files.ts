@@ -39,15 +39,6 @@ export interface RunFiles {
   removePart(chunk: number, part: StoredPart): Promise<void>;
 }
 
-/** Reads all pieces into one buffer. A single piece, the usual case, is not copied. */
-export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of content) pieces.push(piece);
-  const [only] = pieces;
-  if (only === undefined || pieces.length > 1) return Buffer.concat(pieces);
-  return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
-}
-
 /** The parts of one run. */
 export type PartFiles = Pick<RunFiles, 'writePart' | 'readPart' | 'removePart'>;
 

@@ -87,6 +87,15 @@ export async function readBeginning(
   }
 }
 
+/** Puts pieces that belong to the reader into one buffer. A single piece, the usual case, is not copied. */
+export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of content) pieces.push(piece);
+  const [only] = pieces;
+  if (only === undefined || pieces.length > 1) return Buffer.concat(pieces);
+  return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+}
+
 /** @returns a buffer of the pool; undefined if the file is larger than that, or is no file. */
 function readSmall(path: string, start: number, size: number | undefined): Buffer | undefined {
   if (size === undefined || size - start > SMALL_BYTES) return undefined;

@@ -1,7 +1,8 @@
 /** What every file store keeps to: run over the local disk and the one in memory. */
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DamagedPartError, type FileStore, type RunFiles, readWhole } from '../../src/files/run-files.js';
+import { DamagedPartError, type FileStore, type RunFiles } from '../../src/files/run-files.js';
+import { readWhole } from '../../src/streams/read-pieces.js';
 
 export function describeFileStore(kind: string, create: () => Promise<FileStore>): void {
   describe(`${kind}: a file store`, () => {

@@ -12,8 +12,8 @@ import {
   readContent,
 } from '../../src/files/encoded-file.js';
 import { createLocalOutputStore } from '../../src/files/local-output-store.js';
-import { readWhole } from '../../src/files/run-files.js';
 import { hashFile } from '../../src/streams/file-identity.js';
+import { readWhole } from '../../src/streams/read-pieces.js';
 import { withFolder } from '../helpers/folders/folders.js';
 
 const hasZstd = 'createZstdCompress' in zlib;

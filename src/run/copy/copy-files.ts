@@ -6,9 +6,10 @@ import type { CheckpointReader, ChunkState } from '../../checkpoint/checkpoint.j
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { TroubleError } from '../../errors.js';
 import type { FileCache } from '../../files/file-cache.js';
-import { DamagedPartError, type FileStore, readWhole } from '../../files/run-files.js';
+import { DamagedPartError, type FileStore } from '../../files/run-files.js';
 import type { SharedFiles } from '../../files/shared-files.js';
 import { hashFile } from '../../streams/file-identity.js';
+import { readWhole } from '../../streams/read-pieces.js';
 import type { StoredPart } from '../../types.js';
 import { copiesOfOpenRuns, isKnownPath, SECRET, stateFiles } from '../backup/backup-files.js';
 

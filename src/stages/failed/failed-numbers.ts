@@ -4,9 +4,10 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch } from '../../checkpoint/walk-run.js';
-import { DamagedPartError, readWhole } from '../../files/run-files.js';
+import { DamagedPartError } from '../../files/run-files.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { readPartTable } from '../../results/part-table.js';
+import { readWhole } from '../../streams/read-pieces.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, mayHaveFailed } from './failed-records.js';
 

@@ -11,10 +11,11 @@ import { COMMA, LF } from '../../csv/bytes.js';
 import { fieldEnd, fieldStart } from '../../csv/table.js';
 import { writeField } from '../../csv/write-field.js';
 import { SourceError } from '../../errors.js';
-import { type RunFiles, readWhole } from '../../files/run-files.js';
+import type { RunFiles } from '../../files/run-files.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { type PartTable, readPartTable } from '../../results/part-table.js';
 import type { RunContext } from '../../run-context.js';
+import { readWhole } from '../../streams/read-pieces.js';
 import type { StoredPart } from '../../types.js';
 import { createUploadLayout } from '../chunk/cut-chunks.js';
 

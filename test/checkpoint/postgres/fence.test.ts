@@ -8,7 +8,7 @@ import { migrations } from '../../../src/checkpoint/postgres/tables.js';
 import { LockedError } from '../../../src/errors.js';
 import { createPostgresParts, removeUnnamedPieces } from '../../../src/files/postgres/postgres-parts.js';
 import { createSharedFiles } from '../../../src/files/postgres/shared-names.js';
-import { readWhole } from '../../../src/files/run-files.js';
+import { readWhole } from '../../../src/streams/read-pieces.js';
 import {
   sampleBudget,
   sampleChunk,

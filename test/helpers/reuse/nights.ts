@@ -4,6 +4,7 @@ import type { Batch } from '../../../src/csv/table.js';
 import type { NumberedAnswers, ResultSource } from '../../../src/results/answers.js';
 import { readPartTable } from '../../../src/results/part-table.js';
 import { createRowWriter } from '../../../src/results/row-writer.js';
+import { splitColumns } from '../../../src/results/split-columns.js';
 import type {
   AnswerStore,
   DoublePairs,
@@ -210,7 +211,8 @@ async function rowsOf(
       const one = { bytes: new Uint8Array(0), count: 1, fields: 1, starts: none, ends: none, numbers: none };
       const source = answers.sources[answers.source[i]!] as ResultSource;
       const result = answers.result.slice(i, i + 1);
-      const { bytes } = writer.write(one, { sources: [source], source: none, result, indistinct: new Set() });
+      const answer = { sources: [source], source: none, result, indistinct: new Set<number>() };
+      const { bytes } = writer.write(one, splitColumns(answer, columns));
       const { run, folio, part, answeredAt, records } = source;
       const lineage = [run, folio, part, answeredAt, records?.[result[0]!]];
       rows.set(last, `${bytes.toString().slice(1, -1)} ${JSON.stringify(lineage)}`);
