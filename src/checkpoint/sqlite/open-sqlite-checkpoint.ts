@@ -12,26 +12,14 @@ import { runsWithFiles } from '../journal/files-in-state.js';
 import { openRunJournals } from '../journal/run-journals.js';
 import { searchJournalPath, writeSearchJournal } from '../journal/search-journal.js';
 import { withJournal } from '../journal/with-journal.js';
+import { checkpointChanges, checkpointReads } from './checkpoint-methods.js';
 import { lastCheck, rememberCheck } from './last-check.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { createStateDatabase, openLogSync, type StateDatabase } from './state-database.js';
-import { adoptionChanges } from './tables/adoptions.js';
-import { chunkReads } from './tables/chunks.js';
-import { columnChanges, columnReads } from './tables/columns.js';
-import { cutChanges, refusalChanges } from './tables/cutting.js';
-import { historyReads, tallyReads } from './tables/history.js';
-import { mergeChanges, stretchReads } from './tables/merges.js';
-import { partReads, resultChanges } from './tables/parts.js';
-import { publicationChanges } from './tables/publications.js';
-import { pruneChange, runChanges, runReads } from './tables/runs.js';
-import { searchChanges, searchReads } from './tables/searches.js';
-import { segmentChanges, segmentReads } from './tables/segments.js';
-import { allSingleSearches, singleSearchChanges, singleSearchReads } from './tables/single-searches.js';
-import { spendingRead, spendingReads } from './tables/spending.js';
-import { uploadChanges, uploadReads } from './tables/uploads.js';
+import { allSingleSearches } from './tables/single-searches.js';
 import { translateStateError } from './translate-state-error.js';
 
 /**
@@ -126,45 +114,4 @@ async function openKnown(db: StateDatabase, stateDir: string) {
   await refuseUnknownRuns(db, stateDir);
   await refuseUnknownSearches(db, stateDir);
   return { ...checkpointReads(db), close: db.close };
-}
-
-/** Makes the writing half of the port: each change of state, and the reads that only the writer needs. */
-export function checkpointChanges(
-  db: StateDatabase,
-): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
-  return {
-    listedParts: partReads(db).listedParts,
-    ...runChanges(db),
-    ...cutChanges(db),
-    ...refusalChanges(db),
-    ...uploadChanges(db),
-    ...adoptionChanges(db),
-    ...resultChanges(db),
-    ...searchChanges(db),
-    ...singleSearchChanges(db),
-    ...columnChanges(db),
-    ...mergeChanges(db),
-    ...segmentChanges(db),
-    ...publicationChanges(db),
-    ...pruneChange(db),
-  };
-}
-
-/** Makes the reading half of the port. */
-export function checkpointReads(db: StateDatabase): CheckpointReader {
-  return {
-    ...runReads(db),
-    ...chunkReads(db),
-    ...uploadReads(db),
-    parts: partReads(db).parts,
-    ...tallyReads(db),
-    ...columnReads(db),
-    ...stretchReads(db),
-    ...historyReads(db),
-    ...segmentReads(db),
-    ...searchReads(db),
-    ...singleSearchReads(db),
-    spending: db.readTogether(spendingRead(db)),
-    ...spendingReads(db),
-  };
 }

@@ -1,7 +1,7 @@
 /**
- * One connection to checkpoint.db, and the sync of its log. Each call is one transaction, and its errors are translated
- * (translate-state-error). Before each change it is checked that the file is still in its place (watch-place).
- * A resolved call survives a kill of the process; a power failure may undo an `unsyncedChange`.
+ * One connection to checkpoint.db: its statements and transactions, and the sync of its log. Each call is one transaction,
+ * and its errors are translated (translate-state-error). Before each change it is checked that the file is still in its
+ * place (watch-place). A resolved call survives a kill of the process; a power failure may undo an `unsyncedChange`.
  *
  * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Whoever
  * acts on what they have read must begin with a `change` of their own: it is on the disk only with all earlier ones.
@@ -11,7 +11,6 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database, RunResult } from 'better-sqlite3';
 import { CheckpointStateError } from '../checkpoint-state-error.js';
-import { type Prepare, prepareWhenUsed } from './prepare-when-used.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 
@@ -95,6 +94,55 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
         if (log?.failure === undefined) emptyLog(connection);
         connection.close();
       }),
+  };
+}
+
+/** What the checkpoint uses of a statement of better-sqlite3. */
+export interface StateStatement<Values extends unknown[], Row> {
+  run(...values: Values): RunResult;
+  get(...values: Values): Row | undefined;
+  all(...values: Values): Row[];
+  iterate(...values: Values): IterableIterator<Row>;
+  /** Has each row be its first column alone. Called before the statement is used. */
+  pluck(): StateStatement<Values, Row>;
+  /** Has each row be the list of its columns. Called before the statement is used. */
+  raw(): StateStatement<Values, Row>;
+}
+
+/** @param Values of the places in the statement: a list for `?`, an object for `@name`. */
+export type Prepare = <Values extends unknown[] | object = unknown[], Row = unknown>(
+  sql: string,
+) => StateStatement<Values extends unknown[] ? Values : [Values], Row>;
+
+/**
+ * SQLite prepares a statement when it is first used: the checkpoint has more than a hundred, a command uses a few of them,
+ * and to prepare all takes longer than to open the database.
+ * @returns a function that makes statements of this connection. A wrong one throws when it is first used.
+ */
+export function prepareWhenUsed(connection: Database): Prepare {
+  return <Values extends unknown[] | object, Row>(sql: string) => {
+    type Places = Values extends unknown[] ? Values : [Values];
+    let shape: 'pluck' | 'raw' | undefined;
+    let prepared: StateStatement<Places, Row> | undefined;
+    const ready = () => {
+      if (prepared !== undefined) return prepared;
+      const made = connection.prepare<unknown[], Row>(sql);
+      prepared = shape === undefined ? made : made[shape]();
+      return prepared;
+    };
+    const shaped = (as: 'pluck' | 'raw') => () => {
+      shape = as;
+      return statement;
+    };
+    const statement: StateStatement<Places, Row> = {
+      run: (...values) => ready().run(...values),
+      get: (...values) => ready().get(...values),
+      all: (...values) => ready().all(...values),
+      iterate: (...values) => ready().iterate(...values),
+      pluck: shaped('pluck'),
+      raw: shaped('raw'),
+    };
+    return statement;
   };
 }
 

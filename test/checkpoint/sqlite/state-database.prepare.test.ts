@@ -2,10 +2,13 @@
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
+import { checkpointChanges, checkpointReads } from '../../../src/checkpoint/sqlite/checkpoint-methods.js';
 import { openWritingConnection } from '../../../src/checkpoint/sqlite/open-connection.js';
-import { checkpointChanges, checkpointReads } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
-import { type Prepare, prepareWhenUsed } from '../../../src/checkpoint/sqlite/prepare-when-used.js';
-import { createStateDatabase } from '../../../src/checkpoint/sqlite/state-database.js';
+import {
+  createStateDatabase,
+  type Prepare,
+  prepareWhenUsed,
+} from '../../../src/checkpoint/sqlite/state-database.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 
 async function withConnection(use: (connection: Database) => void): Promise<void> {
