@@ -82,8 +82,8 @@ export interface RunContext {
       | {
           readonly counts: RowCounts;
           readonly columns: readonly string[];
-          /** Why those without a prediction have none. */
-          readonly reasons: ReasonCounter;
+          /** Why those without a prediction have none; undefined if all have one. */
+          readonly reasons: ReasonCounter | undefined;
         }
       | undefined;
     /** Whether a loop of the program takes them now. */

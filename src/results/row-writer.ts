@@ -220,15 +220,19 @@ function paidNumbers(
   { numbers, count }: RecordBlock,
   { sources, source, result, firsts }: Answers,
 ): Int32Array {
-  const records = sources.map((one) => (one.origin === 'fixed' ? null : one.records));
-  const skipped = sources.map(isSkipped);
-  if (firsts === undefined && records.every((one) => one === null) && !skipped.includes(true)) return numbers;
+  const byResult = sources.map((one) => {
+    if (one.origin === 'fixed') return isSkipped(one) ? NOTHING_PAID : null;
+    return one.records;
+  });
+  if (firsts === undefined && byResult.every((list) => list === null)) return numbers;
   const paid = numbers.slice(0, count);
   for (let i = 0; i < count; i++) {
-    const of = records[source[i]!];
-    if (of != null) paid[i] = of[result[i]!]!;
-    else if (skipped[source[i]!]) paid[i] = 0;
+    const list = byResult[source[i]!];
+    if (list != null) paid[i] = list[result[i]!]!;
     else if (firsts !== undefined && firsts[i] !== 0) paid[i] = firsts[i]!;
   }
   return paid;
 }
+
+/** Records of a fixed source all have its first result. */
+const NOTHING_PAID = Int32Array.of(0);

@@ -2,10 +2,10 @@
  * Fifth stage: joins the results of chunks to their records and gives the rows of the output, stretch by stretch. Only
  * this stage restores the order of the source; chunks that come early wait on the disk.
  */
-import type { Checkpoint, ChunkRow, RowCounts } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, type UntrustedError } from '../../errors.js';
-import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
+import { createReasonCounter } from '../../failure-reasons.js';
 import { addCounts, noRows } from '../../results/row-counts.js';
 import type { RunContext } from '../../run-context.js';
 import { abortable, abortOnEarlyReturn } from '../../streams/abortable.js';
@@ -44,7 +44,7 @@ export function mergeResults(
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = fromFirst ? undefined : await lastMerged(run);
     const merged = last?.lastRecord ?? 0;
-    run.given.rows = merged === 0 ? noneGiven() : undefined;
+    run.given.rows = merged === 0 ? noneGiven : undefined;
     const columns = createResultColumns(run, merged, refetch);
     const answered = createAnsweredWalk(run, merged);
     let merger: StretchMerger | undefined;
@@ -74,9 +74,8 @@ export function mergeResults(
       for (;;) {
         const stretch = await deferOutage(() => next(upTo));
         if (stretch === undefined) return;
-        const { counts, columns: all, reasons = [] } = stretch;
         yield stretch;
-        countGiven(run, counts, all, reasons);
+        countGiven(run, stretch);
       }
     };
 
@@ -95,22 +94,21 @@ export function mergeResults(
 /** When the service has added columns, the stretches have begun again. */
 function countGiven(
   { given }: Pick<RunContext, 'given'>,
-  counts: RowCounts,
-  columns: readonly string[],
-  reasons: readonly FailureReason[],
+  { counts, columns, reasons }: Pick<MergedStretch, 'counts' | 'columns' | 'reasons'>,
 ): void {
   if (given.rows === undefined) return;
-  const before = given.rows.columns.length === columns.length ? given.rows : noneGiven();
-  for (const reason of reasons) before.reasons.add(reason);
-  given.rows = { counts: addCounts(before.counts, counts), columns, reasons: before.reasons };
+  const before = given.rows.columns.length === columns.length ? given.rows : noneGiven;
+  const counter = before.reasons ?? (reasons && createReasonCounter());
+  for (const reason of reasons ?? []) counter!.add(reason);
+  given.rows = { counts: addCounts(before.counts, counts), columns, reasons: counter };
 }
 
 /** The counts of a run that has given no row yet. */
-export const noneGiven = (): NonNullable<RunContext['given']['rows']> => ({
+export const noneGiven: NonNullable<RunContext['given']['rows']> = {
   counts: noRows,
   columns: [],
-  reasons: createReasonCounter(),
-});
+  reasons: undefined,
+};
 
 /** Finds the last record up to which all chunks are answered. */
 function createAnsweredWalk(run: Pick<MergeResultsNeeds, 'id' | 'checkpoint'>, merged: number) {

@@ -43,7 +43,7 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
     origins,
     exitCode: runExitCode(judgedCounts({ counts, origins }), failures.tolerate),
     resultColumns: columns,
-    reasons: reasons.top(),
+    reasons: reasons?.top() ?? [],
     ...(drift && { drift }),
   };
   await run.checkpoint.recordConfirmed(run.id, confirmed, run.clock.now(), segment);
@@ -65,7 +65,7 @@ export async function checkAllGiven(
     rows === undefined ? 0 : rows.counts.successful + rows.counts.failed + rows.counts.unprocessed;
   const row = (await run.checkpoint.run(run.id))!;
   const isRoundOpen = (await run.checkpoint.lastRound(run.id)) > row.round;
-  if (given === all && row.chunks !== null && !isRoundOpen) return rows ?? noneGiven();
+  if (given === all && row.chunks !== null && !isRoundOpen) return rows ?? noneGiven;
   const left = isRoundOpen
     ? 'failed records are still being sent again'
     : `${countOf(all - given, 'row')} of ${countOf(all, 'record')} ${all - given === 1 ? 'was' : 'were'} not taken in this process`;
