@@ -3,18 +3,16 @@
  * file in place. Invariant: every stretch that the checkpoint calls merged is in the file on the disk. If the file is
  * shorter, the run goes back to the last whole stretch in it.
  */
-import { createHash } from 'node:crypto';
-import type { Checkpoint, Publication, Stretch } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
 import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { giveBack } from '../../streams/buffer-pool.js';
-import type { HashedFile } from '../../streams/file-identity.js';
-import { readPieces } from '../../streams/read-pieces.js';
 import type { MergedStretch } from '../merge/merge-stretch.js';
 import { lastMerged } from '../merge/whole-chunks.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
+import { hashWorkFile } from './hash-work-file.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
@@ -150,48 +148,6 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
   }
   if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
   return (await lastMerged(run))?.workEnd ?? 0;
-}
-
-/**
- * Hashes the work file, and compares each stretch in it with the hash of the merged rows.
- * @returns undefined if the file differs. The stretches from the first wrong one on are then unmerged, and the next run
- *   writes them again.
- */
-async function hashWorkFile(run: HashWorkNeeds, path: string): Promise<HashedFile | undefined> {
-  const { wrong, ...hashed } = await compareStretches(run, path);
-  if (wrong === undefined) return hashed;
-  await run.checkpoint.recordUnmerged(run.id, wrong.firstRecord);
-  return undefined;
-}
-
-type HashWorkNeeds = Pick<RunContext, 'id'> & {
-  readonly checkpoint: Pick<Checkpoint, 'nextStretch' | 'recordUnmerged'>;
-};
-
-/** The hash of a stretch is that of the stretch alone or of all up to its end, see `WorkFile.append`. */
-async function compareStretches(
-  { id, checkpoint }: HashWorkNeeds,
-  path: string,
-): Promise<HashedFile & { readonly wrong?: Stretch }> {
-  const all = createHash('sha256');
-  let own = createHash('sha256');
-  let bytes = 0;
-  const hashed = () => ({ bytes, sha256: all.copy().digest('hex') });
-  let stretch = await checkpoint.nextStretch(id, 0);
-  for await (const piece of (await isLocalFile(path)) ? readPieces(path) : []) {
-    for (let rest = piece; rest.length > 0; ) {
-      const next = stretch === undefined ? rest : rest.subarray(0, stretch.workEnd - bytes);
-      for (const hash of [all, own]) hash.update(next);
-      bytes += next.length;
-      rest = rest.subarray(next.length);
-      if (stretch === undefined || bytes < stretch.workEnd) continue;
-      const isRight = [null, hashed().sha256, own.digest('hex')].includes(stretch.sha256);
-      if (!isRight) return { ...hashed(), wrong: stretch };
-      own = createHash('sha256');
-      stretch = await checkpoint.nextStretch(id, stretch.lastRecord);
-    }
-  }
-  return { ...hashed(), ...(stretch && { wrong: stretch }) };
 }
 
 /**

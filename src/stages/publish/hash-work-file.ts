@@ -1,0 +1,49 @@
+/** Reads the whole work file once more, to hash it and to find a stretch that is not what was merged. */
+import { createHash } from 'node:crypto';
+import type { Checkpoint, Stretch } from '../../checkpoint/checkpoint.js';
+import { isLocalFile } from '../../files/work-file.js';
+import type { RunContext } from '../../run-context.js';
+import type { HashedFile } from '../../streams/file-identity.js';
+import { readPieces } from '../../streams/read-pieces.js';
+
+type HashWorkNeeds = Pick<RunContext, 'id'> & {
+  readonly checkpoint: Pick<Checkpoint, 'nextStretch' | 'recordUnmerged'>;
+};
+
+/**
+ * Hashes the work file, and compares each stretch in it with the hash of the merged rows.
+ * @returns undefined if the file differs. The stretches from the first wrong one on are then unmerged, and the next run
+ *   writes them again.
+ */
+export async function hashWorkFile(run: HashWorkNeeds, path: string): Promise<HashedFile | undefined> {
+  const { wrong, ...hashed } = await compareStretches(run, path);
+  if (wrong === undefined) return hashed;
+  await run.checkpoint.recordUnmerged(run.id, wrong.firstRecord);
+  return undefined;
+}
+
+/** The hash of a stretch is that of the stretch alone or of all up to its end, see `WorkFile.append`. */
+async function compareStretches(
+  { id, checkpoint }: HashWorkNeeds,
+  path: string,
+): Promise<HashedFile & { readonly wrong?: Stretch }> {
+  const all = createHash('sha256');
+  let own = createHash('sha256');
+  let bytes = 0;
+  const hashed = () => ({ bytes, sha256: all.copy().digest('hex') });
+  let stretch = await checkpoint.nextStretch(id, 0);
+  for await (const piece of (await isLocalFile(path)) ? readPieces(path) : []) {
+    for (let rest = piece; rest.length > 0; ) {
+      const next = stretch === undefined ? rest : rest.subarray(0, stretch.workEnd - bytes);
+      for (const hash of [all, own]) hash.update(next);
+      bytes += next.length;
+      rest = rest.subarray(next.length);
+      if (stretch === undefined || bytes < stretch.workEnd) continue;
+      const isRight = [null, hashed().sha256, own.digest('hex')].includes(stretch.sha256);
+      if (!isRight) return { ...hashed(), wrong: stretch };
+      own = createHash('sha256');
+      stretch = await checkpoint.nextStretch(id, stretch.lastRecord);
+    }
+  }
+  return { ...hashed(), ...(stretch && { wrong: stretch }) };
+}
