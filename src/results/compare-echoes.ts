@@ -12,7 +12,7 @@ import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import { foldText, type SentField } from './column-kind.js';
+import { foldText, type SentField } from './column-kinds.js';
 import { type Matches, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 

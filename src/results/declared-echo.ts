@@ -4,7 +4,7 @@
  */
 import { fieldValue } from '../csv/table.js';
 import type { JoinMethod } from '../types.js';
-import type { SentField } from './column-kind.js';
+import type { SentField } from './column-kinds.js';
 import type { KnownChunk } from './find-swaps.js';
 import { isTooIndistinct } from './prove-join.js';
 

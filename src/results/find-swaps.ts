@@ -1,22 +1,19 @@
 /**
- * Finds results that came back under the number of another record, where the other columns show it or cannot rule it out:
+ * Finds results that may have come back under the number of another record:
  *
- * - shuffled: a column holds all values that were sent, at other records.
  * - swapped: the failed result of record 3 holds the name that was sent with record 8.
  * - indistinct: records 3 and 8 have equal echoes and different results, so nobody would notice a swap.
  *
- * Called by `learn-kinds.ts` (shuffled) and `prove-join.ts` (swapped, indistinct).
+ * Called by `prove-join.ts`. A whole column at other records is found earlier, in `column-kinds.ts`.
  */
 import { fieldValue, indexFrom } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { freeMemory } from '../streams/buffer-pool.js';
 import type { ColumnKind, FileStatus, Judgement } from '../types.js';
-import { everyIndex, foldText, kindByValues, type SentField } from './column-kind.js';
+import { bothStatuses, everyIndex, foldText, indexesWithStatus, type SentField } from './column-kinds.js';
 import { answerText } from './join-by-echo.js';
 import type { Joined } from './join-method.js';
-
-export const bothStatuses: readonly FileStatus[] = ['SUCCESSFUL', 'FAILED'];
 
 /** A chunk whose results are joined, with what is known of its columns. */
 export interface KnownChunk {
@@ -26,22 +23,6 @@ export interface KnownChunk {
   readonly fields: readonly SentField[];
   /** The kinds of those that came back. */
   readonly kinds: Judgement['kinds'];
-}
-
-/**
- * Indexes of the records whose results are in parts of these statuses, ascending. Those of a large chunk take memory: see
- * `freeMemory`.
- */
-export function indexesWithStatus(
-  joined: Pick<Joined, 'parts' | 'part'>,
-  records: Pick<RecordBlock, 'count'>,
-  statuses: readonly FileStatus[],
-): Int32Array<ArrayBuffer> {
-  const isOne = joined.parts.map(({ reference }) => statuses.includes(reference.fileStatus));
-  const all = everyIndex(records);
-  const indexes = all.filter((i) => isOne[joined.part[i]!]);
-  freeMemory(all);
-  return indexes;
 }
 
 /**
@@ -115,45 +96,6 @@ function swappedError(column: string, record: number, other: number): MismatchEr
     `a failed result has the number of record ${record} and the ${column} of record ${other}, so it is unknown to which of them it belongs`,
     { hint: 'nothing more is uploaded; ask the service provider what its results hold' },
   );
-}
-
-/**
- * Checks a column whose values differ from what was sent. If it holds the sent values at other records, it is no
- * answer, and the results are at the wrong records.
- *
- * @param status of the parts in which the column is not an echo.
- * @throws UntrustedError `ECHO_UNPROVEN`.
- */
-export function checkNotShuffled(
-  joined: Joined,
-  records: RecordBlock,
-  field: SentField,
-  status: FileStatus,
-): void {
-  if (!isShuffled(joined, records, field, bothStatuses) && !isShuffled(joined, records, field, [status])) {
-    return;
-  }
-  throw new MismatchError(
-    'ECHO_UNPROVEN',
-    `${field.column} came back with the values that were sent, but at other records, so the results are at the wrong records`,
-    {
-      hint: "nothing more is uploaded; ask the service provider why results come back under another record's number; result.echo does not solve this",
-    },
-  );
-}
-
-/** Whether the parts of these statuses return all values of a column that were sent, in any order. */
-export function isShuffled(
-  joined: Joined,
-  records: RecordBlock,
-  field: SentField,
-  statuses: readonly FileStatus[],
-): boolean {
-  const parts = joined.parts.filter(
-    ({ reference, count }) => count > 0 && statuses.includes(reference.fileStatus),
-  );
-  if (parts.length === 0 || !parts.every(({ columns }) => columns.includes(field.column))) return false;
-  return kindByValues(parts, field, records, indexesWithStatus(joined, records, statuses)) !== 'answer';
 }
 
 function sentAs(

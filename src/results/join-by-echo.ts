@@ -7,15 +7,9 @@ import { type MatchExports, MatchKernel } from '../csv/kernel/match-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { foldText, type SentField } from './column-kind.js';
+import { type EchoedColumn, foldText } from './column-kinds.js';
 import { type Joined, type Matches, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
-
-/** A sent column by which results are matched. */
-export interface EchoedColumn extends SentField {
-  /** Whether texts that differ only in case, blanks and Unicode form count as equal. */
-  readonly isFolded: boolean;
-}
 
 /**
  * @param tables shared with the writer of the same chunk's rows, so that they are loaded once; left out: the join has its

@@ -5,7 +5,7 @@
  *
  * 1. `join-method.ts`: which sent columns come back, and whether they are those of earlier chunks.
  * 2. `join-by-key.ts`, else `join-by-echo.ts`: which result belongs to which record.
- * 3. `learn-kinds.ts`: which of the columns that come back are echoes.
+ * 3. `column-kinds.ts`: which of the columns that come back are echoes.
  * 4. `compare-echoes.ts`: whether each echo holds what was sent with its record.
  * 5. `prove-join.ts`: whether the echoes tell the records apart. Asked until one chunk has proved it.
  */
@@ -14,11 +14,18 @@ import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
-import { kindByValues, type SentField } from './column-kind.js';
+import {
+  type EchoedColumn,
+  kindByValues,
+  learnKinds,
+  type SentField,
+  statusesWithNewColumns,
+  withFoldedColumns,
+} from './column-kinds.js';
 import { type CompareEchoes, ContradictionError } from './compare-echoes.js';
 import { isDeclaredEchoTooWeak } from './declared-echo.js';
 import type { KnownChunk } from './find-swaps.js';
-import { type EchoedColumn, joinByEcho } from './join-by-echo.js';
+import { joinByEcho } from './join-by-echo.js';
 import { joinByKey } from './join-by-key.js';
 import {
   checkEchoes,
@@ -28,7 +35,6 @@ import {
   returnedColumns,
   type SentColumns,
 } from './join-method.js';
-import { learnKinds, statusesWithNewColumns, withFoldedColumns } from './learn-kinds.js';
 import { askProvider, withEchoHint, withHint, withLeaveOutHint } from './mismatch-hints.js';
 import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';

@@ -5,10 +5,10 @@
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod } from '../types.js';
+import { withFoldedColumns } from './column-kinds.js';
 import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinMethod, type Joined, returnedColumns } from './join-method.js';
 import type { JoinTerms } from './join-results.js';
-import { withFoldedColumns } from './learn-kinds.js';
 import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 

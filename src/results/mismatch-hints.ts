@@ -1,9 +1,17 @@
 /** Hints for results that do not match: suggests columns for `result.echo`, if any can help. */
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { everyIndex, hasSeveralValues, kindByValues, type SentField } from './column-kind.js';
+import {
+  bothStatuses,
+  everyIndex,
+  hasSeveralValues,
+  indexesWithStatus,
+  isShuffled,
+  kindByValues,
+  type SentField,
+} from './column-kinds.js';
 import type { ContradictionError } from './compare-echoes.js';
-import { bothStatuses, indexesWithStatus, isShuffled, type KnownChunk } from './find-swaps.js';
+import type { KnownChunk } from './find-swaps.js';
 import type { Joined, ReturnedColumns, SentColumns } from './join-method.js';
 import type { PartTable } from './part-table.js';
 

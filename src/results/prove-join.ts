@@ -10,15 +10,14 @@ import { MismatchError, UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { freeMemory } from '../streams/buffer-pool.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import { hasSeveralValues, type SentField } from './column-kind.js';
 import {
   bothStatuses,
-  checkNotSwapped,
+  type EchoedColumn,
+  hasSeveralValues,
   indexesWithStatus,
-  indistinctEchoes,
-  type KnownChunk,
-} from './find-swaps.js';
-import type { EchoedColumn } from './join-by-echo.js';
+  type SentField,
+} from './column-kinds.js';
+import { checkNotSwapped, indistinctEchoes, type KnownChunk } from './find-swaps.js';
 import type { Joined } from './join-method.js';
 
 /**

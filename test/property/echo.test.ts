@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { UntrustedError } from '../../src/errors.js';
-import { foldText } from '../../src/results/column-kind.js';
+import { foldText } from '../../src/results/column-kinds.js';
 import { compareEchoes } from '../../src/results/compare-echoes.js';
 import { joinResults } from '../../src/results/join-results.js';
 import type { PartTable } from '../../src/results/part-table.js';

@@ -7,7 +7,7 @@ import { readHeader } from '../../csv/read-header.js';
 import type { ScanOptions } from '../../csv/record-scan.js';
 import { scanTable } from '../../csv/scan-records.js';
 import type { Table } from '../../csv/table.js';
-import type { SentField } from '../../results/column-kind.js';
+import type { SentField } from '../../results/column-kinds.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
