@@ -33,7 +33,8 @@ export interface OutputOptions {
 }
 
 /**
- * @throws ConfigError as `fieldOf` does for a chosen column; `OUTPUT_COLUMN_TAKEN` when the name of a kept column begins with the prefix of the added columns.
+ * @throws ConfigError as `fieldOf` does for a chosen column; `OUTPUT_COLUMN_TAKEN` when the name of a kept column begins
+ *   with the prefix of the added columns.
  */
 export function createOutputLayout(source: LayoutSource, output: OutputOptions): OutputLayout {
   const isAll = output.columns === 'all';

@@ -1,7 +1,7 @@
 /**
  * Checks the results of the canary: that they belong to its records, that they have the expected columns, and that the
- * share of failed records is tolerated, among those that were never asked before. Writes nothing to the output. The columns and the join method that the canary
- * fixes stay fixed for the run.
+ * share of failed records is tolerated, among those that were never asked before. Writes nothing to the output. The
+ * columns and the join method that the canary fixes stay fixed for the run.
  */
 import { parse } from 'csv-parse/sync';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -23,7 +23,6 @@ import { sentColumns } from '../merge/join-chunk.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/check-complete.js';
-
 import { askedBefore } from './find-early-failures.js';
 
 export type CheckCanaryNeeds = MergeChunksNeeds &
