@@ -209,12 +209,7 @@ function haveSameTexts(some: readonly string[], others: readonly string[]): bool
  * @param status of the parts in which the column is not an echo.
  * @throws UntrustedError `ECHO_UNPROVEN`.
  */
-function checkNotShuffled(
-  joined: Joined,
-  records: RecordBlock,
-  field: SentField,
-  status: FileStatus,
-): void {
+function checkNotShuffled(joined: Joined, records: RecordBlock, field: SentField, status: FileStatus): void {
   if (!isShuffled(joined, records, field, bothStatuses) && !isShuffled(joined, records, field, [status])) {
     return;
   }
