@@ -5,14 +5,14 @@ import { formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 import { statusFailure } from './error-reply.js';
 import { AttemptError, type Operation } from './failure.js';
-import { openHttpClient, type Proxies } from './http-client.js';
+import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
 import { RateLimiter, type RequestLimiter, type Written } from './rate-limiter.js';
 import { readJson, readPart, searchReply, trackReply, uploadReply } from './read-reply.js';
 import { createRequests } from './requests.js';
 import { type ApiLogger, type ApiWatcher, type CallWaits, RetryLoop, type RetryTimes } from './retry-loop.js';
 import { type HttpReply, type HttpRequest, isSuccess } from './send-request.js';
-import { createServiceText, type TokenSecret } from './service-text.js';
+import { createServiceText, type ServiceText, type TokenSecret } from './service-text.js';
 import { type AwakeClock, openAwakeClock, Timeout } from './timeout.js';
 
 export interface ApiOptions {
@@ -52,7 +52,7 @@ export interface ApiOptions {
  * @throws ConfigError when an address is not valid, or is http:// to another machine.
  */
 export function openPredictionApi(options: ApiOptions): PredictionApi {
-  const { timeouts, retry, lostAfter, logger, watcher } = options;
+  const { timeouts, logger } = options;
   const show = createServiceText(options.token);
   const requests = createRequests(options);
   const limiter: RequestLimiter = options.limiter ?? new RateLimiter(options.requestsPerSecond);
@@ -63,7 +63,6 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       `this process did not run for ${time}; no time-out counts this time`,
     );
   });
-  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, watcher, show, clock });
   const client = openHttpClient({
     connectTimeout: timeouts.connect,
     idleTimeout: timeouts.idle,
@@ -71,36 +70,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     proxies: options.proxies ?? {},
     show,
   });
-
-  /** Runs an operation: each attempt sends the request and passes a success to `read`. */
-  const call = <T>(
-    operation: Operation,
-    request: HttpRequest,
-    facts: ErrorFacts,
-    signal: AbortSignal,
-    read: (reply: HttpReply) => Promise<T>,
-    waits: CallWaits = {},
-  ): Promise<T> => {
-    // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
-    setMaxListeners(0, signal);
-    const attempt = async (attemptSignal: AbortSignal, written: Written): Promise<T> => {
-      const reply = await client.send(request, attemptSignal, () => begin(written, waits.begins));
-      if (!isSuccess(reply.status)) {
-        throw new AttemptError(await statusFailure(reply, request.url, show));
-      }
-      return read(reply);
-    };
-    const isPaid = operation === 'upload' || operation === 'search';
-    const once = isPaid
-      ? (written: Written) =>
-          withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one) =>
-            attempt(one, written),
-          )
-      : (written: Written) => attempt(signal, written);
-    const { origin, pathname } = request.url;
-    const address = show(`${request.method} ${origin}${pathname}`);
-    return loop.run({ operation, path: pathname, request: address, facts }, once, signal, waits);
-  };
+  const call = createCall(options, { limiter, clock, client, show });
 
   return {
     upload: async (upload, signal) =>
@@ -149,6 +119,50 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       client.close();
       clock.close();
     },
+  };
+}
+
+/** What all calls share. */
+interface Shared {
+  readonly limiter: RequestLimiter;
+  readonly clock: AwakeClock;
+  readonly client: HttpClient;
+  readonly show: ServiceText;
+}
+
+/** Makes the function that runs an operation: each attempt sends the request and passes a success to `read`. */
+function createCall(
+  { timeouts, retry, lostAfter, logger, watcher }: ApiOptions,
+  { limiter, clock, client, show }: Shared,
+) {
+  const loop = new RetryLoop({ limiter, retry, lostAfter, logger, watcher, show, clock });
+  return <T>(
+    operation: Operation,
+    request: HttpRequest,
+    facts: ErrorFacts,
+    signal: AbortSignal,
+    read: (reply: HttpReply) => Promise<T>,
+    waits: CallWaits = {},
+  ): Promise<T> => {
+    // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
+    setMaxListeners(0, signal);
+    const attempt = async (attemptSignal: AbortSignal, written: Written): Promise<T> => {
+      const reply = await client.send(request, attemptSignal, () => begin(written, waits.begins));
+      if (!isSuccess(reply.status)) {
+        throw new AttemptError(await statusFailure(reply, request.url, show));
+      }
+      return read(reply);
+    };
+    const isPaid = operation === 'upload' || operation === 'search';
+    const once = isPaid
+      ? (written: Written) =>
+          withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one) =>
+            attempt(one, written),
+          )
+      : (written: Written) => attempt(signal, written);
+    const { origin, pathname } = request.url;
+    const address = show(`${request.method} ${origin}${pathname}`);
+    return loop.run({ operation, path: pathname, request: address, facts }, once, signal, waits);
   };
 }
 
