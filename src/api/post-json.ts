@@ -5,6 +5,7 @@
 import pRetry from 'p-retry';
 import { formatDuration } from '../quantities.js';
 import { systemClock } from '../streams/clock.js';
+import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { parseRetryAfter } from './error-reply.js';
 import { AttemptError } from './failure.js';
@@ -53,11 +54,11 @@ export async function postJson(options: PostOptions): Promise<void> {
     'idempotency-key': id,
   };
   const end = Date.now() + times.all;
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(times.all)]);
+  const stop = withTimeLimit(signal, times.all);
   let last = NO_TRY;
 
   const attempt = async (): Promise<void> => {
-    const one = AbortSignal.any([stop, AbortSignal.timeout(times.attempt)]);
+    const one = withTimeLimit(stop, times.attempt);
     const request = { method: 'POST', url, headers, body, headersTimeout: times.attempt } as const;
     let wait: Milliseconds | null = null;
     try {

@@ -1,6 +1,7 @@
 /** Asks the service free questions, for `foliopipe check`, and keeps what each reply shows. Judges nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../streams/clock.js';
+import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { redirectOrigin, visibleText } from './error-reply.js';
 import { AttemptError, type Failure } from './failure.js';
@@ -112,16 +113,15 @@ function createAsker(options: ProbeOptions, signal: AbortSignal): Asker {
     clock: systemClock,
     show,
   });
-  const timeUp = AbortSignal.timeout(TOTAL);
-  const either = AbortSignal.any([signal, timeUp]);
+  const limited = withTimeLimit(signal, TOTAL);
   const gistOf = createGist(options.token.reveal());
   const send = async (request: HttpRequest): Promise<Probe> => {
     for (let attempt = 0; ; attempt++) {
-      const probe = await sendOnce(client, request, { show, gistOf, signal: either });
+      const probe = await sendOnce(client, request, { show, gistOf, signal: limited });
       signal.throwIfAborted();
       const wait = RETRY_AFTER[attempt];
-      if (wait === undefined || timeUp.aborted || !mayPass(probe)) return probe;
-      await sleep(wait, undefined, { signal: either }).catch(() => undefined);
+      if (wait === undefined || limited.aborted || !mayPass(probe)) return probe;
+      await sleep(wait, undefined, { signal: limited }).catch(() => undefined);
     }
   };
   return { send, close: () => client.close() };

@@ -9,6 +9,7 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { FolioLostError, FoliopipeError, TroubleError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
+import { withTimeLimit } from '../../streams/time-limit.js';
 import { isComplete, listParts, requestFor } from '../download/folio-parts.js';
 
 /**
@@ -98,7 +99,7 @@ async function* chunksWithLostFolio(
 
 /** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored yet. */
 async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<boolean> {
-  const signal = AbortSignal.any([run.signal, AbortSignal.timeout(RECHECK_TIMEOUT_MS)]);
+  const signal = withTimeLimit(run.signal, RECHECK_TIMEOUT_MS);
   const once = AbortSignal.abort();
   try {
     const report = await run.api.track(chunk.folio!, signal, once);
