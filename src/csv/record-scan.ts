@@ -252,8 +252,10 @@ export class RecordScan {
 
   #takeFound({ starts, ends, count }: Found): Batch {
     if (this.#numbers.length < count) this.#numbers = new Int32Array(count);
-    for (let row = 0; row < count; row++) this.#numbers[row] = this.record++;
-    return this.#batch({ starts, ends, count, numbers: this.#numbers });
+    const numbers = this.#numbers;
+    for (let row = 0; row < count; row++) numbers[row] = this.record + row;
+    this.record += count;
+    return this.#batch({ starts, ends, count, numbers });
   }
 
   #batch(found: NumberedRecords): Batch {
