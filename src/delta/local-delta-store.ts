@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
+import { GatheredWrites } from '../streams/gathered-writes.js';
 import { isFileMissing } from '../streams/system-error.js';
 import { type DeltaStore, type LastPublication, restartHint, type StoredDigests } from './delta-store.js';
 
@@ -23,7 +24,11 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
   ) => {
     makeFolder(folderOf(pipeline), 0o700);
     const path = join(folderOf(pipeline), name);
-    await writeFileAtomically(path, 0o600, (file) => fill((piece) => writeFileSync(file, piece)));
+    await writeFileAtomically(path, 0o600, async (file) => {
+      const writes = new GatheredWrites((bytes) => writeFileSync(file, bytes));
+      await fill((piece) => writes.add(piece));
+      writes.flush();
+    });
   };
   return {
     last: async (pipeline) => {

@@ -1,20 +1,23 @@
 /** Files that only grow, and temporary files without a name. System calls are synchronous: another thread costs more. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GatheredWrites } from '../streams/gathered-writes.js';
 
-/** A file to which bytes are appended. They can be read again at once. */
+/** A file to which bytes are appended. */
 export class AppendFile {
   #fd: number;
   #length = 0;
+  readonly #writes = new GatheredWrites((bytes) => writeFileSync(this.#fd, bytes));
 
   /** @param fd of an empty file, open for writing and reading. */
   constructor(fd: number) {
     this.#fd = fd;
   }
 
-  /** -1 after `close`: the system may have given the number to another file. */
+  /** To read from the file: all bytes are written before. -1 after `close`, because the system may reuse the number. */
   get fd(): number {
+    if (this.#fd >= 0) this.flush();
     return this.#fd;
   }
 
@@ -25,14 +28,17 @@ export class AppendFile {
   /** @returns the offset at which the bytes begin. */
   append(bytes: Uint8Array): number {
     const offset = this.#length;
-    for (let at = 0; at < bytes.length; ) {
-      at += writeSync(this.#fd, bytes, at, Math.min(bytes.length - at, MAX_CALL_BYTES), offset + at);
-    }
+    this.#writes.add(bytes);
     this.#length += bytes.length;
     return offset;
   }
 
-  /** Does nothing the second time. */
+  /** Writes the bytes that were appended, all of them. */
+  flush(): void {
+    this.#writes.flush();
+  }
+
+  /** Does nothing the second time. Bytes that no one has flushed are not written. */
   close(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;

@@ -27,6 +27,7 @@ export function writeDirectory(file: AppendFile, format: string, directory: unkn
   footer.writeUInt32LE(crc32(text), 12);
   file.append(text);
   file.append(footer);
+  file.flush();
   return { bytes: file.length, sha256: createHash('sha256').update(text).digest('hex') };
 }
 

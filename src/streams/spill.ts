@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { GatheredWrites } from './gathered-writes.js';
 
 /** Bytes that are kept in memory. */
 const MAX_KEPT_BYTES = 2 * 1024 * 1024;
@@ -13,6 +14,8 @@ export class Spill {
   #kept: Uint8Array[] = [];
   #file: number | undefined;
   #size = 0;
+  /** To the file. */
+  readonly #writes = new GatheredWrites((bytes) => writeFileSync(this.#file!, bytes));
 
   /** @param folder takes the temporary file. If it does not exist, the system's folder for such files does. */
   constructor(folder: string, maxKeptBytes = MAX_KEPT_BYTES) {
@@ -28,13 +31,16 @@ export class Spill {
       const copy = Uint8Array.from(bytes);
       this.#kept.push(copy);
     } else {
-      this.#file ??= this.#open();
-      writeFileSync(this.#file, bytes);
+      if (this.#file === undefined) this.#open();
+      this.#writes.add(bytes);
     }
     const { length: index } = this.#kept;
     return (into) => {
       if (this.#file === undefined) into.set(this.#kept[index - 1]!);
-      else readAll(this.#file, into, position);
+      else {
+        this.#writes.flush();
+        readAll(this.#file, into, position);
+      }
     };
   }
 
@@ -45,13 +51,12 @@ export class Spill {
   }
 
   /** Begins the file with what was kept. It has no name, so a killed process leaves nothing. */
-  #open(): number {
+  #open(): void {
     const path = join(this.#folder, `spill-${randomBytes(8).toString('hex')}.tmp`);
-    const file = openSync(path, 'wx+', 0o600);
+    this.#file = openSync(path, 'wx+', 0o600);
     rmSync(path);
-    for (const piece of this.#kept) writeFileSync(file, piece);
+    for (const piece of this.#kept) this.#writes.add(piece);
     this.#kept = [];
-    return file;
   }
 }
 
