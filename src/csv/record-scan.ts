@@ -252,10 +252,9 @@ export class RecordScan {
 
   #takeFound({ starts, ends, count }: Found): Batch {
     if (this.#numbers.length < count) this.#numbers = new Int32Array(count);
-    const numbers = this.#numbers;
-    for (let row = 0; row < count; row++) numbers[row] = this.record + row;
+    for (let row = 0; row < count; row++) this.#numbers[row] = this.record + row;
     this.record += count;
-    return this.#batch({ starts, ends, count, numbers });
+    return this.#batch({ starts, ends, count, numbers: this.#numbers });
   }
 
   #batch(found: NumberedRecords): Batch {
