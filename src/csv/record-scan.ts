@@ -252,8 +252,7 @@ export class RecordScan {
 
   #takeFound({ starts, ends, count }: Found): Batch {
     if (this.#numbers.length < count) this.#numbers = new Int32Array(count);
-    for (let row = 0; row < count; row++) this.#numbers[row] = this.record + row;
-    this.record += count;
+    for (let row = 0; row < count; row++) this.#numbers[row] = this.record++;
     return this.#batch({ starts, ends, count, numbers: this.#numbers });
   }
 
