@@ -27,12 +27,13 @@ interface UploadExports {
   ): void;
 }
 
-export interface UploadFields {
+/** The layout of an uploaded file: its header, its key column and the columns of the source that are sent. */
+export interface UploadLayout {
   /** The header with its newline. */
   readonly header: Uint8Array;
   /** Whether the record's number comes first. */
   readonly hasKey: boolean;
-  /** Indexes of the record's fields to write, in order. */
+  /** Indexes of the sent columns in the source, in order. */
   readonly fields: readonly number[];
   /** The source's delimiter, a byte. */
   readonly delimiter: number;
@@ -47,7 +48,7 @@ const MAX_FILE_BYTES = 0x7000_0000;
 
 export class UploadKernel {
   readonly #memory = new KernelMemory<UploadExports>();
-  readonly #layout: UploadFields;
+  readonly #layout: UploadLayout;
   readonly #runs: Int32Array<ArrayBuffer>;
   /** Address of the file, after the runs of chosen fields. The batch is after the file's room. */
   readonly #fileAt: number;
@@ -58,7 +59,7 @@ export class UploadKernel {
   #endsAt = 0;
   #numbersAt = 0;
 
-  constructor(layout: UploadFields) {
+  constructor(layout: UploadLayout) {
     this.#layout = layout;
     this.#runs = fieldRuns(layout.fields, layout.delimiter);
     this.#fileAt = aligned(this.#runs.byteLength);

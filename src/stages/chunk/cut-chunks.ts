@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'csv-stringify/sync';
 import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
-import { UploadKernel } from '../../csv/kernel/upload-kernel.js';
+import { UploadKernel, type UploadLayout } from '../../csv/kernel/upload-kernel.js';
 import { type Batch, bytesBetween, endOfFitting, recordBytes } from '../../csv/table.js';
 import { fieldOf, type LayoutSource } from '../../results/output-layout.js';
 import type { Chunk, Position } from '../../types.js';
@@ -89,17 +89,6 @@ export async function* cutChunks(
     }
   }
   if (first !== undefined) yield cut();
-}
-
-/** The layout of an uploaded file: its header, its key column and the columns of the source that are sent. */
-interface UploadLayout {
-  /** The header with its newline. */
-  readonly header: Buffer;
-  readonly hasKey: boolean;
-  /** Indexes of the sent columns in the source. */
-  readonly fields: readonly number[];
-  /** Byte of the source's delimiter. */
-  readonly delimiter: number;
 }
 
 /** The options of the config section `upload` that decide what a file contains. */

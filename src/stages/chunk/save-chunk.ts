@@ -43,13 +43,7 @@ export async function restoreChunk(
 ): Promise<void> {
   if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
   await checkFilesBetween(run.source, chunk.start, chunk.end);
-  const layout = createUploadLayout(run.source, run.config.upload);
-  const limits = {
-    maxRecords: chunk.records,
-    maxBytes: Number.MAX_SAFE_INTEGER,
-    maxSourceBytes: Number.MAX_SAFE_INTEGER,
-  };
-  for await (const { chunk: again, content } of cutChunks(recordsOfChunk(run, chunk), layout, limits)) {
+  for await (const { chunk: again, content } of cutAgain(run, chunk, chunk.records)) {
     if (again.sha256 !== chunk.sha256) break;
     await run.files.writeChunk(chunk.number, [content], chunk.sha256);
     return;
@@ -58,4 +52,19 @@ export async function restoreChunk(
     run.source.files[chunk.start.file]!.path,
     `chunk ${chunk.number} is no longer the same`,
   );
+}
+
+/**
+ * Cuts the records of a chunk again, which gives the same bytes.
+ * @param maxRecords of each chunk that is cut: fewer than the chunk has split it.
+ */
+export function cutAgain(
+  run: RecordsOfChunkNeeds,
+  chunk: ChunkRow,
+  maxRecords: number,
+): AsyncGenerator<CutChunk> {
+  const layout = createUploadLayout(run.source, run.config.upload);
+  const noLimit = Number.MAX_SAFE_INTEGER;
+  const limits = { maxRecords, maxBytes: noLimit, maxSourceBytes: noLimit };
+  return cutChunks(recordsOfChunk(run, chunk), layout, limits);
 }

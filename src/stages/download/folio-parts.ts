@@ -123,6 +123,7 @@ export async function fetchPart(
       { ...requestFor(chunk, part, bytes.held), watch: createLimit },
       async (content, { rehearsal }) => {
         await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
+        // A client need not call `watch`, so the pieces are limited here too.
         const counted = countRecords(bytes.count(part, limitColumns(content, createLimit())));
         const written = await run.files.writePart(chunk.number, part, counted.content);
         return { fileStatus, part: number, ...written, records: counted.count() };

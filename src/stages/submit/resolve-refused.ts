@@ -4,12 +4,11 @@
  * has accepted an upload of the run, or has answered records that the run reuses: until then the service may be refusing
  * everything.
  */
-
 import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
 import { RefusedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { checkFilesBetween, recordsOfChunk, sourceChanged } from '../read-source.js';
+import { cutAgain } from '../chunk/save-chunk.js';
+import { checkFilesBetween, sourceChanged } from '../read-source.js';
 import type { SubmitChunksNeeds } from './submission.js';
 
 /**
@@ -154,15 +153,9 @@ interface Half {
 }
 
 async function cutHalves(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<Half[]> {
-  const layout = createUploadLayout(run.source, run.config.upload);
-  const limits = {
-    maxRecords: Math.ceil(chunk.records / 2),
-    maxBytes: Number.MAX_SAFE_INTEGER,
-    maxSourceBytes: Number.MAX_SAFE_INTEGER,
-  };
   const numbers = await run.checkpoint.pickedRecords(run.id, chunk.number);
   const halves: Half[] = [];
-  for await (const { chunk: half, content } of cutChunks(recordsOfChunk(run, chunk), layout, limits)) {
+  for await (const { chunk: half, content } of cutAgain(run, chunk, Math.ceil(chunk.records / 2))) {
     const isInHalf = (record: number) => record >= half.firstRecord && record <= half.lastRecord;
     const picked = numbers === undefined ? null : { round: chunk.round, numbers: numbers.filter(isInHalf) };
     halves.push({ chunk: { ...half, picked }, content: Buffer.from(content) });
