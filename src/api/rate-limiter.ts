@@ -11,8 +11,8 @@ import type { Operation } from './failure.js';
 
 /**
  * Called when the request is about to be written to the service, which may be long after its start where a connection
- * must be opened first, and again at its end in any case (`isEnd`). It must not throw. The request is not written before
- * the promise resolves that the first call may give.
+ * must be opened first, and again at its end in any case (`isEnd`). It must not throw. The first call may give a promise:
+ * the request is written when that has resolved.
  */
 export type Written = (isEnd?: boolean) => Promise<void> | undefined | void;
 
@@ -33,7 +33,7 @@ export interface RequestLimiter {
 /** Starts one waiting request. */
 type Waiter = () => void;
 
-/** The share of a second's requests that start in one turn of the event loop. */
+/** The requests of a second start in at least this many turns of the event loop. */
 const TURNS_PER_SECOND = 20;
 
 /**
@@ -146,9 +146,9 @@ interface Sent {
 }
 
 /**
- * Counts the requests of the last second, wherever that second begins; pure. The k-th request follows the one that is a
- * whole second's number before it by a second. So a late timer costs its own lateness once, and delays no later request.
- * All times are of one monotonic clock, and none is before the one that was given last.
+ * Counts the requests of the last second, wherever that second begins; pure. With three requests a second, each one comes
+ * at least a second after the third one before it. So a late timer costs its own lateness once, and delays no later
+ * request. All times are of one monotonic clock, and none is before the one that was given last.
  */
 export class RequestWindow {
   readonly #most: number;

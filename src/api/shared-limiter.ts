@@ -4,7 +4,8 @@
  * stopped: then the request gives it back for another one.
  */
 import { longestTimerMs } from '../quantities.js';
-import { type Clock, createRest, OtherClock, type Rest } from '../streams/clock.js';
+import { type Clock, createRest, type Rest } from '../streams/clock.js';
+import { OtherClock } from '../streams/other-clock.js';
 import type { RequestSlots } from '../streams/request-slots.js';
 import type { Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';

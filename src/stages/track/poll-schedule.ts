@@ -179,8 +179,8 @@ export function firstDelay(expected: Milliseconds | null, nth: number, limits: P
  * is still in time. Short folios are tried more often, because newer times soon replace one with a percentage.
  */
 function isTrial(nth: number, expected: Milliseconds, { first }: PollLimits): boolean {
-  if (first < expected * dearPoll) return nth % trialEvery === trialEvery / 2;
-  return nth % maxTimes === 0 && expected - first >= expected * dearPoll;
+  if (first < expected * longWaitShare) return nth % trialEvery === trialEvery / 2;
+  return nth % maxTimes === 0 && expected - first >= expected * longWaitShare;
 }
 
 /** At which age the first folios are polled for the first time, as shares of `first`. */
@@ -230,7 +230,7 @@ export function expectedTime(
   // Where polls may be close together, an early one costs little. The folio finished slightly before its last poll; without
   // this correction each estimate would be later than the one before.
   const found = times.map(({ by }) => by * (1 - tolerance)).sort((a, b) => a - b)[times.length >> 2];
-  if (found !== undefined && first < found * dearPoll) return found;
+  if (found !== undefined && first < found * longWaitShare) return found;
   const ends = times.map((time) => likelyEnd(time, times)).sort((a, b) => a - b);
   const late = (age: Milliseconds): Milliseconds => {
     const step = Math.max(age * tolerance, first);
@@ -245,8 +245,8 @@ export function expectedTime(
   return others.reduce((best, age) => (late(age) < late(best) ? age : best), earliest);
 }
 
-/** A wait of this share of a folio's time is worth avoiding. */
-const dearPoll = 0.1;
+/** A wait of at least this share of a folio's time is worth avoiding. */
+const longWaitShare = 0.1;
 
 /** The time of a folio: from its percentage, else the shortest time that it and the others allow. */
 function likelyEnd(time: FolioTime, times: readonly FolioTime[]): Milliseconds {

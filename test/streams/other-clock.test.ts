@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { OtherClock } from '../../src/streams/clock.js';
+import { OtherClock } from '../../src/streams/other-clock.js';
 
 it("tells a time of the other clock between two bounds, whatever the way takes and however that clock's speed differs", () =>
   fc.assert(

@@ -1,0 +1,46 @@
+/** The clock of another machine, as far as answers from there tell. */
+import type { Milliseconds } from '../types.js';
+
+/** How much a clock may gain on another one, a millisecond: while one of them is being set, it runs faster or slower. */
+const DRIFT = 0.001;
+
+/** A question and its answer. */
+export interface Exchange {
+  /** By this process's clock, which must be monotonic. */
+  readonly asked: Milliseconds;
+  readonly answered: Milliseconds;
+  /** By the other clock. */
+  readonly receivedAt: number;
+  readonly answeredAt: number;
+}
+
+/**
+ * What another machine's clock shows, between two bounds: it received a question after that was sent, and answered before
+ * the answer came. The quicker an answer, the closer they are; nothing is guessed from how long answers take.
+ */
+export class OtherClock {
+  /** How far it is ahead of this process's clock: at least, and at most. */
+  #least = Number.NEGATIVE_INFINITY;
+  #most = Number.POSITIVE_INFINITY;
+  #heard: Milliseconds = 0;
+
+  /** How far the two bounds are apart; infinite before the first answer. */
+  get unsure(): Milliseconds {
+    return this.#most - this.#least;
+  }
+
+  hear({ asked, answered, receivedAt, answeredAt }: Exchange): void {
+    const [least, most] = [answeredAt - answered, receivedAt - asked];
+    const drift = DRIFT * (answered - this.#heard);
+    this.#least = Math.max(least, this.#least - drift);
+    this.#most = Math.min(most, this.#most + drift);
+    // The other clock was set, so the earlier bounds no longer hold.
+    if (this.#least > this.#most) [this.#least, this.#most] = [least, most];
+    this.#heard = answered;
+  }
+
+  /** The time by this process's clock when the other one shows this: at the earliest, and at the latest. */
+  local(time: number): { readonly earliest: Milliseconds; readonly latest: Milliseconds } {
+    return { earliest: time - this.#most, latest: time - this.#least };
+  }
+}
