@@ -10,7 +10,13 @@ import { HttpsProxyAgent } from 'hpagent';
 import { ConfigError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 import { isLoopback } from './requests.js';
-import { type HttpReply, type HttpRequest, type OnBegin, sendRequest } from './send-request.js';
+import {
+  type Connection,
+  type HttpReply,
+  type HttpRequest,
+  type OnBegin,
+  sendRequest,
+} from './send-request.js';
 import type { AwakeClock } from './timeout.js';
 
 export interface HttpClientOptions {
@@ -36,26 +42,26 @@ export interface HttpClient {
 /** @throws ConfigError when a proxy's address is not valid. */
 export function openHttpClient(options: HttpClientOptions): HttpClient {
   const chooseProxy = createProxyChoice(options.proxies);
-  const agents = new Map<string, Agent>();
-  const agentOf = ({ method, url }: HttpRequest): Agent => {
+  const connections = new Map<string, Connection>();
+  const connectionOf = ({ method, url }: HttpRequest): Connection => {
     const key = `${method} ${url.origin}`;
-    const agent =
-      agents.get(key) ??
-      createAgent({
-        protocol: url.protocol,
-        // A kept connection may close while we write to it, which would make an upload ambiguous.
-        keepAlive: method === 'GET',
-        proxy: isLoopback(url) ? undefined : chooseProxy(url),
-        connectTimeout: options.connectTimeout,
-      });
-    agents.set(key, agent);
-    return agent;
+    const known = connections.get(key);
+    if (known !== undefined) return known;
+    const agent = createAgent({
+      protocol: url.protocol,
+      // A kept connection may close while we write to it, which would make an upload ambiguous.
+      keepAlive: method === 'GET',
+      proxy: isLoopback(url) ? undefined : chooseProxy(url),
+      connectTimeout: options.connectTimeout,
+    });
+    const connection = { ...options, agent };
+    connections.set(key, connection);
+    return connection;
   };
   return {
-    send: (request, signal, onBegin) =>
-      sendRequest({ ...options, agent: agentOf(request) }, request, signal, onBegin),
+    send: (request, signal, onBegin) => sendRequest(connectionOf(request), request, signal, onBegin),
     close: () => {
-      for (const agent of agents.values()) agent.destroy();
+      for (const { agent } of connections.values()) agent.destroy();
     },
   };
 }

@@ -160,9 +160,16 @@ function createCall(
             attempt(one, written),
           )
       : (written: Written) => attempt(signal, written);
-    const { origin, pathname } = request.url;
-    const address = show(`${request.method} ${origin}${pathname}`);
-    return loop.run({ operation, path: pathname, request: address, facts }, once, signal, waits);
+    const { method, url } = request;
+    const described = {
+      operation,
+      path: url.pathname,
+      get request() {
+        return show(`${method} ${url.origin}${url.pathname}`);
+      },
+      facts,
+    };
+    return loop.run(described, once, signal, waits);
   };
 }
 

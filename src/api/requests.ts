@@ -36,12 +36,17 @@ export function createRequests(options: RequestsOptions): Requests {
       ? undefined
       : createServiceAddress(options.legacyBaseUrl, 'service.legacyBaseUrl');
 
+  const getHeaders = tokenIn === 'header' ? { ...ACCEPT, token: token.reveal() } : ACCEPT;
   const get = (url: URL, inputs: Readonly<Record<string, string>>): HttpRequest => {
     const query = new URLSearchParams(inputs);
     if (tokenIn === 'query') query.set('token', token.reveal());
-    url.search = query.toString();
-    const headers = tokenIn === 'header' ? { ...ACCEPT, token: token.reveal() } : ACCEPT;
-    return { method: 'GET', url, headers, headersTimeout: timeouts.idle };
+    return {
+      method: 'GET',
+      url,
+      query: query.toString(),
+      headers: getHeaders,
+      headersTimeout: timeouts.idle,
+    };
   };
 
   return {
@@ -79,7 +84,7 @@ const PATHS: Readonly<Record<Operation, string>> = {
 };
 
 /**
- * The addresses of the operations. Plain http:// is allowed to this machine only: rule "The service is not trusted"
+ * The addresses of the operations, each as one object, which must not be changed. Plain http:// is allowed to this machine only: rule "The service is not trusted"
  * (docs/architecture.md#the-service-is-not-trusted).
  * @param baseUrl may end with a path and a slash.
  * @param key the config key of `baseUrl`, for the error.
@@ -100,7 +105,11 @@ export function createServiceAddress(baseUrl: string, key: string): (operation: 
       facts: { key, host: base.host },
     });
   }
-  return (operation) => new URL(`${base.href.replace(/\/+$/, '')}/${PATHS[operation]}`);
+  const root = base.href.replace(/\/+$/, '');
+  const addresses = new Map(
+    Object.entries(PATHS).map(([operation, path]) => [operation, new URL(`${root}/${path}`)]),
+  );
+  return (operation) => addresses.get(operation)!;
 }
 
 /** Whether an address always means this machine. */

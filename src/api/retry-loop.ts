@@ -114,14 +114,24 @@ export class RetryLoop {
       }
     };
     try {
-      await pRetry(attemptOnce, {
-        retries: Number.POSITIVE_INFINITY,
-        minTimeout: retry.first,
-        maxTimeout: retry.max,
-        randomize: true,
-        signal,
-        shouldConsumeRetry: () => !state.skipsBackOff,
-      });
+      // p-retry is asked after a failure only: it costs as much as all else here.
+      let failed = await errorOf(attemptOnce);
+      const next = async (): Promise<void> => {
+        const before = failed;
+        failed = undefined;
+        if (before !== undefined) throw before.error;
+        await attemptOnce();
+      };
+      if (failed !== undefined) {
+        await pRetry(next, {
+          retries: Number.POSITIVE_INFINITY,
+          minTimeout: retry.first,
+          maxTimeout: retry.max,
+          randomize: true,
+          signal,
+          shouldConsumeRetry: () => !state.skipsBackOff,
+        });
+      }
     } catch (error) {
       // p-retry drops a value that arrives together with an abort, but it may be a folio that is paid for.
       if (outcome === undefined) throw error;

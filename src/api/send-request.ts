@@ -3,6 +3,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import type { FormDataEncoder } from 'form-data-encoder';
 import { formatBytes, formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
@@ -12,6 +13,8 @@ import { type AwakeClock, Timeout } from './timeout.js';
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
+  /** Goes behind the address, which has none of its own then. */
+  readonly query?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Each send reads a form from its beginning. */
   readonly body?: FormDataEncoder | string;
@@ -65,7 +68,7 @@ export async function sendRequest(
     const isPatient = sent.method === 'POST' && isSuccess(status);
     return {
       status,
-      header: (name) => [reply.headers[name]].flat()[0],
+      header: (name) => headerOf(reply, name),
       body: readBody(reply, connection, signal, isPatient),
       discard: () => void reply.destroy(),
     };
@@ -74,10 +77,16 @@ export async function sendRequest(
   }
 }
 
+/** Node would collect all headers of a reply, and most replies are asked for one. */
+function headerOf({ rawHeaders }: IncomingMessage, name: string): string | undefined {
+  const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
+  return at === -1 ? undefined : rawHeaders[at + 1];
+}
+
 /** @param onWrite called when the request is being written: from then on it may reach the service. */
 async function receiveReply(
   { agent, connectTimeout, clock }: Connection,
-  { method, url, headers, body, headersTimeout }: HttpRequest,
+  { method, url, query, headers, body, headersTimeout }: HttpRequest,
   signal: AbortSignal,
   onBegin: OnBegin | undefined,
   onWrite: () => void,
@@ -89,7 +98,9 @@ async function receiveReply(
   if (signal.aborted) await rest?.return?.();
   signal.throwIfAborted();
   const isSecure = url.protocol === 'https:';
-  const request = (isSecure ? https : http).request(url, { method, headers, agent });
+  const target = targetOf(url);
+  const path = query === undefined ? target.path : `${target.path}?${query}`;
+  const request = (isSecure ? https : http).request({ ...target, path, method, headers, agent });
   const timeout = new Timeout(clock);
   let isWritten = false;
   let onAbort: () => void;
@@ -133,6 +144,18 @@ async function receiveReply(
     timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
+}
+
+const targets = new WeakMap<URL, http.RequestOptions>();
+
+/** An address as Node's client takes it. Taking it apart costs much of a small request, and most have the same ones. */
+function targetOf(url: URL): http.RequestOptions {
+  const known = targets.get(url);
+  if (known !== undefined) return known;
+  const { protocol, hostname, port, path, auth } = urlToHttpOptions(url);
+  const target = { protocol, hostname, port, path, auth };
+  targets.set(url, target);
+  return target;
 }
 
 /**

@@ -17,6 +17,7 @@ const FIRST_SIZE = 1024;
 /** Entries of the stack for an array, and for an object that is not on the path. */
 const ARRAY = -2;
 const ELSEWHERE = -1;
+const BACKSLASH = 0x5c;
 
 export class JsonSkeleton {
   readonly #options: JsonSkeletonOptions;
@@ -145,9 +146,11 @@ export class JsonSkeleton {
 
   #isKeyOfPath(): boolean {
     const depth = this.#stack.at(-1) ?? ARRAY;
-    return (
-      depth >= 0 && parse(this.#bytes.subarray(this.#keyStart, this.#length)) === this.#options.path[depth]
-    );
+    if (depth < 0) return false;
+    const key = this.#bytes.subarray(this.#keyStart, this.#length);
+    // Another way to write it has an escape.
+    if (key.includes(BACKSLASH)) return parse(key) === this.#options.path[depth];
+    return key.toString() === `"${this.#options.path[depth]}"`;
   }
 
   #keep(byte: number): void {
@@ -168,9 +171,11 @@ function memberOf(value: unknown, key: string): unknown {
   return isObject ? (value as Record<string, unknown>)[key] : undefined;
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     throw new MalformedReplyError('the reply is not JSON, or is cut');
   }
