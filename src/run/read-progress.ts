@@ -59,8 +59,8 @@ export function createProgressReader(
 const NOTHING: Answered = { records: 0, failed: 0 };
 
 /**
- * Reads something that takes time, when it may have changed, and seldom enough that it takes two percent of the time at
- * most.
+ * Reads something that takes time, when it may have changed, and seldom enough that it takes half a percent of the time
+ * at most. A run mostly waits, so that is a larger share of its work.
  * @param changes a figure that changes with it; while it is 0 there is nothing to read.
  */
 function createSlowReader<T>(
@@ -75,7 +75,7 @@ function createSlowReader<T>(
     if (at === read.at || begin < read.until) return read.value;
     const value = await slowly();
     const end = performance.now();
-    read = { at, value, until: end + 50 * (end - begin) };
+    read = { at, value, until: end + 200 * (end - begin) };
     return value;
   };
 }

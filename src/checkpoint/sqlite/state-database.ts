@@ -1,7 +1,8 @@
 /**
  * One connection to checkpoint.db: its statements and transactions, and the sync of its log. Each call is one transaction,
- * and its errors are translated (translate-state-error). Before each change it is checked that the file is still in its
- * place (watch-place). A resolved call survives a kill of the process; a power failure may undo an `unsyncedChange`.
+ * and its errors are translated (translate-state-error). Before a change that waits for the disk, it is checked that the
+ * file is still in its place (watch-place). A resolved call survives a kill of the process; a power failure may undo an
+ * `unsyncedChange`.
  *
  * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Whoever
  * acts on what they have read must begin with a `change` of their own: it is on the disk only with all earlier ones.
@@ -65,7 +66,8 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
       const { immediate } = connection.transaction(work);
       return (...args: A) =>
         translated(async () => {
-          if (!isOutcome) place?.expectInPlace();
+          // Nothing is sent or published after an unsynced change, before a synced one has looked at the files.
+          if (!isOutcome) place?.expectInPlace({ looks: isSynced });
           if (log?.failure !== undefined) throw log.failure.error;
           const result = immediate(...args);
           const isKept = isOutcome && place?.keepIfGone() === true;

@@ -13,6 +13,8 @@ export interface PollState {
   begun: number;
   /** What is known of the newest finished folios. */
   times: readonly FolioTime[];
+  /** The time that they let expect, kept until another one finishes; undefined if it is not worked out yet. */
+  expected: Milliseconds | null | undefined;
   /** While none is finished: the times that the percentages of open folios predict, by chunk. */
   readonly predicted: Map<number, FolioTime>;
   /** Aborted when the time of a folio is known for the first time. */
@@ -20,7 +22,8 @@ export interface PollState {
 }
 
 export function createPollState(): PollState {
-  return { open: 0, begun: 0, times: [], predicted: new Map(), known: new AbortController() };
+  const known = new AbortController();
+  return { open: 0, begun: 0, times: [], expected: undefined, predicted: new Map(), known };
 }
 
 /** Without a reason, each abort would make an error with a stack. */
@@ -54,8 +57,9 @@ export class FolioSchedule {
    * @param pollCost see `expectedTime`.
    */
   delay(limits: PollLimits, pollCost: Milliseconds): Milliseconds {
-    const { times, predicted } = this.#state;
-    const others = expectedTime(times.length > 0 ? times : [...predicted.values()], limits, pollCost);
+    const state = this.#state;
+    if (state.times.length > 0) state.expected ??= expectedTime(state.times, limits, pollCost);
+    const others = state.expected ?? expectedTime([...state.predicted.values()], limits, pollCost);
     const expected = this.#status === 'FINISHED' ? 0 : others;
     const [last, before] = [this.#last, this.#before];
     return last === null
@@ -101,6 +105,7 @@ export class FolioSchedule {
     const by = Math.max(sentAt - submittedAt, 0);
     const { elapsed: after = 0, percentage = null } = this.#last ?? {};
     this.#state.times = rememberTime(this.#state.times, { after: Math.min(after, by), by, percentage });
+    this.#state.expected = undefined;
     this.#state.known.abort(KNOWN);
   }
 }
