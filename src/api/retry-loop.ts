@@ -10,6 +10,7 @@ import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
+import { Outage } from './outage.js';
 import type { RequestLimiter, Written } from './rate-limiter.js';
 import { decideRetry, isMissing, isSettled, type SameReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
@@ -256,51 +257,4 @@ function failureOf(error: unknown, show: ServiceText): Failure | undefined {
     return { kind: 'malformed', message: show(error.message), breach: error.breach };
   }
   return undefined;
-}
-
-const LOG_INTERVAL: Milliseconds = 60_000;
-
-/**
- * Measures how long one operation has been failing, over all its calls. Logs an outage when it begins, once a minute,
- * and when it is over. The caller passes the times, all from the same monotonic clock.
- */
-export class Outage {
-  readonly #operation: Operation;
-  readonly #logger: ApiLogger;
-  /** A failure this long after the previous one begins a new outage. */
-  readonly #forgetAfter: Milliseconds;
-  #since: number | null = null;
-  #lastFailureAt = 0;
-  #loggedAt = Number.NEGATIVE_INFINITY;
-  #isLogged = false;
-
-  constructor(operation: Operation, logger: ApiLogger, forgetAfter: Milliseconds) {
-    this.#operation = operation;
-    this.#logger = logger;
-    this.#forgetAfter = forgetAfter;
-  }
-
-  /** @returns the time at which the outage began. */
-  recordFailure(now: number, facts: object, message: string): number {
-    if (this.#since === null || now - this.#lastFailureAt > this.#forgetAfter) this.#since = now;
-    this.#lastFailureAt = now;
-    if (now - this.#loggedAt >= LOG_INTERVAL) {
-      this.#loggedAt = now;
-      this.#isLogged = true;
-      const seconds = Math.round((now - this.#since) / 1000);
-      const lasting = seconds === 0 ? '' : ` (for ${seconds} s)`;
-      this.#logger.warn(facts, `${this.#operation} fails and is tried again${lasting}: ${message}`);
-    }
-    return this.#since;
-  }
-
-  recordSuccess(now: number): void {
-    if (this.#since !== null && this.#isLogged) {
-      const seconds = Math.round((now - this.#since) / 1000);
-      const message = `${this.#operation} works again after ${seconds} s`;
-      this.#logger.info({ operation: this.#operation, seconds }, message);
-      this.#isLogged = false;
-    }
-    this.#since = null;
-  }
 }

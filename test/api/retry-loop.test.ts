@@ -1,8 +1,9 @@
 /** Attempts, back-off, giving up, and what is logged. */
 import { describe, expect, test } from 'vitest';
 import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
+import { Outage } from '../../src/api/outage.js';
 import { RateLimiter, type RequestLimiter } from '../../src/api/rate-limiter.js';
-import { type ApiWatcher, Outage, RetryLoop } from '../../src/api/retry-loop.js';
+import { type ApiWatcher, RetryLoop } from '../../src/api/retry-loop.js';
 import { BrokenReplyError, FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';
 import { errorOf, noSignal } from '../helpers/api/test-client.js';
