@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/streams/clock.js';
 import { type Permits, permitName } from '../../../src/streams/permits.js';
 import { createSharedPermits } from '../../../src/streams/shared-permits.js';
 import { permitsContract } from '../../contract/permits-contract.js';
+import { noSignal } from '../../helpers/api/test-client.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState, stateEmptier } from '../../helpers/postgres/postgres-state.js';
@@ -30,7 +31,7 @@ afterAll(() => server.close());
 
 const SERVICE = 'https://service.test';
 const fileName = { before: 'a-', after: '.csv' };
-const patience = new AbortController().signal;
+const patience = noSignal;
 
 /** A process that works on a pipeline, with so many chunks to send. */
 async function openMember(pipeline: string, folios: number, chunks: number) {

@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/streams/clock.js';
 import type { RequestSlots } from '../../../src/streams/request-slots.js';
 import { requestLimiterContract } from '../../contract/request-limiter-contract.js';
 import { mostInASecond } from '../../helpers/api/slot-account.js';
+import { noSignal } from '../../helpers/api/test-client.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { openState } from '../../helpers/postgres/postgres-state.js';
 
@@ -25,7 +26,6 @@ afterAll(async () => {
 });
 
 const monotonic = { now: () => performance.now(), sleep: systemClock.sleep };
-const signal = new AbortController().signal;
 
 const SERVICE = 'https://service.test';
 
@@ -45,7 +45,7 @@ it('are held to the smallest limit of those that work, and wait for a pause of a
   const limiters = [await openLimiter('p0', allowed), await openLimiter('p1', 1000)];
   const sent: number[] = [];
   const send = async (limiter: SharedLimiter) => {
-    const written = await limiter.wait(signal, 'track');
+    const written = await limiter.wait(noSignal, 'track');
     await written();
     sent.push(performance.now());
   };

@@ -1,4 +1,5 @@
 /** The HTTP client under test, with short timeouts and a log that tests can read. */
+import { setMaxListeners } from 'node:events';
 import { type ApiOptions, openPredictionApi } from '../../../src/api/open-prediction-api.js';
 import type { PredictionApi, UploadFile } from '../../../src/api/prediction-api.js';
 
@@ -58,3 +59,5 @@ export async function errorOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 export const noSignal = new AbortController().signal;
+// As on the signal of a run, many requests listen at the same time.
+setMaxListeners(0, noSignal);

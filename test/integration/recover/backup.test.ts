@@ -30,6 +30,13 @@ import { withStateFixture } from '../../helpers/state/prepared-state.js';
 const yes: RunOptions = { yes: true };
 const loseState = (config: Config) => rm(config.stateDir, { recursive: true });
 
+/** Where the line of the last folio stands in a journal. Lines behind it may tell of chunks that were cut and not paid. */
+function lastFolio(journal: string): { readonly from: number; readonly to: number } {
+  const inLine = journal.lastIndexOf('"type":"accepted"');
+  expect(inLine).toBeGreaterThan(0);
+  return { from: journal.lastIndexOf('\n', inLine) + 1, to: journal.indexOf('\n', inLine) + 1 };
+}
+
 describe('a real run that is killed', () => {
   const folder = useSharedFolder();
   let serve: Serve;
@@ -152,8 +159,8 @@ describe('after the loss of', () => {
   });
 
   it.each([
-    ['the last lines of a journal', (text: string) => text.replace(/[^\n]*\n$/, '')],
-    ['the end of a line', (text: string) => text.slice(0, -9)],
+    ['the last lines of a journal', (text: string) => text.slice(0, lastFolio(text).from)],
+    ['the end of a line', (text: string) => text.slice(0, lastFolio(text).to - 9)],
     ['the journal', () => null],
   ])(
     '%s: the old database tells that it is lost, and it is asked before anything is sent',
