@@ -24,6 +24,9 @@ const end: Prepared<{ day: string }> = statement(`
     AND (state = 'ambiguous' AND @isOurs::boolean
       OR state = 'intent' AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open'))
   RETURNING day`);
+const known = statement(
+  'SELECT 1 FROM searches WHERE run = @run AND record = @record AND state = @state AND @isOurs::boolean',
+);
 const page: Prepared<StoredSearch> = statement(`
   SELECT record, state, "values", started_at AS "startedAt" FROM searches
   WHERE run = @run AND record > @after ORDER BY record LIMIT @limit`);
@@ -34,6 +37,9 @@ const beginSingle = statement(`
 const endSingle: Prepared<{ pipeline: string; service: string; day: string }> = statement(`
   UPDATE single_searches SET state = @state, local = @local WHERE id = @id AND state = 'intent'
   RETURNING pipeline, service, day`);
+const knownSingle = statement(
+  'SELECT 1 FROM single_searches WHERE id = @id AND state = @state AND @isOurs::boolean',
+);
 const singlePage: Prepared<StoredSingleSearch> = statement(`
   SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
   WHERE id > @after AND (@pipeline::text IS NULL OR pipeline = @pipeline) ORDER BY id LIMIT @limit`);
@@ -66,31 +72,40 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
         const found = state === 'answered' ? ended.values : null;
         const values = found === null ? null : JSON.stringify(found);
         const missing = `run ${run} is not asking for record ${record}`;
-        const { day } = expectRow(
-          await query(end, { run, record, state, values, isOurs }),
-          'recordSearchEnd',
-          missing,
-        );
-        if (state === 'dropped') await spendRecords(query, { run }, -1, day);
+        const [row] = await query(end, { run, record, state, values, isOurs });
+        // The same was recorded before the connection was lost.
+        if (row === undefined)
+          expectRow(await query(known, { run, record, state, isOurs }), 'recordSearchEnd', missing);
+        else if (state === 'dropped') await spendRecords(query, { run }, -1, row.day);
       });
       asked.delete(`${run} ${record}`);
     },
-    recordSingleSearchIntent: ({ id, pipeline, service, startedAt }, budget) =>
-      db.changes(async (query) => {
+    recordSingleSearchIntent: async ({ id, pipeline, service, startedAt }, budget) => {
+      await db.changes(async (query) => {
         const { day } = budget;
         const rows = await query(beginSingle, { id, pipeline, service, startedAt, day });
         expectRow(rows, 'recordSingleSearchIntent', `there is a search ${id} already`);
         await refuseOverBudget(query, { pipeline, service }, 1, budget);
         await spendRecords(query, { pipeline, service }, 1, day);
-      }),
-    recordSingleSearchEnd: (id, ended) =>
-      db.outcome(async (query) => {
+      });
+      asked.add(id);
+    },
+    recordSingleSearchEnd: async (id, ended) => {
+      const isOurs = asked.has(id);
+      await db.outcome(async (query) => {
         const { state } = ended;
         const local = state === 'answered' ? Number(ended.local) : null;
-        const rows = await query(endSingle, { id, state, local });
-        const { day, ...payer } = expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
-        if (state === 'dropped') await spendRecords(query, payer, -1, day);
-      }),
+        const [row] = await query(endSingle, { id, state, local });
+        if (row === undefined) {
+          const rows = await query(knownSingle, { id, state, isOurs });
+          expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
+        } else if (state === 'dropped') {
+          const { day, ...payer } = row;
+          await spendRecords(query, payer, -1, day);
+        }
+      });
+      asked.delete(id);
+    },
   };
 }
 

@@ -76,6 +76,8 @@ const drop = statement(`
   refunded AS (${spend('SELECT pipeline, dropped.day, @run, -dropped.records FROM dropped, runs WHERE id = @run')})
   SELECT day FROM dropped`);
 
+const knownDropped = statement(`SELECT day FROM uploads WHERE ${OF_ATTEMPT} AND state = 'dropped'`);
+
 const markAmbiguous = statement(`
   WITH doubted AS (
     UPDATE uploads SET state = 'ambiguous', doubt = @doubt, ended_at = @at WHERE ${OPEN_ATTEMPT} RETURNING attempt),
@@ -156,7 +158,11 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
       );
     },
     recordDropped: async (run, chunk, at) => {
-      await ending('recordDropped', run, chunk, (query, attempt) => query(drop, { ...attempt, at }));
+      await ending('recordDropped', run, chunk, async (query, attempt) => {
+        const rows = await query(drop, { ...attempt, at });
+        // It was recorded, and refunded, before the connection was lost.
+        return rows.length > 0 ? rows : query(knownDropped, attempt);
+      });
     },
     recordAmbiguous: async (run, chunk, at, doubt) => {
       await ending('recordAmbiguous', run, chunk, (query, attempt) =>

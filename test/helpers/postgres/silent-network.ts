@@ -10,6 +10,8 @@ export interface SilentNetwork {
   loseConnections(): void;
   /** Nothing arrives any more, over new connections neither. */
   lose(): void;
+  /** The next answer that holds this text does not arrive: its connection ends instead. What was asked is done. */
+  loseAnswer(text: string): void;
   /** New connections work again. Those that were open have ended. */
   restore(): void;
   close(): Promise<void>;
@@ -20,10 +22,16 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
   const open = new Set<net.Socket>();
   const lost = new WeakSet<net.Socket>();
   let isLost = false;
-  const forward = (from: net.Socket, to: net.Socket) => {
+  let lostAnswer: string | undefined;
+  const forward = (from: net.Socket, to: net.Socket, isAnswer: boolean) => {
     open.add(from);
     from.on('error', () => undefined);
-    from.on('data', (bytes) => void (isLost || lost.has(from) || to.write(bytes)));
+    from.on('data', (bytes) => {
+      if (isLost || lost.has(from)) return;
+      if (!isAnswer || lostAnswer === undefined || !bytes.includes(lostAnswer)) return void to.write(bytes);
+      lostAnswer = undefined;
+      from.destroy();
+    });
     from.on('end', () => void (isLost || lost.has(from) || from.end()));
     from.on('close', () => {
       open.delete(from);
@@ -33,8 +41,8 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
   // A side that is gone does not hear a good-bye either.
   const server = net.createServer({ allowHalfOpen: true }, (near) => {
     const far = net.connect(Number(target.port), target.hostname);
-    forward(near, far);
-    forward(far, near);
+    forward(near, far, false);
+    forward(far, near, true);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,6 +55,9 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
     },
     lose: () => {
       isLost = true;
+    },
+    loseAnswer: (text) => {
+      lostAnswer = text;
     },
     restore: () => {
       isLost = false;

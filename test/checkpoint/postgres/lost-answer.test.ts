@@ -1,0 +1,86 @@
+/** Outcomes of paid requests that the database has recorded, while its answer was lost with the connection. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
+import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { type Database, openPostgres } from '../../helpers/postgres/postgres.js';
+import { openState, stateEmptier } from '../../helpers/postgres/postgres-state.js';
+import { openSilentNetwork, type SilentNetwork } from '../../helpers/postgres/silent-network.js';
+
+let database: Database;
+let network: SilentNetwork;
+let state: PostgresState;
+let empty: () => Promise<void>;
+
+beforeAll(async () => {
+  database = await (await openPostgres()).createDatabase();
+  await (await openState(database)).close();
+  empty = await stateEmptier(database);
+}, 60_000);
+beforeEach(async () => {
+  await empty();
+  network = await openSilentNetwork(database);
+  state = await openState(network.database);
+  await state.checkpoint.recordRun(sampleRun('r1'));
+});
+afterEach(async () => {
+  await state.close();
+  await network.close();
+});
+afterAll(async () => (await openPostgres()).close());
+
+const fileName = { before: 'a-', after: '.csv' };
+const day = '2026-11-21';
+const spent = async () => (await state.checkpoint.spending('nightly', 'r1', day)).run;
+
+it('is known of an upload that was accepted', async () => {
+  const { checkpoint } = state;
+  await checkpoint.recordCut('r1', sampleChunk(1));
+  await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
+  network.loseAnswer('SELECT 1');
+  await checkpoint.recordAccepted('r1', 1, { folio: 'F-1', serviceRecords: 10, rehearsal: false }, 9);
+  expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'F-1' });
+});
+
+it('is known of an upload that was refused, which is refunded once', async () => {
+  const { checkpoint } = state;
+  await checkpoint.recordCut('r1', sampleChunk(1));
+  await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
+  network.loseAnswer('SELECT 1');
+  await checkpoint.recordDropped('r1', 1, 9);
+  expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut' });
+  expect(await spent()).toBe(0);
+  await expect(checkpoint.recordDropped('r1', 1, 9)).rejects.toThrow(/no chunk 1 of run r1/);
+});
+
+it('is known of a search of a run, which is refunded once', async () => {
+  const { checkpoint } = state;
+  for (const record of [7, 8]) await checkpoint.recordSearchIntent('r1', record, 1, sampleBudget());
+  const values = { code: '722511' };
+  network.loseAnswer('COMMIT');
+  await checkpoint.recordSearchEnd('r1', 7, { state: 'answered', values });
+  network.loseAnswer('COMMIT');
+  await checkpoint.recordSearchEnd('r1', 8, { state: 'dropped' });
+  expect(await checkpoint.searches('r1', 0, 9)).toMatchObject([
+    { record: 7, state: 'answered', values },
+    { record: 8, state: 'dropped' },
+  ]);
+  expect(await spent()).toBe(1);
+  await expect(checkpoint.recordSearchEnd('r1', 8, { state: 'dropped' })).rejects.toThrow(/not asking/);
+});
+
+it('is known of a search of no run, which is refunded once', async () => {
+  const { checkpoint } = state;
+  const search = { pipeline: 'nightly', service: 'https://predict.example', startedAt: 1 };
+  for (const id of ['s1', 's2']) {
+    await checkpoint.recordSingleSearchIntent({ id, ...search }, sampleBudget());
+  }
+  network.loseAnswer('COMMIT');
+  await checkpoint.recordSingleSearchEnd('s1', { state: 'answered', local: false });
+  network.loseAnswer('COMMIT');
+  await checkpoint.recordSingleSearchEnd('s2', { state: 'dropped' });
+  expect(await checkpoint.singleSearches('nightly', '', 9)).toMatchObject([
+    { id: 's1', state: 'answered' },
+    { id: 's2', state: 'dropped' },
+  ]);
+  expect((await checkpoint.spending('nightly', 'r1', day)).day).toBe(1);
+});
