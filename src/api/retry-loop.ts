@@ -103,7 +103,7 @@ export class RetryLoop {
     const attemptOnce = async (): Promise<void> => {
       try {
         outcome = { value: await this.#limited(call.operation, attempt, signal) };
-        this.#outage(call.operation).recordSuccess(clock.now());
+        this.#outages.get(call.operation)?.recordSuccess(clock.now());
         this.#options.watcher?.works(call.operation);
       } catch (error) {
         const failure = failureOf(error, show);
@@ -184,7 +184,7 @@ export class RetryLoop {
         logger.warn(facts, `${operation}: ${message}; this is tried again for ${formatDuration(lostAfter)}`);
       }
       // The service answers, so this is no outage.
-      this.#outage(operation).recordSuccess(now);
+      this.#outages.get(operation)?.recordSuccess(now);
       state.failingSince = null;
       state.skipsBackOff = false;
       return undefined;
