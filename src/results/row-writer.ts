@@ -42,8 +42,8 @@ export interface RowWriter {
 /** @param tables shared with the comparison of the same chunk's echoes, so that they are loaded once. */
 export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsExports>): RowWriter {
   const { layout, columns, sentColumns, run, showReason = (text: string) => text } = options;
-  // Reused for all chunks: they grow to the size of the largest.
-  const out = new ByteWriter(64 * 1024);
+  /** Writes failures with several reasons, which are rare. Reused for all chunks. */
+  let out: ByteWriter | undefined;
   // Made once: a small Buffer that lives on keeps the memory of many others.
   const commas = Buffer.from(','.repeat(columns.length));
   const kernel = new RowsKernel(
@@ -70,6 +70,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
       const bytes = kernel.write(records, parts, { part: source, result, numbers }, (i) => {
         const at = source[i]!;
         const { table } = sources[at] as ResultSource;
+        out ??= new ByteWriter(64 * 1024);
         writeFailure(out, table, result[i]!, reasons[at]!, columns.length);
         if (layout.lineage) {
           const { head, end } = lineages[at]!;
