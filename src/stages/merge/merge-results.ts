@@ -68,6 +68,8 @@ export function mergeResults(
       if (refusal !== undefined) isBlocked = true;
       const added = isBlocked ? undefined : await deferOutage(() => columns.find(isEnd));
       if (added === undefined) return;
+      // Opening would merge doubles from the first record on once more.
+      if (merged === run.source.records) return;
       merger ??= openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
       const { next } = merger;
       const upTo = await answered.upTo();

@@ -1,5 +1,7 @@
 /** `upload.duplicates: once`: equal records are bought once, however far apart and however many they are. */
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { createLocalAnswerStore } from '../../../src/reuse/local-answer-store.js';
 import { firstUploadOf } from '../../fake-service/troubles.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { expectBalance, line, withNights, withNote } from '../../helpers/jobs/nights.js';
@@ -26,6 +28,17 @@ describe('equal records', () => {
       const next = await nights.night([...lines.map((one) => withNote(one, 'b')), line('New One')]);
       expect(next.bought).toEqual(['New One']);
       expect(next.origins).toMatchObject({ reused: { records: doubles + 22 }, duplicates: { records: 0 } });
+      await expectEnriched(nights);
+    });
+  });
+
+  it('are merged once, though the job looks for rows to merge again before it publishes', async () => {
+    await withNights({ config: once }, async (nights) => {
+      const answers = createLocalAnswerStore(join(nights.config().stateDir, 'reuse'));
+      const openCarried = vi.spyOn(answers, 'openCarried');
+      const night = await nights.night([...shops(20), ...shops(5)], {}, { answers });
+      expect(night.origins).toMatchObject({ sent: { records: 20 }, duplicates: { records: 5 } });
+      expect(openCarried).toHaveBeenCalledTimes(1);
       await expectEnriched(nights);
     });
   });
