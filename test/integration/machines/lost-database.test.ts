@@ -51,7 +51,7 @@ it('waits longer than the lease to record what the service has said of an upload
   await proxy.accepted(1);
   await server.kill();
   proxy.release();
-  await run.waitFor('stderr', /WARN: .*chunk \d was accepted as folio \w+, which is recorded as soon as/);
+  await run.waitFor('stderr', /WARN: .*chunk \d was accepted as folio \w+, which could not be recorded yet/);
   await server.start();
   const { code, stderr } = await run.ended;
   expect(stderr).toMatch(/STATE_DATABASE_LOST/);
