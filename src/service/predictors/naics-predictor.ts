@@ -13,13 +13,14 @@ const STOP_WORDS = new Set(
 /** In a description, the text after this word is about other industries. */
 const CROSS_REFERENCES = 'Cross-References';
 
+/** Built at the first prediction, which takes a fraction of a second; all services of a process share it. */
+let index: MiniSearch | undefined;
+
 /**
- * Builds the index at the first prediction (a fraction of a second). The confidence is the share of the name's words that
- * the industry's text contains, times best / (best + second best) of the BM25 scores: 1 if every word fits only one
- * industry, 0.5 if every word fits two industries equally well.
+ * The confidence is the share of the name's words that the industry's text contains, times best / (best + second best) of
+ * the BM25 scores: 1 if every word fits only one industry, 0.5 if every word fits two industries equally well.
  */
 export function createNaicsPredictor(): Predictor {
-  let index: MiniSearch | undefined;
   return {
     predict(name) {
       if (name.trim() === '') return NAME_EMPTY;
