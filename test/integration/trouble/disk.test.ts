@@ -18,7 +18,7 @@ import { createJob } from '../../helpers/jobs/cli-job.js';
 import { expectEnriched, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, interrupt, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines, nodeFlags, runCli } from '../../helpers/processes/cli.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 describe('a checkpoint that is damaged', () => {
@@ -184,7 +184,7 @@ const mounted: WhileReadOnly = (folder, args, env) => {
   const script =
     'set -e; d=$1; shift; cp -a "$d" "$d.copy"; mount -t tmpfs none "$d"; cp -a "$d.copy/." "$d"; rm -r "$d.copy"; ' +
     'mount -o remount,ro "$d"; exec "$@"';
-  const command = ['-rm', 'sh', '-c', script, 'sh', folder, process.execPath, cli, ...args];
+  const command = ['-rm', 'sh', '-c', script, 'sh', folder, process.execPath, ...nodeFlags, cli, ...args];
   return new Promise((resolve) => {
     const child = execFile('unshare', command, { env: { ...process.env, ...env } }, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, stderr }),
@@ -284,7 +284,18 @@ describe.skipIf(!mayMount)('a disk that is full before the replies of uploads in
       'dd if=/dev/zero of="$filler" bs=4096 oflag=append conv=notrunc 2>/dev/null; "$@"; echo "ends $first $?"; ' +
       'rm "$filler"; FOLIOPIPE_CRASH_AT= "$@"';
     const args = ['sh', path.join(job.folder, 'state'), filler, preload.href];
-    const command = ['-rm', 'sh', '-c', script, ...args, process.execPath, cli, 'run', job.config];
+    const command = [
+      '-rm',
+      'sh',
+      '-c',
+      script,
+      ...args,
+      process.execPath,
+      ...nodeFlags,
+      cli,
+      'run',
+      job.config,
+    ];
     const env = {
       ...process.env,
       ...job.env,
@@ -311,7 +322,16 @@ describe('a limit of the size of files', () => {
     const service = await openFakeService(behaviour);
     const job = await createJob(await folder(), { pipeline: `size-${blocks}`, baseUrl: service.url });
     const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
-    const words = ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', process.execPath, cli, 'run', job.config];
+    const words = [
+      '-c',
+      `ulimit -f ${blocks}; exec "$@"`,
+      'sh',
+      process.execPath,
+      ...nodeFlags,
+      cli,
+      'run',
+      job.config,
+    ];
     const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
     const end = await new Promise<Ended>((resolve) => {
       const child = execFile('sh', words, { env }, (_, stdout, stderr) =>

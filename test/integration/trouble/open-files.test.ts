@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines, nodeFlags, runCli } from '../../helpers/processes/cli.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 const folder = useSharedFolder();
@@ -21,7 +21,7 @@ interface Ended {
 
 function runLimited(limit: number, args: readonly string[], env: Readonly<Record<string, string>>) {
   return new Promise<Ended>((resolve) => {
-    const words = ['-c', `ulimit -n ${limit}; exec "$@"`, 'sh', process.execPath, cli, ...args];
+    const words = ['-c', `ulimit -n ${limit}; exec "$@"`, 'sh', process.execPath, ...nodeFlags, cli, ...args];
     const child = execFile('sh', words, { env: { PATH: process.env.PATH, ...env } }, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, stderr }),
     );

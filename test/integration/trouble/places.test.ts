@@ -18,7 +18,7 @@ import {
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { jsonLines, nodeFlags, runCli, spawnCli } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 
@@ -299,7 +299,7 @@ it.runIf(mayBind)('a folder that cannot be read is refused, and nothing is sent'
   await mkdir(out);
   await chmod(out, 0o333);
   const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
-  const command = [process.execPath, 'dist/bundle/cli.js', 'plan', job.config, '--json'];
+  const command = [process.execPath, ...nodeFlags, 'dist/bundle/cli.js', 'plan', job.config, '--json'];
   const refused = spawnSync('setpriv', [...BOUND, ...command], { timeout: 20_000, env });
   expect(jsonLines(String(refused.stdout)).at(-1)).toMatchObject({
     error: { code: 'FOLDER_UNWRITABLE', message: expect.stringContaining(`may not read ${out} (EACCES)`) },
@@ -330,6 +330,7 @@ it.runIf(mayMount)(
           'sh',
           out,
           process.execPath,
+          ...nodeFlags,
           cli,
           'run',
           job.config,
