@@ -46,7 +46,10 @@ export function indistinctEchoes(
     };
     const echoes = fields.filter((field) => kindOf(field) !== undefined);
     const notCompared = new Set([key, ...echoes.map(({ column }) => column)]);
-    const echoesOf = echoes.map((field) => (index: number) => sentAs(kindOf(field), records, index, field));
+    const echoesOf = echoes.map((field) => {
+      const kind = kindOf(field);
+      return (index: number) => sentAs(kind, records, index, field);
+    });
     const sentOf = (index: number) =>
       fields.map((field) => sentAs('exact', records, index, field)).join('\0');
     const all = indexesWithStatus(joined, records, group);
@@ -146,7 +149,7 @@ function withEqualHashes(texts: readonly TextOf[], indexes: Int32Array): readonl
   let left = indexes.slice();
   let hashes = new Int32Array(left.length);
   for (const textOf of texts) {
-    for (const [at, index] of left.entries()) hashes[at] = hashOf(textOf(index), hashes[at]!);
+    for (let at = 0; at < left.length; at++) hashes[at] = hashOf(textOf(left[at]!), hashes[at]!);
     const sorted = hashes.slice().sort();
     const repeated = sorted.filter((hash, at) => hash === sorted[at - 1] || hash === sorted[at + 1]);
     const isRepeated = (hash: number) => repeated[indexFrom(repeated, hash)] === hash;
