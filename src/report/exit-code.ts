@@ -98,3 +98,9 @@ export function enoughTolerance(failed: number, records: number): string {
   // Rounds up to a tenth of a percent. toFixed removes a binary fraction that would round up to the next tenth.
   return `${Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10}%`;
 }
+
+/** A value of `failures.tolerate` for a source of whose first records so many failed: its own share will be another one. */
+export function roomyTolerance(failed: number, records: number): string {
+  // A quarter more, up to the next 5%.
+  return `${Math.min(5 * Math.ceil((25 * failed) / records), 100)}%`;
+}

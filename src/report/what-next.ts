@@ -2,7 +2,7 @@
 import type { Config } from '../config/schema.js';
 import { countOf, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
-import { enoughTolerance, exceededReasons, isTolerated, judgedCounts } from './exit-code.js';
+import { enoughTolerance, exceededReasons, isTolerated, judgedCounts, roomyTolerance } from './exit-code.js';
 import { priceOf } from './origins.js';
 import type { RunSummary } from './run-summary.js';
 
@@ -56,6 +56,7 @@ type Ended = Pick<
   | 'chunks'
   | 'rehearsal'
   | 'sample'
+  | 'confirmed'
 >;
 
 /** Tells why something is to be done with a run, and what. */
@@ -68,13 +69,13 @@ export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
 
 const nothing: WhatNext = { why: null, ways: [] };
 
-/** Sends the failed records of a run once more; undefined if nothing would be sent: no reused, blank or refused record is. */
+/** Sends the failed records of a run once more; undefined if nothing would be sent: no reused, blank or refused record is, and none of a confirmed run. */
 export function retryWay(
-  { run, origins, chunks, prunedAt, rehearsal }: Ended,
+  { run, origins, chunks, prunedAt, rehearsal, confirmed }: Ended,
   { mayRetry, budget, rescue }: NextTerms,
 ): NextWay | undefined {
   const records = origins.sent.failed - chunks.byState.refused;
-  if (!mayRetry || prunedAt !== null || records <= 0) return undefined;
+  if (!mayRetry || confirmed || prunedAt !== null || records <= 0) return undefined;
   const paid = rehearsal ? '' : paidText(records, budget);
   const what = countOf(records, 'failed record');
   const does = rescue === 'search' ? `searches up to ${what} one by one` : `sends ${what} once more`;
@@ -130,7 +131,26 @@ function afterPartial(summary: Ended, terms: NextTerms): WhatNext {
       reasons.length === 0
         ? 'more failed than failures.tolerate allowed when it was published'
         : reasons.join('; '),
-    ways: waysOf(summary, counts, [retry, sendUnprocessed(summary, terms)]),
+    ways: waysOf(summary, counts, [
+      retry,
+      acceptWay(summary, counts, isTooMany, terms),
+      sendUnprocessed(summary, terms),
+    ]),
+  };
+}
+
+/** Publishes the run as one with exit 0; undefined where it would end with exit 3 again. */
+function acceptWay(
+  { run, prunedAt, confirmed }: Ended,
+  { read, failed, unprocessed, rejected }: Counts,
+  isTooMany: boolean,
+  { mayRetry }: NextTerms,
+): NextWay | undefined {
+  if (!mayRetry || confirmed || prunedAt !== null || unprocessed > 0) return undefined;
+  const raised = isTooMany ? ` --set failures.tolerate=${enoughTolerance(failed, read - rejected)}` : '';
+  return {
+    command: `foliopipe publish ${run}${raised}`,
+    effect: 'accepts so many: the output is published again with exit 0, and nothing is paid',
   };
 }
 
@@ -151,7 +171,7 @@ function afterSample({ read, successful, failed, rejected }: Counts): NextWay {
     };
   }
   return {
-    command: `foliopipe run --set failures.tolerate=${enoughTolerance(failed, read - rejected)}`,
+    command: `foliopipe run --set failures.tolerate=${roomyTolerance(failed, read - rejected)}`,
     effect: 'without --limit does all of the source, if so many may fail',
   };
 }

@@ -81,13 +81,26 @@ describe('summaryText', () => {
   it('of a sample with failures says what to do before the whole source, and not to send them again', () => {
     const sample = { sample: 20, exitCode: 3 } as const;
     expect(textOf(sample)).toContain(
-      '\n  next: foliopipe run --set failures.tolerate=10% without --limit does all of the source, if so many may fail\n',
+      '\n  next: foliopipe run --set failures.tolerate=15% without --limit does all of the source, if so many may fail\n',
     );
     const none = textOf({ ...sample, counts: { ...done.counts, successful: 0, failed: 1000 } });
     expect(none).toContain(
       '\n  next: foliopipe plan shows the first records as they are sent: does upload.columns',
     );
     expect(textOf({ ...sample, exitCode: 0 }) + none + textOf(sample)).not.toContain('foliopipe retry');
+  });
+  it('after too many failed records says how to ask again, and how to accept them', () => {
+    const ended = { exitCode: 3 } as const;
+    expect(textOf(ended)).toContain(`
+  next: foliopipe retry r1 sends 100 failed records once more (paid again)
+  or: foliopipe publish r1 --set failures.tolerate=10% accepts so many: the output is published again with exit 0, and nothing is paid
+`);
+    const raised = summaryText({ ...done, ...ended }, { ...terms, tolerate: 0.2 });
+    expect(raised).toContain('\n  or: foliopipe publish r1 accepts so many: ');
+    const unprocessed = textOf({ ...ended, counts: { ...done.counts, successful: 890, unprocessed: 10 } });
+    const gone = textOf({ ...ended, prunedAt: 1 }) + textOf({ ...ended, confirmed: true });
+    expect(unprocessed + gone).not.toContain('accepts so many');
+    expect(textOf({ ...ended, confirmed: true })).not.toContain('foliopipe retry');
   });
   it('breaks a long line behind a path, and never the path', () => {
     const path = `/srv/my nights/${'deep/'.repeat(12)}out.csv`;
