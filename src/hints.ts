@@ -29,12 +29,18 @@ function removeMark(state: string): string {
     : `rm ${quoteForShell(`${state}/copy.json`)}`;
 }
 
+/** When a cap of the budget begins anew. `perRun` does not. */
+const renewals: Readonly<Record<string, string>> = {
+  perDay: ', or wait for the next day (budget.timeZone)',
+  perMonth: ', or wait for the next month (budget.timeZone)',
+};
+
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
-  BUDGET_REACHED: ({ cap }) => `raise budget.${cap}, or wait, and ${GO_ON}`,
+  BUDGET_REACHED: ({ cap }) => `raise budget.${cap}${renewals[String(cap)] ?? ''}, and ${GO_ON}`,
   PIPELINE_LOCKED: ({ here }) =>
     here === true
       ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'
-      : 'wait until it ends (--wait-lock does), or look at it: foliopipe status',
+      : 'wait until it ends (--wait-lock 30m does), or look at it: foliopipe status',
 
   STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',

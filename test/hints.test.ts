@@ -25,13 +25,16 @@ it('each of its codes has a hint', () => {
 
 it('a hint says what to do, with the facts', () => {
   expect(hintOf(new GuardError('BUDGET_REACHED', 'what', { facts: { cap: 'perDay' } }))).toBe(
-    'raise budget.perDay, or wait, and run the same command again: it goes on where this one stopped',
+    'raise budget.perDay, or wait for the next day (budget.timeZone), and run the same command again: it goes on where this one stopped',
+  );
+  expect(hintOf(new GuardError('BUDGET_REACHED', 'what', { facts: { cap: 'perRun' } }))).toBe(
+    'raise budget.perRun, and run the same command again: it goes on where this one stopped',
   );
   expect(hintOf(new TroubleError('CHECKPOINT_IO', 'what'))).toBe(
     'look at the disk, then run the same command again',
   );
   expect(hintOf(new LockedError('PIPELINE_LOCKED', 'what'))).toBe(
-    'wait until it ends (--wait-lock does), or look at it: foliopipe status',
+    'wait until it ends (--wait-lock 30m does), or look at it: foliopipe status',
   );
   const gone = (facts: Record<string, string | boolean>) =>
     hintOf(new ConfigError('CHECKPOINT_GONE', 'what', { facts }));

@@ -1,7 +1,7 @@
 /** Paid requests as both databases store them: upload attempts and searches; and the caps of the budget they spend. */
 
 import { GuardError } from '../../errors.js';
-import { countOf } from '../../quantities.js';
+import { countOf, formatCount } from '../../quantities.js';
 import type { Budget, Search, SingleSearch, Spending, Upload, UploadSum } from '../state.js';
 
 /** A row with the names of the port. */
@@ -106,7 +106,7 @@ function refuseAbove(cap: string, limit: number | null, spent: number, records: 
   if (limit === null || spent + records <= limit) return;
   throw new GuardError(
     'BUDGET_REACHED',
-    `budget.${cap} is ${countOf(limit, 'record')}: ${spent} are spent, and the next request has ${records}`,
+    `budget.${cap} is ${countOf(limit, 'record')}: ${formatCount(spent)} are spent, and the next request has ${formatCount(records)}`,
     { facts: { cap, limit, spent, records } },
   );
 }

@@ -62,7 +62,9 @@ async function writeConfig(
   refuseOtherKinds(file);
   const path = csv ?? (await findSource(ask));
   const { found, format = {} } =
-    path === undefined ? {} : await findFormat(path, formatFlags(options), signal, ask);
+    path === undefined
+      ? {}
+      : await findFormat(path, formatFlags(options), signal, ask, asTyped(path, file, options));
   if (found !== undefined) stderr.write(foundLines(path!, found));
   const typed = path === undefined ? '' : argumentsOf(path, file, format, options);
   const forced = options.force ? `${typed} --force` : typed;
@@ -88,11 +90,21 @@ function formatFlags({ delimiter, encoding, skipLines, header }: FormatFlags) {
   };
 }
 
+/** The command as it was typed, for a file whose format is not known yet. */
+function asTyped(path: string, file: string, options: Options): string {
+  const { name, address, state, force } = options;
+  const columns = Object.entries({ name, address, state }).flatMap(([flag, column]) =>
+    column === undefined ? [] : [`--${flag} ${quoteForShell(escapeUnprintable(column))}`],
+  );
+  const rest = [...columns, ...(force ? ['--force'] : [])];
+  return ['foliopipe init', argumentsOf(path, file, formatFlags(options), options), ...rest].join(' ');
+}
+
 /** The arguments of the command to type again. */
 function argumentsOf(
   path: string,
   file: string,
-  { delimiter, encoding, skipLines }: LookFormat,
+  { delimiter, encoding, skipLines }: Pick<LookFormat, 'delimiter' | 'encoding' | 'skipLines'>,
   flags: InitFlags,
 ) {
   const { header, output, baseUrl } = flags;

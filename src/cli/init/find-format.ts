@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError, cellLikeValue, FoliopipeError, type SourceLook } from '../../../pipelines/index.js';
 import { reworded } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { escapeUnprintable, quoteForShell } from '../../text.js';
+import { escapeUnprintable } from '../../text.js';
 import { stderr } from '../output.js';
 import type { Ask } from './ask.js';
 import { sourcesIn } from './choose.js';
@@ -17,6 +17,7 @@ export interface FoundSource {
 
 /**
  * Looks at a source, and settles what cannot be detected for sure.
+ * @param again the command to type again, with all that was typed.
  * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the
  *   errors of `lookAtSource`.
  */
@@ -25,8 +26,9 @@ export async function findFormat(
   { header, ...flags }: FormatFlags,
   signal: AbortSignal,
   ask: Ask | undefined,
+  again: string,
 ): Promise<FoundSource> {
-  const file = { path, signal, ask };
+  const file = { path, signal, ask, again };
   const encoded = await settleEncoding(file, flags);
   const begun = await settleSkipLines(file, encoded);
   return settleHeader(file, begun, header);
@@ -36,12 +38,16 @@ interface AskedFile {
   readonly path: string;
   readonly signal: AbortSignal;
   readonly ask: Ask | undefined;
+  readonly again: string;
 }
 
 /** What most files are in that are not UTF-8. It is taken only if a person says so: a wrong one changes letters. */
 const COMMON_ENCODING = 'windows-1252';
 
-async function settleEncoding({ path, signal, ask }: AskedFile, format: LookFormat): Promise<FoundSource> {
+async function settleEncoding(
+  { path, signal, ask, again }: AskedFile,
+  format: LookFormat,
+): Promise<FoundSource> {
   const found = await look(path, format, signal).catch((error: unknown) => {
     if (!(error instanceof FoliopipeError)) throw error;
     if (error.code === 'SOURCE_ENCODING') return undefined;
@@ -53,12 +59,12 @@ async function settleEncoding({ path, signal, ask }: AskedFile, format: LookForm
   const what = `${escapeUnprintable(path)} is not ${format.encoding ?? 'UTF-8'}`;
   if (ask === undefined) {
     throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be seen`, {
-      hint: `nothing was written; name its encoding: ${initCommand(path)} --encoding ${COMMON_ENCODING}; Excel on Windows writes that one, older Unix programs latin1`,
+      hint: `nothing was written; name its encoding: ${again} --encoding ${COMMON_ENCODING}; Excel on Windows writes that one, older Unix programs latin1`,
     });
   }
   stderr.write(`${what}\n`);
   const encoding = await ask({ text: 'Its encoding', fallback: COMMON_ENCODING });
-  return settleEncoding({ path, signal, ask }, { ...format, encoding });
+  return settleEncoding({ path, signal, ask, again }, { ...format, encoding });
 }
 
 async function filesBeside(path: string): Promise<string> {
@@ -73,7 +79,7 @@ async function filesBeside(path: string): Promise<string> {
 const MOST_LINES_BEFORE = 5;
 
 async function settleSkipLines(
-  { path, signal, ask }: AskedFile,
+  { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
 ): Promise<FoundSource> {
   const isTitle = found.columns.length === 1 && found.dialect !== null;
@@ -86,7 +92,7 @@ async function settleSkipLines(
     const what = `the header seems to stand behind ${countOf(skipLines, 'line')} of other text`;
     if (ask === undefined) {
       throw new ConfigError('INIT_LINES_BEFORE_HEADER', `${escapeUnprintable(path)}: ${what}`, {
-        hint: `nothing was written; skip it: ${initCommand(path)} --skip-lines ${skipLines}`,
+        hint: `nothing was written; skip it: ${again} --skip-lines ${skipLines}`,
         facts: { lines: skipLines },
       });
     }
@@ -99,7 +105,7 @@ async function settleSkipLines(
 }
 
 async function settleHeader(
-  { path, signal, ask }: AskedFile,
+  { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
   given: string | undefined,
 ): Promise<FoundSource> {
@@ -115,7 +121,7 @@ async function settleHeader(
   const what = `the first line looks like a record and not like a header: it holds ${JSON.stringify(escapeUnprintable(cell))}, as the lines below it`;
   if (ask === undefined) {
     throw new ConfigError('INIT_NO_HEADER', `${escapeUnprintable(path)}: ${what}`, {
-      hint: `nothing was written; if the file has no header: ${initCommand(path)} --header none names its columns column1 and so on, or give names, with commas between them; if it is the header, add --header first`,
+      hint: `nothing was written; if the file has no header: ${again} --header none names its columns column1 and so on, or give names, with commas between them; if it is the header, add --header first`,
       facts: { columns: found.columns.length },
     });
   }
@@ -138,8 +144,4 @@ function namesOf(given: string, { columns }: SourceLook): readonly string[] {
 async function isYes(ask: Ask, text: string, fallback: 'yes' | 'no'): Promise<boolean> {
   const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'yes or no');
   return /^y/i.test(await ask({ text, fallback, problem }));
-}
-
-function initCommand(path: string): string {
-  return `foliopipe init ${quoteForShell(escapeUnprintable(path))}`;
 }

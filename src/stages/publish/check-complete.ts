@@ -138,11 +138,11 @@ async function ambiguousHint(
   if (uploads.accepted === 0 && createReplyBreaker(inRow).isOpen) {
     return unreadableHint(run.checkpoint, run.id);
   }
-  const again = 'once more, or gives them up, as ambiguous.policy says';
+  const again = 'once more, which may pay twice, or gives them up under ambiguous.policy: hold';
   const next = (await isAnyUnreadable(run))
     ? `gives up those whose reply could not be read, and sends the others ${again}`
     : `sends them ${again}`;
-  return `foliopipe run ${next}; before that, ${await adoptHints(run.checkpoint, run.id)}`;
+  return `${await adoptHints(run.checkpoint, run.id)}; without that, foliopipe run ${next}`;
 }
 
 async function isAnyUnreadable(run: Pick<CompletenessNeeds, 'id' | 'checkpoint'>): Promise<boolean> {

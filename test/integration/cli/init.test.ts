@@ -102,6 +102,17 @@ describe('foliopipe init', () => {
     });
   });
 
+  it('names the command to type again with all that was typed', async () => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'x.csv'), Buffer.from(text.replace('Acme', 'Caf\u00e9'), 'latin1'));
+      const flags = ['--base-url', 'https://far.example', '--name', 'Business', '--yes'];
+      const { stderr } = await callMain(['init', 'x.csv', ...flags], { cwd });
+      expect(stderr).toContain(
+        'foliopipe init x.csv --base-url https://far.example --name Business --encoding windows-1252;',
+      );
+    });
+  });
+
   it.each([
     [
       'no header',
@@ -245,7 +256,7 @@ describe('on a terminal', () => {
       const path = join(folder, 'x.csv');
       await writeFile(path, Buffer.from(rows.replace('Acme', 'Café'), 'latin1'));
       const { ask, asked } = person('', 'no');
-      const { found, format } = await findFormat(path, {}, new AbortController().signal, ask);
+      const { found, format } = await findFormat(path, {}, new AbortController().signal, ask, 'init');
       expect(asked).toEqual(['Its encoding [windows-1252]', 'Is it the header [no]']);
       expect(format).toEqual({ encoding: 'windows-1252', header: ['column1', 'column2', 'column3'] });
       expect(found.records[0]).toEqual(['Café Inc', '12 Main St', 'MT']);
