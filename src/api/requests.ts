@@ -25,7 +25,7 @@ export interface Requests {
   search(record: SearchRecord): HttpRequest | undefined;
 }
 
-const ACCEPT = { accept: 'application/json' };
+const ACCEPT = { accept: 'application/json', 'accept-encoding': 'identity' };
 
 /** @throws ConfigError when an address is not valid, or is http:// to another machine. */
 export function createRequests(options: RequestsOptions): Requests {
