@@ -59,8 +59,13 @@ export async function readPart<T>(
 ): Promise<T> {
   let bodyError: unknown;
   async function* content(): AsyncGenerator<Buffer> {
+    let length = 0;
     try {
-      yield* atMost(maxBytes, decodeBase64Json(freedPieces(reply.body), CONTENT, watch?.()), facts);
+      for await (const bytes of decodeBase64Json(freedPieces(reply.body), CONTENT, watch?.())) {
+        length += bytes.length;
+        if (length > maxBytes) throw tooLargeError(maxBytes, facts);
+        yield bytes;
+      }
     } catch (error) {
       bodyError = error;
       throw error;
@@ -106,22 +111,11 @@ export async function readBytes(
   return { bytes: Buffer.concat(pieces), isWhole: true };
 }
 
-async function* atMost(
-  maxBytes: Bytes,
-  content: AsyncIterable<Buffer>,
-  facts: ErrorFacts,
-): AsyncGenerator<Buffer> {
-  let length = 0;
-  for await (const bytes of content) {
-    length += bytes.length;
-    if (length > maxBytes) {
-      throw new UntrustedError('PART_TOO_LARGE', `download: the part has more than ${maxBytes} bytes`, {
-        hint: 'a valid part is never that large; ask the service provider about this folio',
-        facts: { ...facts, maxBytes },
-      });
-    }
-    yield bytes;
-  }
+function tooLargeError(maxBytes: Bytes, facts: ErrorFacts): UntrustedError {
+  return new UntrustedError('PART_TOO_LARGE', `download: the part has more than ${maxBytes} bytes`, {
+    hint: 'a valid part is never that large; ask the service provider about this folio',
+    facts: { ...facts, maxBytes },
+  });
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
