@@ -29,14 +29,14 @@ function removeMark(state: string): string {
     : `rm ${quoteForShell(`${state}/copy.json`)}`;
 }
 
-/** When a cap of the budget begins anew. `perRun` does not. */
-const renewals: Readonly<Record<string, string>> = {
-  perDay: ', or wait for the next day (budget.timeZone)',
-  perMonth: ', or wait for the next month (budget.timeZone)',
-};
+/** A cap of the budget, and when it begins anew. */
+function capText(cap: string): string {
+  if (cap === 'perRun') return 'budget.perRun';
+  return `budget.${cap}, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
+}
 
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
-  BUDGET_REACHED: ({ cap }) => `raise budget.${cap}${renewals[String(cap)] ?? ''}, and ${GO_ON}`,
+  BUDGET_REACHED: ({ cap }) => `raise ${capText(String(cap))}, and ${GO_ON}`,
   PIPELINE_LOCKED: ({ here }) =>
     here === true
       ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'

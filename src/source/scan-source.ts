@@ -97,7 +97,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   }
   const { records, rejected, blank } = totals;
   const { limit } = options;
-  if (records === rejected) throw excess ?? noRecords(options, totals, first, readAs);
+  if (records === rejected) throw excess ?? noRecordsError(options, first, readAs, totals);
   if (excess !== undefined) options.onExcess?.(excess);
   const skipped = blank > 0 && { blank };
   const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
@@ -107,12 +107,12 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
     : { ...of, limit, sha256: hashOf(files, limit) };
 }
 
-/** The error for a source without a good record. */
-function noRecords(
-  { header, isOurs, paths }: ScanSourceOptions,
-  { records, rejected, firstBad: [first] }: Totals,
-  { path, dialect }: InspectedFile,
+/** The error for a source without a good record. @param totals what was read; left out if there was nothing. */
+export function noRecordsError(
+  { header, isOurs, paths }: Pick<SourceFormat, 'header' | 'isOurs'> & { readonly paths: readonly string[] },
+  { path, dialect }: Pick<InspectedFile, 'path' | 'dialect'>,
   readAs: ReadAs,
+  { records, rejected, firstBad: [first] }: Pick<Totals, 'records' | 'rejected' | 'firstBad'> = nothing,
 ): SourceError {
   const none = isOurs ? 'columns and no row' : Array.isArray(header) ? 'no record' : 'a header and no record';
   const found =
@@ -128,6 +128,8 @@ function noRecords(
     facts: { file: path, records, rejected },
   });
 }
+
+const nothing = { records: 0, rejected: 0, firstBad: [] };
 
 /**
  * A column that the source lacks, or has twice, is a mistake in the config or the header, which is reported where all

@@ -9,6 +9,7 @@ import type { Config } from '../../config/schema.js';
 import { isS3 } from '../../config/sections/output-names.js';
 import { withPlannedPath } from '../../config/sections/output-path.js';
 import { STREAM } from '../../config/sections/values.js';
+import { delimiterText } from '../../csv/detect-dialect.js';
 import { diskError, isPassingTrouble } from '../../disk-error.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';
 import { createOutputStore } from '../../files/create-output-store.js';
@@ -18,6 +19,7 @@ import { tryToMakeFolder } from '../../make-folder.js';
 import { formatBytes } from '../../quantities.js';
 import { accountText } from '../../report/account-text.js';
 import { checkReplaced } from '../../report/output-owner.js';
+import { noRecordsError } from '../../source/scan-source.js';
 import { isSpooled, namedFiles } from '../../spool/open-source.js';
 import { missingOfService, serviceEndpoint, serviceIdentity, serviceMissing } from '../configured-service.js';
 import { createTarget } from '../load/load-run.js';
@@ -29,6 +31,7 @@ import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
 import { doubtHeader } from './doubt-header.js';
 import { judgeSearch, judgeService, unaskedVerdicts, unsure, type Verdict } from './judge-service.js';
+import { hasRecord } from './look-at-source.js';
 import { type SourceHeader, sourceHeaders } from './source-header.js';
 
 /** What was found about one of the things that `checkSetup` looks at. */
@@ -181,10 +184,18 @@ interface Headers {
 async function checkHeaders(config: Config, signal: AbortSignal): Promise<Headers> {
   let first: SourceHeader | undefined;
   let others = -1;
+  let isEmpty = true;
   for await (const header of sourceHeaders(config, signal)) {
     checkColumns(header, config);
     first ??= header;
     others += 1;
+    isEmpty &&= header.file !== undefined && !(await hasRecord(header.file, signal));
+  }
+  if (isEmpty) {
+    const { dialect } = first!.file!;
+    const delimiter = delimiterText(dialect.delimiter, config.source.delimiter);
+    const readAs = { delimiter, isOurs: false, isMarkedUtf8: false };
+    throw noRecordsError({ ...config.source, paths: await namedFiles(config.source) }, first!.file!, readAs);
   }
   return { first: first!, others };
 }

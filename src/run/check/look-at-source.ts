@@ -84,3 +84,16 @@ export async function firstValues(
   }
   return { records, hasOtherEncoding };
 }
+
+/** Whether a file has a record, good or bad. */
+export async function hasRecord(file: FirstFile, signal: AbortSignal): Promise<boolean> {
+  let isBad = false;
+  const source = { files: [{ ...file, sha256: '', records: 0 }], columns: file.columns, limit: 1 };
+  const from = { position: { file: 0, offset: file.dataStart }, record: 1 };
+  const onBadRecord = () => {
+    isBad = true;
+  };
+  const options = { maxRecordBytes: MAX_RECORD_BYTES, onBadRecord, signal };
+  for await (const { count } of readRecords(source, from, options)) if (count > 0 || isBad) return true;
+  return isBad;
+}

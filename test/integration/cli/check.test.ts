@@ -1,6 +1,6 @@
 /** `foliopipe check` tells what answers at the service's address, and leaves nothing behind. */
 
-import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -100,6 +100,19 @@ describe('what answers at the address', () => {
     const lines = jsonLines(json.stdout);
     expect(lines.map(({ item }) => item)).toEqual([...items, undefined]);
     expect(lines.at(-1)).toEqual({ type: 'summary', ok: true, exitCode: 0 });
+  });
+
+  it('a source of headers alone is refused, as a run refuses it', async () => {
+    const [bare, bad] = [join(await folder(), 'bare.csv'), join(await folder(), 'bad.csv')];
+    const header = (await readFile(job.source, 'utf8')).split('\n')[0]!;
+    await writeFile(bare, `${header}\n\n`);
+    await writeFile(bad, `${header}\n1\n`);
+    expect(await check({ 'source.path': bare })).toMatchObject({
+      code: 4,
+      items: { source: { ok: false, code: 'SOURCE_NO_RECORDS', told: expect.stringContaining('no record') } },
+    });
+    // Whether records are well-formed is not looked at.
+    expect(await check({ 'source.path': bad })).toMatchObject({ code: 0, items: { source: { ok: true } } });
   });
 
   it('sends only GETs, and no more than three', async () => {
