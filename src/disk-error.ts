@@ -45,6 +45,12 @@ const NO_FOLDERS: Meaning = {
   hint: 'name a folder on a disk',
 };
 
+const NOWHERE: Meaning = {
+  code: 'FILE_GONE',
+  text: () => 'the folder in which this command was started is gone: it was removed, or replaced',
+  hint: 'change to a folder that is there (cd), then run the same command again',
+};
+
 const WRONG_KIND: Meaning = {
   code: 'PATH_NOT_FOLDER',
   text: (path, system) => `cannot use ${path}: something else is where a folder must be (${system})`,
@@ -189,6 +195,7 @@ export function isPassingTrouble(error: unknown): boolean {
 
 function meaningOf(code: string, syscall: string | undefined, path: string): Meaning {
   if (code === 'ENOENT' && syscall === 'mkdir') return NO_FOLDERS;
+  if (syscall === 'uv_cwd') return NOWHERE;
   return MEANINGS[code] === UNWRITABLE && isReading(syscall, path) ? UNREADABLE : MEANINGS[code]!;
 }
 

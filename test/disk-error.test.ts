@@ -83,6 +83,14 @@ describe('diskError', () => {
     expect(diskError(made('ENOSPC', { syscall, path: '/d/f' }), '', () => room)?.code).toBe(code);
   });
 
+  it('says that the working directory is gone, of which the system names no path', () => {
+    const error = diskError(made('ENOENT', { syscall: 'uv_cwd' }));
+    expect(error).toMatchObject({ code: 'FILE_GONE', exitCode: 2, hint: expect.stringContaining('cd') });
+    expect(error?.message).toBe(
+      'the folder in which this command was started is gone: it was removed, or replaced',
+    );
+  });
+
   it('names the place it is given, if the error of a descriptor names none', () => {
     const error = diskError(made('EIO', { syscall: 'write' }), '/state or /out');
     expect(error?.message).toBe('the disk failed on /state or /out (EIO)');
