@@ -1,7 +1,7 @@
 /** Makes the answers in a lane of a choice into tables, as the row writer takes them: one for each kind of answer. */
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
 import type { PartTable } from '../results/part-table.js';
-import { takeNumbers } from '../streams/buffer-pool.js';
+import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
 import { Scratch } from './append-file.js';
 import { ANSWER_INTS, type ChoiceDirectory } from './choice-format.js';
 import { isFailure, valueBytes, valueInts } from './segment-format.js';
@@ -75,6 +75,14 @@ export function answersOfLane(
     };
   });
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
+}
+
+/** Returns the memory of a lane's answers, whose tables share their arrays, to the pool. It must not be used after that. */
+export function giveBackLane({ numbers, answers: { source, result, sources } }: NumberedAnswers): void {
+  for (const array of [numbers, source, result]) giveBack(array);
+  const [one] = sources;
+  if (one === undefined || one.origin === 'fixed') return;
+  for (const array of [one.table.bytes, one.table.starts, one.table.ends]) giveBack(array);
 }
 
 /**

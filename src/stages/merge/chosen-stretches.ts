@@ -11,6 +11,7 @@ import {
 } from '../../results/answers.js';
 import { splitColumns } from '../../results/split-columns.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
+import { giveBackLane } from '../../reuse/answer-tables.js';
 import type { BlockReader } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import type { UnprocessedCause } from '../../types.js';
@@ -71,6 +72,7 @@ export function openChosenStretches(
       answers = undefined;
       for (const { answers } of sent.takeFinished()) chunkAnswers.release(answers);
       for (const lane of reused.takeFinished()) giveBackLane(lane);
+      doubles?.release();
     },
     close: async () => {
       await lanes.return(undefined);
@@ -140,12 +142,4 @@ function cursorOf(take: TakePiece): Cursor {
     },
     takeFinished: () => finished.splice(0),
   };
-}
-
-/** All tables of a lane share their arrays. */
-function giveBackLane({ numbers, answers: { source, result, sources } }: NumberedAnswers): void {
-  for (const array of [numbers, source, result]) giveBack(array);
-  const [one] = sources;
-  if (one === undefined || one.origin === 'fixed') return;
-  for (const array of [one.table.bytes, one.table.starts, one.table.ends]) giveBack(array);
 }

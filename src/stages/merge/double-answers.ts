@@ -2,8 +2,9 @@
  * Gives doubles the answers of their firsts (`upload.duplicates: once`). The first of equal records is sent and comes
  * earlier in the source. Where its double is in a later stretch, its answer is carried on the disk.
  */
-import type { AnswerBuilder } from '../../results/answers.js';
+import type { AnswerBuilder, NumberedAnswers } from '../../results/answers.js';
 import type { CarriedAnswers, ChosenAnswers, DoublePairs } from '../../reuse/answer-store.js';
+import { giveBackLane } from '../../reuse/answer-tables.js';
 import type { RunContext } from '../../run-context.js';
 import { sentColumns } from './join-chunk.js';
 
@@ -13,6 +14,8 @@ const MAX_KEPT = 4_096;
 export interface DoubleAnswers {
   /** Adds the answers of doubles in a stretch, and keeps the answers of its records for later doubles. */
   addTo(builder: AnswerBuilder, numbers: Int32Array): Promise<void>;
+  /** Frees the answers that the last stretch was given. */
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -34,6 +37,8 @@ export async function openDoubleAnswers(
   });
   const byDouble = pairsOf(run.chosen.byDouble(1), 'doubles');
   const byFirst = pairsOf(run.chosen.byFirst(1), 'firsts');
+  /** Of the last stretch. */
+  const given: NumberedAnswers[] = [];
 
   return {
     addTo: async (builder, numbers) => {
@@ -45,7 +50,10 @@ export async function openDoubleAnswers(
         else farFirsts.set(pair.double, pair.first);
       }
       if (farFirsts.size > 0) {
-        for (const piece of carried.upTo(from, last)) builder.addDoubles(piece, farFirsts);
+        for (const piece of carried.upTo(from, last)) {
+          builder.addDoubles(piece, farFirsts);
+          given.push(piece);
+        }
       }
       if (near.length > 0) {
         const { answers } = builder.pick(near.map(({ first }) => first));
@@ -63,6 +71,9 @@ export async function openDoubleAnswers(
         }
         if (pairs.length < MAX_KEPT) return;
       }
+    },
+    release: () => {
+      for (const piece of given.splice(0)) giveBackLane(piece);
     },
     close: async () => {
       carried.close();
