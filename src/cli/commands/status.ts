@@ -38,6 +38,7 @@ import { nextSteps, rememberUnfinished } from '../texts/next-steps.js';
 import {
   accountLine,
   copiedText,
+  endedText,
   otherSourceText,
   stateLine,
   unfinishedText,
@@ -98,7 +99,8 @@ export function addStatus(command: Command, finish: Finish): void {
         });
       else if (isCompleted(run)) {
         const text = summaryText(summary, nextTerms(config));
-        const notes = copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
+        const notes =
+          endedText(run) + copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
         await print(nextSteps(text + notes + workingText(holder) + accountLine(account) + stateLine(config)));
       } else {
         rememberUnfinished(settingsToGoOn(config, run), run.source.limit);

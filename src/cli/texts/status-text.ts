@@ -57,6 +57,13 @@ export async function unfinishedText(
   return `${lines.join('\n')}\n${copiedText(run)}`;
 }
 
+/** When a run has ended: after a night that failed before its run began, that is not last night. */
+export function endedText({ finishedAt }: Pick<Run, 'finishedAt'>): string {
+  return finishedAt === null
+    ? ''
+    : `  it ended ${formatDuration(Math.max(Date.now() - finishedAt, 0))} ago\n`;
+}
+
 /** The source of a run that has read a copy, and how old it is; empty for files that are read where they are. */
 export function copiedText({ source, createdAt }: Run): string {
   const [first, ...others] = source.files;

@@ -48,6 +48,16 @@ it('names the process that works on an unfinished run, and after a kill the comm
   await service.close();
 });
 
+it('of a run that is done says when it ended', async () => {
+  const service = await openFakeService();
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  await callMain(['run', job.config], { env });
+  const { stdout } = await callMain(['status', job.config]);
+  expect(stdout).toMatch(/^run \S+ is done\n[\s\S]*\n {2}it ended (?:\d+ms|\d+s|\d+m) ago\n/);
+  await service.close();
+});
+
 it('waits for a first run, says so once, and ends with 130 on Ctrl-C', async () => {
   const service = await openFakeService({ finishedAtPoll: () => 1_000_000 });
   const job = await createJob(await folder(), { baseUrl: service.url });
