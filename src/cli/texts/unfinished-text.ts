@@ -14,8 +14,6 @@ export interface Stand {
   /** Records of them whose answers are here. */
   readonly fetched: number;
   readonly open: { readonly folios: number; readonly records: number };
-  /** Folios of `open` whose answers are ready. */
-  readonly finished: number;
   /** Records of uploads of which it is not known whether they were accepted. */
   readonly perhaps: number;
   /** Nothing was paid: a local service has answered. */
@@ -35,32 +33,19 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
     paid: fetched + open,
     fetched,
     open: { folios: byState.submitted + byState.finished, records: open },
-    finished: byState.finished,
     perhaps: of.ambiguous + of.uploading,
     rehearsal,
   };
 }
 
-/** Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records go on at the service`. */
-export function standText({
-  run,
-  records,
-  paid,
-  fetched,
-  open,
-  finished,
-  perhaps,
-  rehearsal,
-}: Stand): string {
+/** Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records are still at the service`. */
+export function standText({ run, records, paid, fetched, open, perhaps, rehearsal }: Stand): string {
   const [name, isPaid] = rehearsal ? ['rehearsal', 'sent'] : ['run', 'paid for'];
   const doubt = perhaps === 0 ? '' : `; ${countOf(perhaps, 'record')} may have been accepted`;
   if (paid === 0) return `${name} ${run}: nothing is ${isPaid} yet${doubt}`;
   const what = `${formatCount(paid)} of ${countOf(records, 'record')} are ${isPaid}, ${formatCount(fetched)} of them are fetched`;
   const { folios } = open;
-  const one = folios === 1;
-  const stay = finished === folios ? (one ? 'is finished' : 'are finished') : one ? 'goes on' : 'go on';
-  const ready = finished > 0 && finished < folios ? `, ${formatCount(finished)} of them finished` : '';
-  const there = `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${stay} at the service${ready}`;
+  const there = `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${folios === 1 ? 'is' : 'are'} still at the service`;
   return `${name} ${run}: ${what}${folios === 0 ? '' : `; ${there}`}${doubt}`;
 }
 

@@ -10,11 +10,11 @@ describe('standText', () => {
   it('tells what is paid, fetched, open and doubtful', () => {
     const recordsByState = { ...records, submitted: 20, finished: 10, downloaded: 10, ambiguous: 10 };
     expect(textOf({ recordsByState, byState: { submitted: 2, finished: 1 } })).toBe(
-      `${run}: 40 of 60 records are paid for, 10 of them are fetched; 3 folios with 30 records go on at the service, 1 of them finished; 10 records may have been accepted`,
+      `${run}: 40 of 60 records are paid for, 10 of them are fetched; 3 folios with 30 records are still at the service; 10 records may have been accepted`,
     );
     const ready = { ...records, finished: 10, downloaded: 50 };
     expect(textOf({ recordsByState: ready, byState: { finished: 1 } })).toBe(
-      `${run}: 60 of 60 records are paid for, 50 of them are fetched; 1 folio with 10 records is finished at the service`,
+      `${run}: 60 of 60 records are paid for, 50 of them are fetched; 1 folio with 10 records is still at the service`,
     );
     expect(textOf({ recordsByState: { ...records, downloaded: 10 }, rehearsal: true })).toBe(
       'rehearsal 20261123T025000-4f9c1a: 10 of 60 records are sent, 10 of them are fetched',
