@@ -121,16 +121,18 @@ async function pollUntilComplete(
     await sleepFor(run, left, state, until);
     const askedAt = run.clock.now();
     // The poll may first wait for the rate limit, for longer than the folio takes.
-    let sentAt = askedAt;
+    let [sentAt, attempts] = [askedAt, 0];
     const begins = () => {
       sentAt = run.clock.now();
+      attempts += 1;
     };
     const report = await pollOnce(run, chunk, { until, begins });
     if (report === undefined) return undefined;
     if (report.percentage !== null) run.progress.percentages.set(chunk.number, report.percentage);
     const now = run.clock.now();
     if (isComplete(report)) {
-      schedule.finished(sentAt, poll.first);
+      // After failed attempts, the folio may have been finished for as long as the outage was.
+      if (attempts <= 1) schedule.finished(sentAt, poll.first);
       return report;
     }
     if (schedule.polled(report.status, now)) logStatus(run, chunk, report);

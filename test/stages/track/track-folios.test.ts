@@ -168,6 +168,21 @@ describe('the pace', () => {
     expect(ages.get('F2')![0]).toBe(Math.ceil((ages.get('F1')!.at(-1)! * 0.97) / 2));
   });
 
+  it('is not learned from a folio that may have been finished for as long as the service was down', async () => {
+    const { run, ages } = await openTimed();
+    const track: PredictionApi['track'] = async (folio, signal, until, begins) => {
+      begins?.();
+      if (folio === 'F1') {
+        await run.clock.sleep(60 * 60_000, signal);
+        begins?.();
+      }
+      return run.api.track(folio, signal, until);
+    };
+    expect(await trackAll({ ...run, api: { ...run.api, track } })).toHaveLength(3);
+    expect(ages.get('F1')).toHaveLength(1);
+    expect(ages.get('F2')![0]).toBe(250);
+  });
+
   it('is not learned from a folio that may have been finished for hours', async () => {
     const { run, ages } = await openTimed();
     const firstChunk = async function* () {
