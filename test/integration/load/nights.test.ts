@@ -239,7 +239,7 @@ describe('what is not loaded', () => {
       expect([state, none]).toEqual(['withheld', undefined]);
       await expect(loadRun(job.config(strict), run)).rejects.toMatchObject({ code: 'RUN_UNFINISHED' });
       expect(await job.table()).toEqual(table);
-      await publish(job.config(strict), run);
+      expect(await publish(job.config(strict), run)).toMatchObject({ load: { state: 'pending' } });
       expect(await loadRun(job.config(strict), run)).toMatchObject({ state: 'loaded', written: 24 });
       expect(await job.table()).toEqual(await job.rows());
     });
