@@ -199,7 +199,9 @@ describe('submit', () => {
 
 describe('collect', () => {
   it('--no-wait reports the outage, not that the service is still processing', async () => {
-    await withJob({}, async (job) => {
+    // All folios are open at once, so submit need not wait until one of them is finished.
+    const setup = { behaviour: { finishedAtPoll: () => Infinity }, config: { concurrency: { folios: 6 } } };
+    await withJob(setup, async (job) => {
       await submit(job.config());
       job.service.behaviour = failing(({ operation }) => operation === 'track');
       const error = await collect(job.config(giveUp), { wait: false }).catch((caught: unknown) => caught);
