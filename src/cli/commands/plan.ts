@@ -230,7 +230,7 @@ function nextText(
     case 'begin':
       return beginText(isNew, rest, reuse);
     case 'continue':
-      return `foliopipe run goes on with run ${run}: ${rest}`;
+      return `foliopipe run goes on with run ${run}: ${chunks > 0 ? rest : 'nothing is left to send; foliopipe status says what it waits for'}`;
     case 'done':
       if (released) {
         return `run ${run} has done this source already and is withheld: foliopipe run would send nothing, and publish its output: ${released}`;

@@ -33,6 +33,9 @@ describe('submit and collect', () => {
       error: { code: 'STILL_PROCESSING', hint: expect.stringContaining('collect') },
     });
 
+    const plan = await callMain(['plan', job.config], { env: job.env });
+    expect(plan.stdout).toContain(`nothing is left to send; foliopipe status -c ${job.config} says`);
+
     await slow.stop();
     const quick = await openServe(dataDir, { port: slow.port });
     const whole = await createJob(await folder(), { pipeline: 'whole', baseUrl: quick.url });
