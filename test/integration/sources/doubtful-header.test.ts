@@ -71,17 +71,22 @@ describe('a doubtful header', () => {
     ['Business,Address,State,2024-01', rows],
     ['Business,Address,State,120', rows],
     ['Business,Address,State,CO', rows],
-    // Nothing below it.
-    ['Business,12 Main St,State,Staff', []],
   ])('but not %s', (header, lines) =>
-    withSource(`${[header, ...lines].join('\n')}\n`, {}, async (job) => {
-      const address = header.split(',')[1]!;
-      const config = job.config({ upload: { columns: { ...names, address } } });
-      for await (const item of checkSetup(config)) {
-        if (item.item === 'source') expect(item.outcome, item.text).toBe('ok');
-      }
+    withSource(`${[header, ...lines].join('\n')}\n`, { upload: { columns: names } }, async (job) => {
+      const item = await sourceItem(job);
+      expect(item?.outcome, item?.text).toBe('ok');
     }),
   );
+
+  it('and not where nothing is below it: that has no record', () =>
+    withSource('Business,12 Main St,State,Staff\n', {}, async (job) => {
+      const upload = { columns: { ...names, address: '12 Main St' } };
+      for await (const item of checkSetup(job.config({ upload }))) {
+        if (item.item !== 'source') continue;
+        expect(item).toMatchObject({ outcome: 'failed', text: expect.stringContaining('no record') });
+        expect(item.text).not.toContain('below it');
+      }
+    }));
 
   it('and not where source.header is right', () =>
     withSource(
