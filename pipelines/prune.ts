@@ -69,8 +69,9 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
   try {
-    const reuse = longestAges(run.config.reuse, await checkpoint.runs());
-    const config = { ...run.config, reuse };
+    const { reuse } = run.config;
+    const longest = reuse.maxAge === 0 ? reuse : longestAges(reuse, await checkpoint.runs());
+    const config = { ...run.config, reuse: longest };
     const removed = await pruneAnswers({ checkpoint, answers, config }, { now });
     if (removed.length > 0)
       logger.info(

@@ -31,10 +31,11 @@ export async function pruneAnswers(
   { checkpoint, answers, config }: PruneAnswersContext,
   { now, dryRun = false }: PruneAnswersTerms,
 ): Promise<readonly Segment[]> {
-  const own = new Map((await checkpoint.runs(config.pipeline)).map((run) => [run.id, run]));
+  const all = config.reuse.maxAge === 0 ? [] : await checkpoint.segments();
+  const runs = all.length === 0 ? [] : await checkpoint.runs(config.pipeline);
+  const own = new Map(runs.map((run) => [run.id, run]));
   const isOurs = (segment: Segment) =>
     own.has(segment.run) || (segment.run.startsWith(IMPORT) && isUsable(segment, config));
-  const all = config.reuse.maxAge === 0 ? [] : await checkpoint.segments();
   const pruned: Segment[] = [];
   for (const segment of all) {
     if (!isOurs(segment) || !isExpired(segment, config.reuse, now)) continue;
