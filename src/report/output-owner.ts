@@ -36,7 +36,7 @@ export async function refuseOtherPipeline(
   { pipeline, isTrial }: OutputWriter,
 ): Promise<void> {
   const manifest = ownerPath(output);
-  const head = Buffer.from((await store.read(manifest, HEAD_BYTES)) ?? []).toString();
+  const head = await readHead(store, output);
   const owner = textIn(head, 'pipeline');
   if (owner === undefined || owner === pipeline) return;
   if (!isTrial && textIn(head, 'service')?.startsWith(EMBEDDED)) return;
@@ -70,8 +70,10 @@ export async function checkReplaced(
   reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
   options: OwnerOptions,
 ): Promise<void> {
-  await refuseForeign(store, output, pipeline, reader, options);
-  if (reader !== undefined) await refuseBehind(store, output, pipeline, reader, options);
+  const head = await readHead(store, output);
+  // Without a manifest, nothing tells how old the state is.
+  if (textIn(head, 'pipeline') === undefined) await refuseForeign(store, output, pipeline, reader, options);
+  else if (reader !== undefined) await refuseIfBehind(head, output, pipeline, reader, options);
 }
 
 /**
@@ -85,9 +87,18 @@ export async function refuseBehind(
   output: string,
   pipeline: string,
   reader: Pick<CheckpointReader, 'publications' | 'runs'>,
+  options: OwnerOptions,
+): Promise<void> {
+  await refuseIfBehind(await readHead(store, output), output, pipeline, reader, options);
+}
+
+async function refuseIfBehind(
+  head: string,
+  output: string,
+  pipeline: string,
+  reader: Pick<CheckpointReader, 'publications' | 'runs'>,
   { yes = false, logger }: OwnerOptions,
 ): Promise<void> {
-  const head = Buffer.from((await store.read(ownerPath(output), HEAD_BYTES)) ?? []).toString();
   const [publication, run] = [Number(textIn(head, 'publication')), textIn(head, 'run')];
   if (textIn(head, 'pipeline') !== pipeline || run === undefined) return;
   const [known] = await reader.publications(pipeline);
@@ -105,8 +116,8 @@ export async function refuseBehind(
 }
 
 /**
- * Refuses to replace a file that foliopipe has not published. A publication whose manifest was moved away is known by
- * its path; an empty file holds nothing.
+ * Refuses to replace a file without a manifest that foliopipe has not published. A publication whose manifest was moved
+ * away is known by its path; an empty file holds nothing.
  * @param reader undefined if there is no state yet.
  * @throws ConfigError `OUTPUT_FOREIGN`.
  */
@@ -117,9 +128,8 @@ async function refuseForeign(
   reader: Pick<CheckpointReader, 'publications'> | undefined,
   { yes = false, logger }: OwnerOptions,
 ): Promise<void> {
-  const [first, manifest] = [await store.read(output, 1), await store.read(ownerPath(output), HEAD_BYTES)];
+  const first = await store.read(output, 1);
   if (first === undefined || first.length === 0) return;
-  if (textIn(Buffer.from(manifest ?? []).toString(), 'pipeline') !== undefined) return;
   const published = (await reader?.publications(pipeline)) ?? [];
   if (published.some(({ path }) => path === output)) return;
   const what = isFolder(output) ? 'it is none of foliopipe' : 'no manifest of foliopipe is beside it';
@@ -129,6 +139,11 @@ async function refuseForeign(
     hint: 'nothing was sent now; move it away or name another output.path (--output), then run the same command again; run and submit replace it with --yes',
     facts: { path: output },
   });
+}
+
+/** The beginning of the file that names the owner; empty if there is none. */
+async function readHead(store: Pick<OutputStore, 'read'>, output: string): Promise<string> {
+  return Buffer.from((await store.read(ownerPath(output), HEAD_BYTES)) ?? []).toString();
 }
 
 /** Ids of runs begin with a time to the second. */
