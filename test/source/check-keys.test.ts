@@ -1,24 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type ScanSourceOptions, scanSource } from '../../src/source/scan-source.js';
+import type { ScanSourceOptions } from '../../src/source/scan-source.js';
 import { useFiles, useFolder } from '../helpers/folders/folders.js';
+import { scanPaths } from '../helpers/source/scan-paths.js';
 
 const write = useFiles();
 const folder = useFolder();
 
-async function scan(paths: string[], columns: string[], changes: Partial<ScanSourceOptions> = {}) {
-  return scanSource({
-    paths,
-    encoding: 'auto',
-    delimiter: 'auto',
-    maxRejected: { records: 0 },
-    maxRecordBytes: 1_000_000,
-    keyCheck: { columns, folder: await folder() },
-    signal: new AbortController().signal,
-    ...changes,
-  });
-}
+const scan = async (paths: string[], columns: string[], changes: Partial<ScanSourceOptions> = {}) =>
+  scanPaths(paths, { keyCheck: { columns, folder: await folder() }, ...changes });
 
 describe('source.key', () => {
   it('that is unique and filled passes', async () => {

@@ -1,20 +1,12 @@
 /** How long the columns are, from a sample. */
 import { expect, it } from 'vitest';
 import { createColumnBytes } from '../../src/source/column-bytes.js';
-import { scanSource } from '../../src/source/scan-source.js';
 import { useFiles } from '../helpers/folders/folders.js';
+import { scanPaths } from '../helpers/source/scan-paths.js';
 
 const file = useFiles();
 
-const scan = async (text: string) =>
-  scanSource({
-    paths: [await file('source.csv', text)],
-    encoding: 'auto',
-    delimiter: 'auto',
-    maxRejected: { records: 0 },
-    maxRecordBytes: 1_000_000,
-    signal: new AbortController().signal,
-  });
+const scan = async (text: string) => scanPaths([await file('source.csv', text)]);
 
 it('is what the fields of a source have on average, with quotes and delimiters', async () => {
   const rows = Array.from({ length: 20_000 }, (_, at) => `${at % 2},"${'y'.repeat(97)}",zz`);

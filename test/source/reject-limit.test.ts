@@ -1,23 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { SourceError } from '../../src/errors.js';
 import { isStrict, isWithinLimit, limitText } from '../../src/source/reject-limit.js';
-import { type ScanSourceOptions, scanSource } from '../../src/source/scan-source.js';
+import type { ScanSourceOptions } from '../../src/source/scan-source.js';
 import type { RejectLimit } from '../../src/types.js';
 import { useFiles } from '../helpers/folders/folders.js';
+import { scanPaths } from '../helpers/source/scan-paths.js';
 
 const write = useFiles();
 
-function scan(paths: string[], maxRejected: RejectLimit, changes: Partial<ScanSourceOptions> = {}) {
-  return scanSource({
-    paths,
-    encoding: 'auto',
-    delimiter: 'auto',
-    maxRejected,
-    maxRecordBytes: 1_000,
-    signal: new AbortController().signal,
-    ...changes,
-  });
-}
+const scan = (paths: string[], maxRejected: RejectLimit, changes: Partial<ScanSourceOptions> = {}) =>
+  scanPaths(paths, { maxRejected, maxRecordBytes: 1_000, ...changes });
 
 const failed = (scanning: Promise<unknown>) =>
   scanning.then(

@@ -3,29 +3,18 @@ import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import type { BadRecord } from '../../src/csv/bad-record.js';
 import { readRecords } from '../../src/source/read-records.js';
-import { type ScanSourceOptions, scanSource } from '../../src/source/scan-source.js';
+import type { ScanSourceOptions } from '../../src/source/scan-source.js';
 import { recordsOf } from '../helpers/csv/batches.js';
 import { useFiles } from '../helpers/folders/folders.js';
+import { scanPaths } from '../helpers/source/scan-paths.js';
 
 const write = useFiles();
-
-function scan(paths: string[], changes: Partial<ScanSourceOptions> = {}) {
-  return scanSource({
-    paths,
-    encoding: 'auto',
-    delimiter: 'auto',
-    maxRejected: { records: 0 },
-    maxRecordBytes: 1_000_000,
-    signal: new AbortController().signal,
-    ...changes,
-  });
-}
 
 /** Columns and values of a source; each record is also read from its own position on. */
 async function contentOf(contents: readonly (string | Buffer)[], changes: Partial<ScanSourceOptions> = {}) {
   const paths: string[] = [];
   for (const [at, content] of contents.entries()) paths.push(await write(`${at}.csv`, content));
-  const source = await scan(paths, changes);
+  const source = await scanPaths(paths, changes);
   const options = { maxRecordBytes: 1_000_000, onBadRecord: () => undefined };
   const first = { position: { file: 0, offset: source.files[0]!.dataStart }, record: 1 };
   const found: { file: number; record: number; byte: number; values: readonly string[] }[] = [];
@@ -94,7 +83,7 @@ describe('source.quote: none', () => {
   it('rejects records as they stand in the file', async () => {
     const path = await write('a.csv', 'a,b\n1,x\n"2",y,z"\n3,"\0\n4,y\n');
     const rejected: BadRecord[] = [];
-    const source = await scan([path], {
+    const source = await scanPaths([path], {
       quote: 'none',
       maxRejected: { records: 2 },
       onReject: (bad) => rejected.push({ ...bad, raw: Buffer.from(bad.raw) }),
@@ -104,7 +93,7 @@ describe('source.quote: none', () => {
       ['SOURCE_FIELD_COUNT', 3, '"2",y,z"'],
       ['SOURCE_NUL', 4, '3,"\0'],
     ]);
-    await expect(scan([path], { quote: 'none' })).rejects.toThrow(
+    await expect(scanPaths([path], { quote: 'none' })).rejects.toThrow(
       `record 2 (line 3, byte 8): the number of fields is 3, not 2: ""2",y,z""`,
     );
   });
@@ -115,7 +104,7 @@ describe('text with backslashes', () => {
 
   it('is refused, also where quotes hide the delimiter', async () => {
     const path = await write('a.tsv', text);
-    await expect(scan([path])).rejects.toMatchObject({
+    await expect(scanPaths([path])).rejects.toMatchObject({
       code: 'SOURCE_ESCAPED',
       exitCode: 4,
       hint: expect.stringContaining('source.quote: none'),
@@ -129,7 +118,7 @@ describe('text with backslashes', () => {
       ['2', '"Bob" Inc', '\\N', 'ID'],
     ]);
     const path = await write('b.tsv', text);
-    await expect(scan([path], { quote: 'none', header: ['id'] })).rejects.toThrow(
+    await expect(scanPaths([path], { quote: 'none', header: ['id'] })).rejects.toThrow(
       'has 4 fields: "1\\u{9}5" pipe',
     );
   });
@@ -169,7 +158,7 @@ describe('source.header', () => {
     ],
   ])('as a list, of %j: %j is %s', async (content, header, code, message) => {
     const path = await write('a.csv', content);
-    await expect(scan([path], { header })).rejects.toMatchObject({
+    await expect(scanPaths([path], { header })).rejects.toMatchObject({
       code,
       exitCode: 4,
       message: expect.stringContaining(message),
@@ -184,7 +173,7 @@ describe('source.header', () => {
 
   it('as a list must fit each file', async () => {
     const paths = [await write('1.csv', '1,2\n'), await write('2.csv', '1,2,3\n')];
-    await expect(scan(paths, { header: ['a', 'b'] })).rejects.toThrow(
+    await expect(scanPaths(paths, { header: ['a', 'b'] })).rejects.toThrow(
       `${paths[1]}: source.header names 2 columns`,
     );
   });
@@ -197,7 +186,7 @@ describe('source.skipLines', () => {
     ['a\r', 9, 'source.skipLines is 9, and the file has 1 line'],
   ])('of %j: %i are too many', async (content, skipLines, message) => {
     const path = await write('a.csv', content);
-    await expect(scan([path], { skipLines })).rejects.toMatchObject({
+    await expect(scanPaths([path], { skipLines })).rejects.toMatchObject({
       code: 'SOURCE_LINES_SKIPPED',
       message: expect.stringContaining(message),
     });
@@ -216,8 +205,8 @@ describe('source.skipLines', () => {
 
   it('counts in the lines of errors', async () => {
     const path = await write('a.csv', 'title\n\nid,name\n1,a\n2\n');
-    await expect(scan([path], { skipLines: 2 })).rejects.toThrow('record 2 (line 5, byte 19)');
-    await expect(scan([await write('b.csv', 'title\n"a,b\n')], { skipLines: 1 })).rejects.toThrow(
+    await expect(scanPaths([path], { skipLines: 2 })).rejects.toThrow('record 2 (line 5, byte 19)');
+    await expect(scanPaths([await write('b.csv', 'title\n"a,b\n')], { skipLines: 1 })).rejects.toThrow(
       'header (line 2, byte 6): a quoted name is never closed',
     );
   });

@@ -2,41 +2,20 @@
 
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
-import {
-  cut,
-  openScriptedServer,
-  type Script,
-  type ScriptedServer,
-} from '../../fake-service/scripted-server.js';
-import {
-  errorOf,
-  noSignal,
-  openTestClient,
-  type TestClient,
-  uploadFile,
-} from '../../helpers/api/test-client.js';
+import { expect, test } from 'vitest';
+import { cut, type Script } from '../../fake-service/scripted-server.js';
+import { useScriptedClient } from '../../helpers/api/scripted-client.js';
+import { errorOf, noSignal, uploadFile } from '../../helpers/api/test-client.js';
 
 const file = uploadFile('nightly-1-1.csv', 'record_id,name\n1,a\n2,b\n');
 const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };
 const CSV = Buffer.from('record_id,naics_code\n1,722511\n');
 const PART = { response: { content: CSV.toString('base64'), filename: 'x' }, message: 'ok' };
 
-let server: ScriptedServer;
-let client: TestClient;
+const scripted = useScriptedClient();
+const { open } = scripted;
 
-afterEach(async () => {
-  await client.close();
-  await server.close();
-});
-
-async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openScriptedServer(answer);
-  client = openTestClient(server.url, changes);
-}
-
-const upload = () => client.upload({ file, description: 'run' }, noSignal);
+const upload = () => scripted.client.upload({ file, description: 'run' }, noSignal);
 
 async function collect(content: AsyncIterable<Buffer>): Promise<string> {
   const pieces: Buffer[] = [];
@@ -45,7 +24,7 @@ async function collect(content: AsyncIterable<Buffer>): Promise<string> {
 }
 
 const download = (maxBytes = 1_000) =>
-  client.download({ folio: 'F-1', part: 0, fileStatus: 'SUCCESSFUL', maxBytes }, collect, noSignal);
+  scripted.client.download({ folio: 'F-1', part: 0, fileStatus: 'SUCCESSFUL', maxBytes }, collect, noSignal);
 
 test.each([
   ['gzip', gzipSync],
@@ -59,8 +38,8 @@ test.each([
   });
   expect(await upload()).toMatchObject({ folio: 'F-1', totalRecords: 2 });
   expect(await download()).toBe(CSV.toString());
-  expect(server.seen).toHaveLength(2);
-  expect(server.seen[0]!.headers['accept-encoding']).toBe('identity');
+  expect(scripted.server.seen).toHaveLength(2);
+  expect(scripted.server.seen[0]!.headers['accept-encoding']).toBe('identity');
 });
 
 test('a large part is what it was before it was compressed', async () => {
@@ -82,7 +61,7 @@ test('what is not coded as it says makes an upload ambiguous, and is fetched aga
     message: expect.stringContaining('the reply is said to be gzip, and is not, or is cut'),
   });
   expect(await download()).toBe(CSV.toString());
-  expect(server.seen).toHaveLength(3);
+  expect(scripted.server.seen).toHaveLength(3);
 });
 
 test('a compressed reply that is cut is fetched again', async () => {
@@ -97,7 +76,7 @@ test('a compressed reply that is cut is fetched again', async () => {
   ];
   await open((response, request, nth) => answers[nth - 1]!(response, request, nth));
   expect(await download()).toBe(CSV.toString());
-  expect(server.seen).toHaveLength(3);
+  expect(scripted.server.seen).toHaveLength(3);
 });
 
 test('a small reply that becomes huge is refused', async () => {

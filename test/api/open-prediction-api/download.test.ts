@@ -1,17 +1,11 @@
 /** Downloads: decoded while they arrive, fetched again until they are whole, limited in size. */
 import { randomBytes } from 'node:crypto';
-import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
+import { expect, test } from 'vitest';
 import type { DownloadRequest } from '../../../src/api/prediction-api.js';
 import { FolioLostError, RefusedError, UntrustedError } from '../../../src/errors.js';
-import {
-  cut,
-  openScriptedServer,
-  type Script,
-  type ScriptedServer,
-  sendJson,
-} from '../../fake-service/scripted-server.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api/test-client.js';
+import { cut, type Script, sendJson } from '../../fake-service/scripted-server.js';
+import { useScriptedClient } from '../../helpers/api/scripted-client.js';
+import { errorOf, noSignal, TOKEN } from '../../helpers/api/test-client.js';
 
 const PART: DownloadRequest = { folio: 'F-1', part: 3, fileStatus: 'FAILED', maxBytes: 1_000_000 };
 const CSV = Buffer.from('record_id,naics_code\n1,Ä722511\n');
@@ -20,18 +14,8 @@ const reply = (csv: Buffer) => ({
   response: { filename: '../../x', content: csv.toString('base64') },
 });
 
-let server: ScriptedServer;
-let client: TestClient;
-
-afterEach(async () => {
-  await client.close();
-  await server.close();
-});
-
-async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openScriptedServer(answer);
-  client = openTestClient(server.url, changes);
-}
+const scripted = useScriptedClient();
+const { open } = scripted;
 
 /** A piece is valid until the next one is asked for. */
 async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -40,12 +24,12 @@ async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-const download = (part = PART) => client.download(part, collect, noSignal);
+const download = (part = PART) => scripted.client.download(part, collect, noSignal);
 
 test('requests the part and passes on its decoded bytes', async () => {
   await open((response) => sendJson(response, reply(CSV)));
   expect(await download()).toEqual(CSV);
-  const [request] = server.seen;
+  const [request] = scripted.server.seen;
   expect(request).toMatchObject({ method: 'GET', path: '/naics/naics/external/upload/file/download' });
   expect(Object.fromEntries(request!.query)).toEqual({
     folio: 'F-1',
@@ -69,7 +53,7 @@ test('a large part comes in pieces', async () => {
     }
     return collect(count());
   };
-  const got = await client.download({ ...PART, maxBytes: 12_000_000 }, counted, noSignal);
+  const got = await scripted.client.download({ ...PART, maxBytes: 12_000_000 }, counted, noSignal);
   expect(got.equals(csv)).toBe(true);
   expect(pieces).toBeGreaterThan(10);
 });
@@ -112,7 +96,7 @@ test.each(passing)('%s: fetched again, from the start', async (_name, answer) =>
     timeouts: { connect: 1000, idle: 100, upload: 1000, shutdown: 0 },
   });
   expect(await download()).toEqual(CSV);
-  expect(server.seen).toHaveLength(2);
+  expect(scripted.server.seen).toHaveLength(2);
 });
 
 test("a consumer that hides the body's error, or throws another because of it, changes nothing", async () => {
@@ -127,7 +111,7 @@ test("a consumer that hides the body's error, or throws another because of it, c
       throw new Error('my file is not whole');
     }
   };
-  expect(await client.download(PART, hide, noSignal)).toEqual(CSV);
+  expect(await scripted.client.download(PART, hide, noSignal)).toEqual(CSV);
   expect(calls).toBe(3);
 });
 
@@ -137,8 +121,8 @@ test("the consumer's own error ends the call unchanged", async () => {
   const fail = async (content: AsyncIterable<Buffer>) => {
     for await (const _piece of content) throw full;
   };
-  expect(await errorOf(client.download(PART, fail, noSignal))).toBe(full);
-  expect(server.seen).toHaveLength(1);
+  expect(await errorOf(scripted.client.download(PART, fail, noSignal))).toBe(full);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('more bytes than allowed are not trusted', async () => {
@@ -146,7 +130,7 @@ test('more bytes than allowed are not trusted', async () => {
   const error = await errorOf(download({ ...PART, maxBytes: CSV.length - 1 }));
   expect(error).toBeInstanceOf(UntrustedError);
   expect(error).toMatchObject({ code: 'PART_TOO_LARGE', exitCode: 6, facts: { folio: 'F-1', part: 3 } });
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
   expect(await download({ ...PART, maxBytes: CSV.length })).toEqual(CSV);
 });
 
@@ -162,20 +146,20 @@ test('a consumer may take longer than the service may be silent', async () => {
     }
     return Buffer.concat(pieces);
   };
-  expect((await client.download(PART, slowly, noSignal)).equals(large)).toBe(true);
-  expect(server.seen).toHaveLength(1);
+  expect((await scripted.client.download(PART, slowly, noSignal)).equals(large)).toBe(true);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('a part that remains unknown is lost', async () => {
   await open((response) => sendJson(response, { message: 'expired' }, 410));
   expect(await errorOf(download())).toBeInstanceOf(FolioLostError);
-  expect(server.seen.length).toBeGreaterThanOrEqual(6);
+  expect(scripted.server.seen.length).toBeGreaterThanOrEqual(6);
 });
 
 test('HTTP 403 is final', async () => {
   await open((response) => sendJson(response, {}, 403));
   expect(await errorOf(download())).toBeInstanceOf(RefusedError);
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('an abort in the middle of a part ends with its reason', async () => {
@@ -186,7 +170,7 @@ test('an abort in the middle of a part ends with its reason', async () => {
   const stop = async (content: AsyncIterable<Buffer>) => {
     for await (const _piece of content) controller.abort(reason);
   };
-  expect(await errorOf(client.download({ ...PART, maxBytes: 5_000_000 }, stop, controller.signal))).toBe(
-    reason,
-  );
+  expect(
+    await errorOf(scripted.client.download({ ...PART, maxBytes: 5_000_000 }, stop, controller.signal)),
+  ).toBe(reason);
 });

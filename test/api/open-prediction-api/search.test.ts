@@ -1,34 +1,19 @@
 /** The single-record search: any JSON comes back, and it is paid for. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AmbiguousUploadError, ConfigError, RefusedError } from '../../../src/errors.js';
-import {
-  cut,
-  openScriptedServer,
-  type Script,
-  type ScriptedServer,
-  sendJson,
-} from '../../fake-service/scripted-server.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api/test-client.js';
+import { cut, type Script, sendJson } from '../../fake-service/scripted-server.js';
+import { useScriptedClient } from '../../helpers/api/scripted-client.js';
+import { errorOf, noSignal, openTestClient, TOKEN } from '../../helpers/api/test-client.js';
 
-let server: ScriptedServer;
-let client: TestClient;
+const scripted = useScriptedClient();
+const { open } = scripted;
 
-afterEach(async () => {
-  await client.close();
-  await server.close();
-});
-
-async function open(answer: Script): Promise<void> {
-  server = await openScriptedServer(answer);
-  client = openTestClient(server.url);
-}
-
-const search = () => client.search({ name: 'Ä & Co', state: 'MT', token: 'mine' }, noSignal);
+const search = () => scripted.client.search({ name: 'Ä & Co', state: 'MT', token: 'mine' }, noSignal);
 
 test('sends the token with the record as JSON and returns the reply', async () => {
   await open((response) => sendJson(response, [{ code: '722511' }]));
   expect(await search()).toEqual({ answer: [{ code: '722511' }], rehearsal: false });
-  const [request] = server.seen;
+  const [request] = scripted.server.seen;
   expect(request).toMatchObject({ method: 'POST', path: '/naics/naics/search/additional/' });
   expect(request!.headers['content-type']).toBe('application/json');
   expect(JSON.parse(request!.body)).toEqual({ name: 'Ä & Co', state: 'MT', token: TOKEN });
@@ -43,7 +28,7 @@ test.each<[string, Script]>([
   const error = await errorOf(search());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
   expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH' });
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('a redirect may have been paid for', async () => {
@@ -54,7 +39,7 @@ test('a redirect may have been paid for', async () => {
     doubt: 'redirected',
     hint: expect.stringContaining('service.legacyBaseUrl'),
   });
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('HTTP 404 of the service itself says that nothing was found, and that it is not paid', async () => {
@@ -86,8 +71,8 @@ test('HTTP 422 is refused', async () => {
 test('without an address is a config error', async () => {
   await open((response) => sendJson(response, {}));
   const error = await errorOf(
-    openTestClient(server.url, { legacyBaseUrl: null }).search({ name: 'x' }, noSignal),
+    openTestClient(scripted.server.url, { legacyBaseUrl: null }).search({ name: 'x' }, noSignal),
   );
   expect(error).toBeInstanceOf(ConfigError);
-  expect(server.seen).toHaveLength(0);
+  expect(scripted.server.seen).toHaveLength(0);
 });

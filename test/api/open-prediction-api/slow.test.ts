@@ -1,21 +1,11 @@
 /** A service that never falls silent and yet never ends. */
 import type http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AmbiguousUploadError, OutageError } from '../../../src/errors.js';
-import {
-  openScriptedServer,
-  type Script,
-  type ScriptedServer,
-  sendJson,
-} from '../../fake-service/scripted-server.js';
-import {
-  errorOf,
-  noSignal,
-  openTestClient,
-  type TestClient,
-  uploadFile,
-} from '../../helpers/api/test-client.js';
+import { type Script, sendJson } from '../../fake-service/scripted-server.js';
+import { useScriptedClient } from '../../helpers/api/scripted-client.js';
+import { errorOf, noSignal, uploadFile } from '../../helpers/api/test-client.js';
 
 const REPORT = { response: { progressInfo: { status: 'PROCESSING' }, segmentation: [] }, message: 'wait' };
 const part = (bytes: Buffer) => ({
@@ -24,23 +14,15 @@ const part = (bytes: Buffer) => ({
 });
 const timeouts = { connect: 1000, idle: 250, upload: 1500, shutdown: 0 };
 
-let server: ScriptedServer;
-let client: TestClient;
+const scripted = useScriptedClient();
+const open = (answer: Script, giveUpAfter = 5000) =>
+  scripted.open(answer, { timeouts, retry: { first: 1, max: 5, giveUpAfter } });
 
-async function open(answer: Script, giveUpAfter = 5000): Promise<void> {
-  server = await openScriptedServer(answer);
-  client = openTestClient(server.url, { timeouts, retry: { first: 1, max: 5, giveUpAfter } });
-}
-
-afterEach(async () => {
-  await client.close();
-  await server.close();
-});
-
-const track = () => client.track('F-1', noSignal);
-const upload = () => client.upload({ file: uploadFile('a.csv', 'a\n1\n'), description: '' }, noSignal);
+const track = () => scripted.client.track('F-1', noSignal);
+const upload = () =>
+  scripted.client.upload({ file: uploadFile('a.csv', 'a\n1\n'), description: '' }, noSignal);
 const download = async (consume: (content: AsyncIterable<Buffer>) => Promise<number>) =>
-  client.download(
+  scripted.client.download(
     { folio: 'F-1', part: 0, fileStatus: 'SUCCESSFUL', maxBytes: 10_000_000 },
     consume,
     noSignal,
@@ -102,7 +84,7 @@ test.each(dripping)('a poll: %s that drips is passing trouble', async (_, answer
     nth === 1 ? answer(response, request, nth) : sendJson(response, REPORT),
   );
   expect((await track()).status).toBe('PROCESSING');
-  expect(server.seen).toHaveLength(2);
+  expect(scripted.server.seen).toHaveLength(2);
 });
 
 test('a poll whose replies always drip ends as an outage that says so', async () => {
@@ -116,7 +98,7 @@ test('a poll whose replies always drip ends as an outage that says so', async ()
 test('a small reply may be as slow as it likes if it is whole within the time of silence', async () => {
   await open((response) => void drip(response, JSON.stringify(REPORT), 40).then(() => response.end()));
   expect((await track()).status).toBe('PROCESSING');
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('a download that begins at full speed and then drips is fetched again', async () => {
@@ -128,7 +110,7 @@ test('a download that begins at full speed and then drips is fetched again', asy
     void drip(response, text.slice(200_000));
   });
   expect(await download(size)).toBe(content.length);
-  expect(server.seen).toHaveLength(2);
+  expect(scripted.server.seen).toHaveLength(2);
 });
 
 test('a download at the least rate is read to its end, however long it takes', async () => {
@@ -137,7 +119,7 @@ test('a download at the least rate is read to its end, however long it takes', a
     void dripAt(100, response, JSON.stringify(part(content))).then(() => response.end());
   });
   expect(await download(size)).toBe(content.length);
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('the time of our own disk is not the time of the service', async () => {
@@ -152,7 +134,7 @@ test('the time of our own disk is not the time of the service', async () => {
     return bytes;
   };
   expect(await download(slowly)).toBe(content.length);
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 const receipt = { response: { folio: 'F-1', totalRecords: 1 }, message: '' };
@@ -162,14 +144,14 @@ test('the refusal of an upload is known by its status: a body that drips makes n
     nth === 1 ? void dripJson(response, { message: 'busy' }, 503) : sendJson(response, receipt),
   );
   expect(await upload()).toMatchObject({ folio: 'F-1' });
-  expect(server.seen).toHaveLength(2);
+  expect(scripted.server.seen).toHaveLength(2);
 });
 
 test('the receipt of an upload may drip until the end of its own time: it is paid for', async () => {
   const text = JSON.stringify(receipt);
   await open((response) => void drip(response, text, 2).then(() => response.end()));
   expect(await upload()).toMatchObject({ folio: 'F-1' });
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('after that it is ambiguous and not sent again', async () => {
@@ -177,5 +159,5 @@ test('after that it is ambiguous and not sent again', async () => {
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
   expect(error).toMatchObject({ doubt: 'no-reply', facts: { reason: 'TIMEOUT' } });
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });

@@ -1,6 +1,5 @@
 /** One poll: tried again freely, whatever comes; lost only when that is said often. */
-import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
+import { expect, test } from 'vitest';
 import {
   BrokenReplyError,
   FolioLostError,
@@ -8,37 +7,22 @@ import {
   RefusedError,
   TroubleError,
 } from '../../../src/errors.js';
-import {
-  cut,
-  openScriptedServer,
-  type Script,
-  type ScriptedServer,
-  sendJson,
-} from '../../fake-service/scripted-server.js';
-import { errorOf, noSignal, openTestClient, type TestClient, TOKEN } from '../../helpers/api/test-client.js';
+import { cut, type Script, sendJson } from '../../fake-service/scripted-server.js';
+import { useScriptedClient } from '../../helpers/api/scripted-client.js';
+import { errorOf, noSignal, TOKEN } from '../../helpers/api/test-client.js';
 
 const PROGRESS = { status: 'PROCESSING', processedPercentage: 40, processedRecords: 4 };
 const REPLY = { response: { progressInfo: PROGRESS, segmentation: [] }, message: 'wait' };
 
-let server: ScriptedServer;
-let client: TestClient;
+const scripted = useScriptedClient();
+const { open } = scripted;
 
-afterEach(async () => {
-  await client.close();
-  await server.close();
-});
-
-async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openScriptedServer(answer);
-  client = openTestClient(server.url, changes);
-}
-
-const track = () => client.track('F 1&part=2', noSignal);
+const track = () => scripted.client.track('F 1&part=2', noSignal);
 
 test('sends folio and token in the query', async () => {
   await open((response) => sendJson(response, REPLY));
   expect(await track()).toMatchObject({ status: 'PROCESSING', percentage: 40, processed: 4, counts: null });
-  const [request] = server.seen;
+  const [request] = scripted.server.seen;
   expect(request).toMatchObject({ method: 'GET', path: '/naics/naics/external/upload/file/info' });
   expect(Object.fromEntries(request!.query)).toEqual({ folio: 'F 1&part=2', token: TOKEN });
   expect(request!.headers.token).toBeUndefined();
@@ -47,8 +31,8 @@ test('sends folio and token in the query', async () => {
 test('or with the token in a header', async () => {
   await open((response) => sendJson(response, REPLY), { tokenIn: 'header' });
   await track();
-  expect(server.seen[0]!.headers.token).toBe(TOKEN);
-  expect(server.seen[0]!.query.has('token')).toBe(false);
+  expect(scripted.server.seen[0]!.headers.token).toBe(TOKEN);
+  expect(scripted.server.seen[0]!.query.has('token')).toBe(false);
 });
 
 test('polls share one connection', async () => {
@@ -57,7 +41,7 @@ test('polls share one connection', async () => {
     await track();
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  expect(new Set(server.seen.map(({ port }) => port)).size).toBeLessThan(3);
+  expect(new Set(scripted.server.seen.map(({ port }) => port)).size).toBeLessThan(3);
 });
 
 test('tells when it is sent: after the limiter has let it start', async () => {
@@ -67,7 +51,7 @@ test('tells when it is sent: after the limiter has let it start', async () => {
     events.push('may start');
   };
   await open((response) => sendJson(response, REPLY), { limiter: { wait, pause: () => undefined } });
-  await client.track('F', noSignal, undefined, () => events.push('sent'));
+  await scripted.client.track('F', noSignal, undefined, () => events.push('sent'));
   expect(events).toEqual(['may start', 'sent']);
 });
 
@@ -119,7 +103,7 @@ test.each(passing)('%s is passing trouble', async (_name, answer) => {
     },
   );
   expect((await track()).status).toBe('PROCESSING');
-  expect(server.seen).toHaveLength(2);
+  expect(scripted.server.seen).toHaveLength(2);
 });
 
 test("a folio that remains unknown is lost, with the service's message", async () => {
@@ -127,7 +111,7 @@ test("a folio that remains unknown is lost, with the service's message", async (
   const error = await errorOf(track());
   expect(error).toBeInstanceOf(FolioLostError);
   expect((error as Error).message).toContain('HTTP 404: no such document');
-  expect(server.seen.length).toBeGreaterThanOrEqual(6);
+  expect(scripted.server.seen.length).toBeGreaterThanOrEqual(6);
 });
 
 test.each([
@@ -141,9 +125,9 @@ test.each([
     retry: { first: 1, max: 2, giveUpAfter: 30 },
     lostAfter: 60_000,
   });
-  const error = await errorOf(client.track('F', noSignal, AbortSignal.abort()));
+  const error = await errorOf(scripted.client.track('F', noSignal, AbortSignal.abort()));
   expect(error).toBeInstanceOf(expected);
-  if (expected === FolioLostError) expect(server.seen).toHaveLength(1);
+  if (expected === FolioLostError) expect(scripted.server.seen).toHaveLength(1);
 });
 
 test.each([404, 410])('HTTP %i of a proxy is an outage, however long', async (status) => {
@@ -157,7 +141,7 @@ test.each([404, 410])('HTTP %i of a proxy is an outage, however long', async (st
 test.each([401, 402, 403, 400, 302])('HTTP %i is final', async (status) => {
   await open((response) => response.writeHead(status, { location: '/login' }).end());
   expect(await errorOf(track())).toBeInstanceOf(RefusedError);
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('a reply that never follows the interface ends with exit 6 and says why', async () => {
@@ -170,7 +154,7 @@ test('a reply that never follows the interface ends with exit 6 and says why', a
     facts: { reason: 'MALFORMED_REPLY' },
   });
   expect((error as Error).message).toContain('response.progressInfo.status');
-  expect(server.seen).toHaveLength(6);
+  expect(scripted.server.seen).toHaveLength(6);
 });
 
 test('a reply that never is of the service ends as an outage that says so', async () => {
@@ -190,10 +174,10 @@ test('one 429 holds back every request until its Retry-After', async () => {
     if (nth === 1) response.writeHead(429, { 'retry-after': '1' }).end();
     else sendJson(response, REPLY);
   });
-  const first = client.track('a', noSignal);
-  await expect.poll(() => client.log.length).toBeGreaterThan(0);
-  await Promise.all([first, ...['b', 'c', 'd'].map((folio) => client.track(folio, noSignal))]);
-  expect(server.seen.slice(1).map(({ query }) => query.get('folio'))).toHaveLength(4);
+  const first = scripted.client.track('a', noSignal);
+  await expect.poll(() => scripted.client.log.length).toBeGreaterThan(0);
+  await Promise.all([first, ...['b', 'c', 'd'].map((folio) => scripted.client.track(folio, noSignal))]);
+  expect(scripted.server.seen.slice(1).map(({ query }) => query.get('folio'))).toHaveLength(4);
   for (const arrival of arrivals.slice(1)) expect(arrival - arrivals[0]!).toBeGreaterThan(990);
 });
 
@@ -203,7 +187,7 @@ test('many calls at once cause no warning of Node', async () => {
   process.on('warning', onWarning);
   await open((response) => sendJson(response, REPLY));
   const { signal } = new AbortController();
-  await Promise.all(Array.from({ length: 30 }, (_, index) => client.track(`F${index}`, signal)));
+  await Promise.all(Array.from({ length: 30 }, (_, index) => scripted.client.track(`F${index}`, signal)));
   await new Promise((resolve) => setImmediate(resolve));
   process.off('warning', onWarning);
   expect(warnings).toEqual([]);
@@ -212,5 +196,5 @@ test('many calls at once cause no warning of Node', async () => {
 test('an abort ends a poll with its reason', async () => {
   const controller = new AbortController();
   await open(() => controller.abort(new Error('stop')));
-  expect(await errorOf(client.track('F', controller.signal))).toBe(controller.signal.reason);
+  expect(await errorOf(scripted.client.track('F', controller.signal))).toBe(controller.signal.reason);
 });

@@ -1,47 +1,23 @@
 /** The paid POST: what is sent, what is tried again, and what is ambiguous (rule "Paid requests are not retried blindly"). */
-import { afterEach, expect, test } from 'vitest';
-import type { ApiOptions } from '../../../src/api/open-prediction-api.js';
+import { expect, test } from 'vitest';
 import { AmbiguousUploadError, RefusedError, TroubleError } from '../../../src/errors.js';
-import {
-  cut,
-  openScriptedServer,
-  type Script,
-  type ScriptedServer,
-  sendJson,
-} from '../../fake-service/scripted-server.js';
-import {
-  errorOf,
-  noSignal,
-  openTestClient,
-  type TestClient,
-  TOKEN,
-  uploadFile,
-} from '../../helpers/api/test-client.js';
+import { cut, type Script, sendJson } from '../../fake-service/scripted-server.js';
+import { useScriptedClient } from '../../helpers/api/scripted-client.js';
+import { errorOf, noSignal, TOKEN, uploadFile } from '../../helpers/api/test-client.js';
 
 const file = uploadFile('nightly-1-1.csv', 'record_id,name\n1,Ä\n2,b\n');
 const ACCEPTED = { response: { folio: 'F-1', totalRecords: 2, status: 'PROCESSING' }, message: 'read' };
 
-let server: ScriptedServer;
-let client: TestClient;
-
-afterEach(async () => {
-  await client.close();
-  await server.close();
-});
-
-async function open(answer: Script, changes: Partial<ApiOptions> = {}): Promise<void> {
-  server = await openScriptedServer(answer);
-  client = openTestClient(server.url, changes);
-}
+const scripted = useScriptedClient();
+const { open } = scripted;
 
 const upload = (signal: AbortSignal = noSignal, sent = file) =>
-  client.upload({ file: sent, description: 'néw "run"' }, signal);
+  scripted.client.upload({ file: sent, description: 'néw "run"' }, signal);
 
 test('sends token and description before the file, on a path below the base', async () => {
-  server = await openScriptedServer((response) => sendJson(response, ACCEPTED));
-  client = openTestClient(`${server.url}/v1/`);
+  await open((response) => sendJson(response, ACCEPTED), {}, '/v1/');
   expect(await upload()).toEqual({ folio: 'F-1', totalRecords: 2, rehearsal: false });
-  const [request] = server.seen;
+  const [request] = scripted.server.seen;
   expect(request).toMatchObject({ method: 'POST', path: '/v1/naics/naics/external/upload' });
   expect([...request!.query]).toEqual([]);
   const names = [...request!.body.matchAll(/form-data; name="(\w+)"/g)].map(([, name]) => name);
@@ -81,7 +57,7 @@ test.each([300, 10_000, 64 * 1024, 200_000])(
       },
     };
     await upload(noSignal, content);
-    expect(server.seen[0]!.body.includes(`\r\n\r\n${lines}\r\n`)).toBe(true);
+    expect(scripted.server.seen[0]!.body.includes(`\r\n\r\n${lines}\r\n`)).toBe(true);
   },
 );
 
@@ -89,8 +65,8 @@ test('uses a new connection each time', async () => {
   await open((response) => sendJson(response, ACCEPTED));
   await upload();
   await upload();
-  expect(server.seen[0]!.port).not.toBe(server.seen[1]!.port);
-  expect(server.seen[0]!.headers.connection).toBe('close');
+  expect(scripted.server.seen[0]!.port).not.toBe(scripted.server.seen[1]!.port);
+  expect(scripted.server.seen[0]!.headers.connection).toBe('close');
 });
 
 test.each([429, 503, 408, 425])('HTTP %i was certainly not accepted and is tried again', async (status) => {
@@ -98,14 +74,13 @@ test.each([429, 503, 408, 425])('HTTP %i was certainly not accepted and is tried
     nth < 3 ? sendJson(response, { message: 'later' }, status) : sendJson(response, ACCEPTED),
   );
   expect((await upload()).folio).toBe('F-1');
-  expect(server.seen).toHaveLength(3);
+  expect(scripted.server.seen).toHaveLength(3);
 });
 
 test('a service that is not there is tried again until the outage is too long', async () => {
-  await open((response) => sendJson(response, ACCEPTED));
-  await server.close();
-  await client.close();
-  client = openTestClient(server.url, { retry: { first: 1, max: 5, giveUpAfter: 50 } });
+  const retry = { first: 1, max: 5, giveUpAfter: 50 };
+  await open((response) => sendJson(response, ACCEPTED), { retry });
+  await scripted.server.close();
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(TroubleError);
   expect(error).not.toBeInstanceOf(AmbiguousUploadError);
@@ -127,24 +102,21 @@ test.each([
   expect(error).toBeInstanceOf(RefusedError);
   expect(error).toMatchObject({ code, facts: { status, fileName: file.name } });
   expect((error as Error).message).toContain('column name is missing');
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('a refusal that suggests a wrong address names the address, without query and token', async () => {
-  server = await openScriptedServer((response) => sendJson(response, { message: 'no' }, 404));
-  client = openTestClient(`${server.url}/v1/`);
+  await open((response) => sendJson(response, { message: 'no' }, 404), {}, '/v1/');
   const path = 'naics/naics/external/upload';
   expect(await errorOf(upload())).toMatchObject({
     code: 'SERVICE_REFUSED',
-    message: `upload: POST ${server.url}/v1/${path} answers HTTP 404: no`,
+    message: `upload: POST ${scripted.server.url}/v1/${path} answers HTTP 404: no`,
     hint: 'is service.baseUrl right? foliopipe check tries the address without paying; nothing was paid for this request',
   });
-  await server.close();
-  await client.close();
-  server = await openScriptedServer((response) => sendJson(response, { message: 'no' }, 405));
-  client = openTestClient(`${server.url}/${encodeURIComponent(TOKEN)}`, { tokenIn: 'query' });
-  const { message, hint } = (await errorOf(client.track('F', noSignal))) as RefusedError;
-  expect(message).toBe(`track: GET ${server.url}/[token]/${path}/file/info answers HTTP 405: no`);
+  const at = `/${encodeURIComponent(TOKEN)}`;
+  await open((response) => sendJson(response, { message: 'no' }, 405), { tokenIn: 'query' }, at);
+  const { message, hint } = (await errorOf(scripted.client.track('F', noSignal))) as RefusedError;
+  expect(message).toBe(`track: GET ${scripted.server.url}/[token]/${path}/file/info answers HTTP 405: no`);
   expect(hint).toMatch(
     /^is service\.baseUrl right\? what answers there takes no such request.*without paying$/,
   );
@@ -172,7 +144,7 @@ test.each([301, 302, 303, 307, 308])(
     expect(error.hint).toContain('service.baseUrl');
     expect(error.message).toContain('https://elsewhere.example');
     expect(error.message).not.toContain('secret');
-    expect(server.seen).toHaveLength(1);
+    expect(scripted.server.seen).toHaveLength(1);
   },
 );
 
@@ -226,7 +198,7 @@ test.each([
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
   expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', exitCode: 5, doubt });
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('an unreadable success is shown, as far as it can be shown safely', async () => {
@@ -248,7 +220,7 @@ test('an upload without a reply in time is ambiguous, and is not cut by the idle
   const error = await errorOf(upload());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
   expect(error).toMatchObject({ facts: { reason: 'TIMEOUT' } });
-  expect(server.seen).toHaveLength(2);
+  expect(scripted.server.seen).toHaveLength(2);
 });
 
 test('an abort after the request began is ambiguous, one before it is just the abort', async () => {
@@ -256,7 +228,7 @@ test('an abort after the request began is ambiguous, one before it is just the a
   await open(() => controller.abort(new Error('stop')));
   expect(await errorOf(upload(controller.signal))).toBeInstanceOf(AmbiguousUploadError);
   expect(await errorOf(upload(controller.signal))).toBe(controller.signal.reason);
-  expect(server.seen).toHaveLength(1);
+  expect(scripted.server.seen).toHaveLength(1);
 });
 
 test('opens the file again for each attempt', async () => {
@@ -264,11 +236,9 @@ test('opens the file again for each attempt', async () => {
     nth < 3 ? sendJson(response, {}, 429) : sendJson(response, ACCEPTED),
   );
   await upload();
-  expect(server.seen.map(({ body }) => body.includes('\r\n\r\nrecord_id,name\n1,Ä\n2,b\n\r\n'))).toEqual([
-    true,
-    true,
-    true,
-  ]);
+  expect(
+    scripted.server.seen.map(({ body }) => body.includes('\r\n\r\nrecord_id,name\n1,Ä\n2,b\n\r\n')),
+  ).toEqual([true, true, true]);
 });
 
 test.each([
@@ -280,7 +250,7 @@ test.each([
   const error = await errorOf(upload(noSignal, { ...large, bytes: large.bytes + more }));
   expect(error).toBeInstanceOf(AmbiguousUploadError);
   expect((error as Error).message).toContain('large.csv');
-  expect(server.seen).toEqual([]);
+  expect(scripted.server.seen).toEqual([]);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** The open folios of an account: never more than allowed, each pipeline in its turn, and none forgotten or kept for ever. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Permits, permitName } from '../../../src/streams/permits.js';
@@ -9,25 +9,15 @@ import { createSharedPermits } from '../../../src/streams/shared-permits.js';
 import { permitsContract } from '../../contract/permits-contract.js';
 import { noSignal } from '../../helpers/api/test-client.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
-import { openState, stateEmptier } from '../../helpers/postgres/postgres-state.js';
+import { openPostgres } from '../../helpers/postgres/postgres.js';
+import { openState, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-let server: PostgresServer;
-let database: Database;
-let empty: () => Promise<void>;
+const shared = useStateDatabase(openPostgres);
 const opened: PostgresState[] = [];
 
-beforeAll(async () => {
-  server = await openPostgres();
-  database = await server.createDatabase();
-  await (await openState(database)).close();
-  empty = await stateEmptier(database);
-}, 60_000);
-beforeEach(() => empty());
 afterEach(async () => {
   for (const state of opened.splice(0)) await state.close();
 });
-afterAll(() => server.close());
 
 const SERVICE = 'https://service.test';
 const fileName = { before: 'a-', after: '.csv' };
@@ -35,7 +25,7 @@ const patience = noSignal;
 
 /** A process that works on a pipeline, with so many chunks to send. */
 async function openMember(pipeline: string, folios: number, chunks: number) {
-  const state = await openState(database);
+  const state = await openState(shared.database);
   opened.push(state);
   await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
   const { checkpoint } = state;
@@ -66,17 +56,18 @@ async function openMember(pipeline: string, folios: number, chunks: number) {
     },
     /** The process is gone; its lease ends. */
     die: () =>
-      database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second' WHERE pipeline = $1", [
-        pipeline,
-      ]),
+      shared.database.query(
+        "UPDATE foliopipe.leases SET until = now() - interval '1 second' WHERE pipeline = $1",
+        [pipeline],
+      ),
   };
 }
 
 /** Waits until a pipeline has asked in vain: it stands in the line since this call. */
 async function expectWaiting(pipeline: string): Promise<void> {
-  const [now] = await database.query('SELECT clock_timestamp()::text AS at');
+  const [now] = await shared.database.query('SELECT clock_timestamp()::text AS at');
   const inLine = () =>
-    database.query(
+    shared.database.query(
       `SELECT 1 FROM foliopipe.account_pipelines
        WHERE pipeline = $1 AND waits_since IS NOT NULL AND asks_by > $2::timestamptz`,
       [pipeline, now!.at],

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import { migrations } from '../../../src/checkpoint/postgres/tables.js';
 import { LockedError } from '../../../src/errors.js';
@@ -17,41 +17,33 @@ import {
   sampleRun,
 } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { type Database, type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
-import { openState, openStateConnection, stateEmptier } from '../../helpers/postgres/postgres-state.js';
+import { openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { openState, openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
 const newFolder = useFolder();
-let server: OwnPostgresServer;
-let database: Database;
-let empty: () => Promise<void>;
-
-beforeAll(async () => {
-  server = await openOwnPostgres();
-  database = await server.createDatabase();
-  await (await openState(database)).close();
-  empty = await stateEmptier(database);
-}, 60_000);
-beforeEach(() => empty());
-afterAll(() => server.close());
+const shared = useStateDatabase(openOwnPostgres);
 
 const holder = { pid: 4242, command: 'foliopipe run', since: 0 };
 const fileName = { before: 'a-', after: '.csv' };
 const reply = { folio: 'F-1', serviceRecords: 10, rehearsal: false };
 
 /** The clock of the server goes past the end of the lease, as if this process had been stopped for so long. */
-const expireLease = () => database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+const expireLease = () =>
+  shared.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
 
 /** Everything in the tables. */
 async function allRows(): Promise<unknown> {
   const tables = ['runs', 'chunks', 'uploads', 'parts', 'stretches', 'spending'];
-  return Promise.all(tables.map((table) => database.query(`SELECT * FROM foliopipe.${table} ORDER BY 1, 2`)));
+  return Promise.all(
+    tables.map((table) => shared.database.query(`SELECT * FROM foliopipe.${table} ORDER BY 1, 2`)),
+  );
 }
 
 /** A process that works on a run with an upload in flight, and another one that has taken over. */
 async function withTakeover(
   use: (first: Awaited<ReturnType<typeof openState>>, second: typeof first) => Promise<void>,
 ): Promise<void> {
-  const [first, second] = [await openState(database), await openState(database)];
+  const [first, second] = [await openState(shared.database), await openState(shared.database)];
   try {
     await first.lock.take('nightly', holder);
     const { checkpoint } = first;
@@ -152,7 +144,7 @@ it('keeps the answer of a search that comes after the run has been published', (
   }));
 
 it('names no part of a process without its lease, and the successor removes its pieces', async () => {
-  const [first, second] = [await openState(database), await openState(database)];
+  const [first, second] = [await openState(shared.database), await openState(shared.database)];
   try {
     await first.lock.take('nightly', holder);
     await first.checkpoint.recordRun(sampleRun('r1'));
@@ -160,7 +152,7 @@ it('names no part of a process without its lease, and the successor removes its 
     const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
     const pieces = Array.from({ length: 4 }, () => randomBytes(1_200_000));
     const stored = { ...part, ...(await files.writePart(1, part, pieces)), records: 1 };
-    const countPieces = () => database.query('SELECT file FROM foliopipe.part_pieces');
+    const countPieces = () => shared.database.query('SELECT file FROM foliopipe.part_pieces');
     const before = (await countPieces()).length;
     const content = async function* () {
       yield* pieces.slice(1);
@@ -172,7 +164,7 @@ it('names no part of a process without its lease, and the successor removes its 
       expect(await countPieces()).toHaveLength(before);
     };
     await expect(files.writePart(2, part, content())).rejects.toMatchObject({ code: 'LEASE_LOST' });
-    expect(await database.query('SELECT chunk FROM foliopipe.part_files')).toHaveLength(1);
+    expect(await shared.database.query('SELECT chunk FROM foliopipe.part_files')).toHaveLength(1);
     const others = await createPostgresParts(second.openParts, second.fence).ofRun('r1');
     const read = await readWhole(others.readPart(1, stored));
     expect(read.equals(Buffer.concat(pieces))).toBe(true);
@@ -185,14 +177,14 @@ it('names no part of a process without its lease, and the successor removes its 
 it.each([null, 'a folder'])(
   'names no shared file of a process without its lease, contents in %s',
   async (where) => {
-    const [first, second] = [await openState(database), await openState(database)];
+    const [first, second] = [await openState(shared.database), await openState(shared.database)];
     const folder = where === null ? null : await newFolder();
     const sharedOf = ({ openParts: open, fence }: typeof first) =>
-      createSharedFiles({ open, place: database.place, fence, folder });
+      createSharedFiles({ open, place: shared.database.place, fence, folder });
     const path = join(await newFolder(), 'local');
     const contents = async () =>
       folder === null
-        ? await database.query('SELECT file FROM foliopipe.shared_pieces')
+        ? await shared.database.query('SELECT file FROM foliopipe.shared_pieces')
         : await readdir(join(folder, 'shared'));
     try {
       await first.lock.take('nightly', holder);
@@ -223,10 +215,10 @@ it.each([null, 'a folder'])(
 
 it('renews a lease, and tells when it is lost', async () => {
   const times = { lease: 600, renew: 50 };
-  const session = await openStateConnection(database);
+  const session = await openStateConnection(shared.database);
   const [first, second] = [0, 1].map(() => createLeases(async () => session, { held: undefined }, times));
   const held = await first!.take('nightly', holder);
-  const until = async () => (await database.query('SELECT until::text FROM foliopipe.leases'))[0];
+  const until = async () => (await shared.database.query('SELECT until::text FROM foliopipe.leases'))[0];
   const before = await until();
   await expect.poll(until, { timeout: 5_000 }).not.toEqual(before);
   await expireLease();
@@ -242,7 +234,7 @@ it('renews a lease, and tells when it is lost', async () => {
 });
 
 it('makes its tables once when many processes start at the same time', async () => {
-  const other = await server.createDatabase();
+  const other = await shared.server.createDatabase();
   const states = await Promise.all(Array.from({ length: 5 }, () => openState(other)));
   await Promise.all(states.map((state) => state.close()));
   const rows = await other.query('SELECT version FROM foliopipe.migrations');
@@ -250,7 +242,7 @@ it('makes its tables once when many processes start at the same time', async () 
 });
 
 it('refuses the tables of a newer version', async () => {
-  const other = await server.createDatabase();
+  const other = await shared.server.createDatabase();
   await (await openState(other)).close();
   await other.query('INSERT INTO foliopipe.migrations VALUES (99)');
   await expect(openState(other)).rejects.toMatchObject({
@@ -261,11 +253,11 @@ it('refuses the tables of a newer version', async () => {
 });
 
 it('waits for a server that restarts, and keeps what was committed', async () => {
-  const state = await openState(database);
+  const state = await openState(shared.database);
   await state.checkpoint.recordRun(sampleRun('r1'));
-  await server.kill();
+  await shared.server.kill();
   const reading = state.checkpoint.run('r1');
-  await server.start();
+  await shared.server.start();
   expect(await reading).toMatchObject({ id: 'r1' });
   await state.checkpoint.recordCut('r1', sampleChunk(1));
   await state.close();

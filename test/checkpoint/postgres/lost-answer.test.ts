@@ -1,32 +1,18 @@
 /** Outcomes of paid requests that the database has recorded, while its answer was lost with the connection. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
-import { type Database, openPostgres } from '../../helpers/postgres/postgres.js';
-import { openState, stateEmptier } from '../../helpers/postgres/postgres-state.js';
-import { openSilentNetwork, type SilentNetwork } from '../../helpers/postgres/silent-network.js';
+import { openState } from '../../helpers/postgres/postgres-state.js';
+import { useSilentNetwork } from '../../helpers/postgres/silent-network.js';
 
-let database: Database;
-let network: SilentNetwork;
+const silent = useSilentNetwork();
 let state: PostgresState;
-let empty: () => Promise<void>;
 
-beforeAll(async () => {
-  database = await (await openPostgres()).createDatabase();
-  await (await openState(database)).close();
-  empty = await stateEmptier(database);
-}, 60_000);
 beforeEach(async () => {
-  await empty();
-  network = await openSilentNetwork(database);
-  state = await openState(network.database);
+  state = await openState(silent.network.database);
   await state.checkpoint.recordRun(sampleRun('r1'));
 });
-afterEach(async () => {
-  await state.close();
-  await network.close();
-});
-afterAll(async () => (await openPostgres()).close());
+afterEach(() => state.close());
 
 const fileName = { before: 'a-', after: '.csv' };
 const day = '2026-11-21';
@@ -36,7 +22,7 @@ it('is known of an upload that was accepted', async () => {
   const { checkpoint } = state;
   await checkpoint.recordCut('r1', sampleChunk(1));
   await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
-  network.loseAnswer('SELECT 1');
+  silent.network.loseAnswer('SELECT 1');
   await checkpoint.recordAccepted('r1', 1, { folio: 'F-1', serviceRecords: 10, rehearsal: false }, 9);
   expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'F-1' });
 });
@@ -45,7 +31,7 @@ it('is known of an upload that was refused, which is refunded once', async () =>
   const { checkpoint } = state;
   await checkpoint.recordCut('r1', sampleChunk(1));
   await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
-  network.loseAnswer('SELECT 1');
+  silent.network.loseAnswer('SELECT 1');
   await checkpoint.recordDropped('r1', 1, 9);
   expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut' });
   expect(await spent()).toBe(0);
@@ -56,9 +42,9 @@ it('is known of a search of a run, which is refunded once', async () => {
   const { checkpoint } = state;
   for (const record of [7, 8]) await checkpoint.recordSearchIntent('r1', record, 1, sampleBudget());
   const values = { code: '722511' };
-  network.loseAnswer('COMMIT');
+  silent.network.loseAnswer('COMMIT');
   await checkpoint.recordSearchEnd('r1', 7, { state: 'answered', values });
-  network.loseAnswer('COMMIT');
+  silent.network.loseAnswer('COMMIT');
   await checkpoint.recordSearchEnd('r1', 8, { state: 'dropped' });
   expect(await checkpoint.searches('r1', 0, 9)).toMatchObject([
     { record: 7, state: 'answered', values },
@@ -74,9 +60,9 @@ it('is known of a search of no run, which is refunded once', async () => {
   for (const id of ['s1', 's2']) {
     await checkpoint.recordSingleSearchIntent({ id, ...search }, sampleBudget());
   }
-  network.loseAnswer('COMMIT');
+  silent.network.loseAnswer('COMMIT');
   await checkpoint.recordSingleSearchEnd('s1', { state: 'answered', local: false });
-  network.loseAnswer('COMMIT');
+  silent.network.loseAnswer('COMMIT');
   await checkpoint.recordSingleSearchEnd('s2', { state: 'dropped' });
   expect(await checkpoint.singleSearches('nightly', '', 9)).toMatchObject([
     { id: 's1', state: 'answered' },

@@ -1,45 +1,29 @@
 /** A database that gives no answer, while the connection to it seems to be open. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
-import { type Database, openPostgres } from '../../helpers/postgres/postgres.js';
-import { openState, openStateConnection, stateEmptier } from '../../helpers/postgres/postgres-state.js';
-import { openSilentNetwork, type SilentNetwork } from '../../helpers/postgres/silent-network.js';
+import { openState, openStateConnection } from '../../helpers/postgres/postgres-state.js';
+import { useSilentNetwork } from '../../helpers/postgres/silent-network.js';
 
-let database: Database;
-let network: SilentNetwork;
-let empty: () => Promise<void>;
+const silent = useSilentNetwork();
 
-beforeAll(async () => {
-  database = await (await openPostgres()).createDatabase();
-  await (await openState(database)).close();
-  empty = await stateEmptier(database);
-}, 60_000);
-beforeEach(async () => {
-  await empty();
-  network = await openSilentNetwork(database);
-});
-afterEach(async () => {
-  vi.useRealTimers();
-  await network.close();
-});
-afterAll(async () => (await openPostgres()).close());
+afterEach(() => void vi.useRealTimers());
 
 const holder = { pid: 4242, command: 'foliopipe run', since: 0 };
 
 it('is not waited for when a state is closed', async () => {
-  const state = await openState(network.database);
+  const state = await openState(silent.network.database);
   await state.checkpoint.runs();
-  network.lose();
+  silent.network.lose();
   await state.close();
 }, 20_000);
 
 it('ends a lease with what has happened to the database, and not as if the process had been paused', async () => {
-  const db = await openStateConnection(network.database);
+  const db = await openStateConnection(silent.network.database);
   const lock = await createLeases(async () => db, { held: undefined }, { lease: 3_000, renew: 500 }).take(
     'nightly',
     holder,
   );
-  network.lose();
+  silent.network.lose();
   await vi.waitUntil(() => lock.lost?.aborted, { timeout: 15_000 });
   expect(lock.lost?.reason).toMatchObject({
     code: 'STATE_DATABASE_LOST',
@@ -50,13 +34,14 @@ it('ends a lease with what has happened to the database, and not as if the proce
 }, 30_000);
 
 it('does not take a lease from a process whose connection is dead, where a new one is answered', async () => {
-  const db = await openStateConnection(network.database, { answerMs: 1_000 });
+  const db = await openStateConnection(silent.network.database, { answerMs: 1_000 });
   const lock = await createLeases(async () => db, { held: undefined }, { lease: 6_000, renew: 500 }).take(
     'nightly',
     holder,
   );
-  const until = async () => (await database.query('SELECT until FROM foliopipe.leases'))[0]!.until as Date;
-  network.loseConnections();
+  const until = async () =>
+    (await silent.database.query('SELECT until FROM foliopipe.leases'))[0]!.until as Date;
+  silent.network.loseConnections();
   const before = await until();
   await vi.waitUntil(async () => (await until()) > before, { timeout: 15_000 });
   expect(lock.lost?.aborted).toBe(false);
@@ -65,14 +50,14 @@ it('does not take a lease from a process whose connection is dead, where a new o
 }, 30_000);
 
 it('has the lease of a machine that was paused as a whole, whose processes have missed no time', async () => {
-  const db = await openStateConnection(network.database);
+  const db = await openStateConnection(silent.network.database);
   const take = () =>
     createLeases(async () => db, { held: undefined }, { lease: 30_000, renew: 10_000 }).take(
       'nightly',
       holder,
     );
   const first = await take();
-  await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  await silent.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
   const second = await take();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
   await expect(first.expectHeld?.()).rejects.toMatchObject({ code: 'LEASE_LOST' });

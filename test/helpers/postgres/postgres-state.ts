@@ -1,4 +1,5 @@
 /** The state in a Postgres database, emptied for each test, because making its tables takes much longer. */
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import {
   openConnection,
   openPostgresState,
@@ -6,7 +7,7 @@ import {
 } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import type { PostgresSession } from '../../../src/postgres/session.js';
-import type { Database } from './postgres.js';
+import type { Database, PostgresServer } from './postgres.js';
 
 /** Makes what deletes all rows, on a connection that ends with the server. */
 export async function stateEmptier({ connect }: Database): Promise<() => Promise<void>> {
@@ -18,6 +19,37 @@ export async function stateEmptier({ connect }: Database): Promise<() => Promise
   // Quicker than TRUNCATE, because a test leaves few rows.
   const text = rows.map(({ name }) => `DELETE FROM foliopipe.${name}`).join('; ');
   return async () => void (await client.query(text));
+}
+
+/** A database with the tables of a state, which each test of a file finds empty. */
+export interface StateDatabase<Server> {
+  readonly server: Server;
+  readonly database: Database;
+}
+
+/** @param open opens the server. */
+export function useStateDatabase<Server extends PostgresServer>(
+  open: () => Promise<Server>,
+): StateDatabase<Server> {
+  let server: Server;
+  let database: Database;
+  let empty: () => Promise<void>;
+  beforeAll(async () => {
+    server = await open();
+    database = await server.createDatabase();
+    await (await openState(database)).close();
+    empty = await stateEmptier(database);
+  }, 60_000);
+  beforeEach(() => empty());
+  afterAll(() => server.close());
+  return {
+    get server() {
+      return server;
+    },
+    get database() {
+      return database;
+    },
+  };
 }
 
 /** Opens the state, as a process does. */

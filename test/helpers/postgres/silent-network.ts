@@ -1,7 +1,9 @@
 /** A network between a process and its database that can lose every byte, while each side holds its connections for open. */
 import { once } from 'node:events';
 import net from 'node:net';
-import type { Database } from './postgres.js';
+import { afterEach, beforeEach } from 'vitest';
+import { type Database, openPostgres } from './postgres.js';
+import { useStateDatabase } from './postgres-state.js';
 
 export interface SilentNetwork {
   /** The database as it is reached over this network. */
@@ -66,6 +68,24 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
     close: async () => {
       server.close();
       for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** A database for states as `useStateDatabase` gives it, and for each test a network to it of its own. */
+export function useSilentNetwork(): { readonly database: Database; readonly network: SilentNetwork } {
+  const state = useStateDatabase(openPostgres);
+  let network: SilentNetwork;
+  beforeEach(async () => {
+    network = await openSilentNetwork(state.database);
+  });
+  afterEach(() => network.close());
+  return {
+    get database() {
+      return state.database;
+    },
+    get network() {
+      return network;
     },
   };
 }
