@@ -191,6 +191,7 @@ export {
 } from './run/load/load-run.js';
 export { loadStatus, type MissingLoad, missingLoad } from './run/load/load-status.js';
 export { printRunLoad } from './run/load/print-run-load.js';
+export { findNextStop } from './run/next-stop.js';
 export { supersede } from './run/open/begin-run.js';
 export { canReopen, checkDoneSource, prunedError } from './run/open/done-run.js';
 export { type FrozenValues, frozenValues, settingsToGoOn } from './run/open/frozen-values.js';

@@ -73,7 +73,7 @@ export async function checkReplaced(
   const head = await readHead(store, output);
   // Without a manifest, nothing tells how old the state is.
   if (textIn(head, 'pipeline') === undefined) await refuseForeign(store, output, pipeline, reader, options);
-  else if (reader !== undefined) await refuseIfBehind(head, output, pipeline, reader, options);
+  else if (reader !== undefined) refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
 }
 
 /**
@@ -89,29 +89,42 @@ export async function refuseBehind(
   reader: Pick<CheckpointReader, 'publications' | 'runs'>,
   options: OwnerOptions,
 ): Promise<void> {
-  await refuseIfBehind(await readHead(store, output), output, pipeline, reader, options);
+  refuseUnlessYes(await findBehind(store, output, pipeline, reader), options);
 }
 
-async function refuseIfBehind(
+/** The error of `refuseBehind`; undefined if the state is not older than the output. */
+export async function findBehind(
+  store: Pick<OutputStore, 'read'>,
+  output: string,
+  pipeline: string,
+  reader: Pick<CheckpointReader, 'publications' | 'runs'>,
+): Promise<GuardError | undefined> {
+  return behindIn(await readHead(store, output), output, pipeline, reader);
+}
+
+function refuseUnlessYes(behind: GuardError | undefined, { yes = false, logger }: OwnerOptions): void {
+  if (behind === undefined) return;
+  if (!yes) throw behind;
+  logger.warn(behind.facts, `${behind.message}; it goes on, because of --yes`);
+}
+
+async function behindIn(
   head: string,
   output: string,
   pipeline: string,
   reader: Pick<CheckpointReader, 'publications' | 'runs'>,
-  { yes = false, logger }: OwnerOptions,
-): Promise<void> {
+): Promise<GuardError | undefined> {
   const [publication, run] = [Number(textIn(head, 'publication')), textIn(head, 'run')];
-  if (textIn(head, 'pipeline') !== pipeline || run === undefined) return;
+  if (textIn(head, 'pipeline') !== pipeline || run === undefined) return undefined;
   const [known] = await reader.publications(pipeline);
-  if (!(publication > (known?.number ?? 0))) return;
+  if (!(publication > (known?.number ?? 0))) return undefined;
   const [newest] = await reader.runs(pipeline);
-  if (newest === undefined || beganAfter(newest.id, run)) return;
+  if (newest === undefined || beganAfter(newest.id, run)) return undefined;
   const name = escapeUnprintable(run);
-  const text = `the state is older than ${output}: the state does not know publication ${publication}, which run ${name} has put there; what was sent after the newest run that it knows, ${newest.id}, is not known, and would be paid for again`;
-  const facts = { path: output, publication, run: name, newest: newest.id };
-  if (yes) return logger.warn(facts, `${text}; it goes on, because of --yes`);
-  throw new GuardError('STATE_BEHIND', `${text}; nothing was sent now`, {
+  const text = `the state is older than ${output}: it does not know publication ${publication}, which run ${name} has put there; what was sent after ${newest.id}, the newest run that it knows, would be paid for again`;
+  return new GuardError('STATE_BEHIND', text, {
     hint: 'put back the newest state and run the same command again (docs/backup.md); if there is none, or another state writes this output on purpose: foliopipe run --yes',
-    facts,
+    facts: { path: output, publication, run: name, newest: newest.id },
   });
 }
 

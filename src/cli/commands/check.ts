@@ -11,7 +11,7 @@ import {
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
 import { untilStopped } from '../stop-signals.js';
-import { nextSteps } from '../texts/next-steps.js';
+import { nextLines, nextSteps } from '../texts/next-steps.js';
 import { environmentProxies } from '../with-endpoint.js';
 
 export function addCheck(command: Command, finish: Finish): void {
@@ -51,7 +51,9 @@ async function printItem({ item, outcome, text, error }: CheckedItem, json: bool
     const ok = outcome === 'unsure' ? null : outcome === 'ok';
     await printJson('check', { item, ok, told: text, code: error?.code ?? null, hint });
   } else {
-    await print(`${MARKS[outcome]}  ${item}: ${text}${hint ? `\n      next: ${nextSteps(hint)}` : ''}\n`);
+    await print(
+      `${MARKS[outcome]}  ${item}: ${text}${hint ? `\n${nextLines(nextSteps(hint), '      ')}` : ''}\n`,
+    );
   }
 }
 

@@ -5,9 +5,12 @@ import {
   ConfigError,
   createOutputStore,
   createProgressReader,
+  type FoliopipeError,
   findAccount,
   findMove,
+  findNextStop,
   findWorker,
+  hintOf,
   type InterruptedError,
   isCompleted,
   loadStatus,
@@ -75,12 +78,13 @@ export function addStatus(command: Command, finish: Finish): void {
       // Asked first: a process that begins meanwhile has sent nothing yet.
       const holder = await findWorker(config);
       const reader = holder === undefined ? withCutOffUploads(state) : state;
-      const summary = await summarizeRun(
-        { checkpoint: reader, output: createOutputStore(config, { attempts: 1 }), config },
-        run.id,
-        'continued',
-        { load: await loadStatus(state, config, run) },
-      );
+      const output = createOutputStore(config, { attempts: 1 });
+      const summary = await summarizeRun({ checkpoint: reader, output, config }, run.id, 'continued', {
+        load: await loadStatus(state, config, run),
+      });
+      // A process that works has passed what would stop the next one.
+      const nextStop =
+        holder === undefined ? await findNextStop({ config, checkpoint: state, output }, run) : undefined;
       const doubt = unconfirmedText(config);
       const missing = await missingLoad(state, config, run);
       const account = await findAccount(config, run.service);
@@ -90,6 +94,7 @@ export function addStatus(command: Command, finish: Finish): void {
           ...summary,
           missingLoad: missing,
           working: holder ?? null,
+          nextStop: nextStop === undefined ? null : stopFields(nextStop),
           account: account ?? null,
           moved: (await findMove(config)) ?? null,
           database:
@@ -101,7 +106,9 @@ export function addStatus(command: Command, finish: Finish): void {
         const text = summaryText(summary, nextTerms(config));
         const notes =
           endedText(run) + copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
-        await print(nextSteps(text + notes + workingText(holder) + accountLine(account) + stateLine(config)));
+        await print(
+          nextSteps(text + notes + workingText(holder, nextStop) + accountLine(account) + stateLine(config)),
+        );
       } else {
         rememberUnfinished(settingsToGoOn(config, run), run.source.limit);
         const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
@@ -110,7 +117,7 @@ export function addStatus(command: Command, finish: Finish): void {
           nextSteps(
             text +
               missingLoadText(missing) +
-              workingText(holder, snapshot) +
+              workingText(holder, nextStop, snapshot) +
               accountLine(account) +
               stateLine(config),
           ),
@@ -127,6 +134,12 @@ export function addStatus(command: Command, finish: Finish): void {
 /** The run goes on when a signal has ended the watch. */
 function exitCodeOf({ reason }: AbortSignal): number {
   return (reason as InterruptedError).exitCode;
+}
+
+/** What the next `foliopipe run` stops with, as its own summary tells it. */
+function stopFields(stop: FoliopipeError) {
+  const { code, message, exitCode, facts } = stop;
+  return { code, message, hint: nextSteps(hintOf(stop) ?? ''), exitCode, facts };
 }
 
 async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {

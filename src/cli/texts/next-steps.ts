@@ -125,6 +125,14 @@ export function nextSteps(text: string): string {
 }
 
 /**
+ * A hint as it is shown: a long one has its ways in lines of their own, and all begin below each other.
+ * @param indent before `next:`.
+ */
+export function nextLines(hint: string, indent = '  '): string {
+  return `${indent}next: ${hint.replaceAll('\n', `\n${indent}      `)}`;
+}
+
+/**
  * Writes commands in a text as this process was started: by npx, or by a script of a package.json, `foliopipe` alone is
  * not found by the shell. Twice does no more than once.
  */

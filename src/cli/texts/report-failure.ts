@@ -18,6 +18,7 @@ import { hideSecrets } from '../redact.js';
 import {
   asStarted,
   isOfWorker,
+  nextLines,
   nextSteps,
   type RememberedStand,
   rememberedRun,
@@ -135,7 +136,7 @@ function failureText(
   const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;
   // The resume command says the same, and can be copied.
   const isSaid = code === 'INTERRUPTED' && resume !== null;
-  const next = hint === null || isSaid ? '' : `\n  next: ${hint}`;
+  const next = hint === null || isSaid ? '' : `\n${nextLines(hint)}`;
   const command = resume === null ? '' : `\n  go on with: ${resume}`;
   return `foliopipe: ${message} [${code}]${next}${left}${command}\n`;
 }

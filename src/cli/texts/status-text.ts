@@ -7,8 +7,10 @@ import {
   type CheckpointReader,
   type ChunkRow,
   type Config,
+  type FoliopipeError,
   type findAccount,
   findRestamped,
+  hintOf,
   leftFoliosHint,
   lostFolioText,
   type ProgressSnapshot,
@@ -19,6 +21,7 @@ import {
 import { formatDuration } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import { progressText } from '../display/progress.js';
+import { nextLines } from './next-steps.js';
 import { runReuseLines } from './reuse-text.js';
 import { laterRunText, leaseText, partialLines } from './unfinished-text.js';
 
@@ -74,16 +77,26 @@ export function copiedText({ source, createdAt }: Run): string {
 }
 
 /**
- * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished.
+ * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished, or what stops that.
+ * @param stop what the next `foliopipe run` stops with; undefined if nothing is known.
  * @param unfinished left out if nothing needs to go on.
  */
-export function workingText(holder: WorkingProcess | undefined, unfinished?: ProgressSnapshot): string {
+export function workingText(
+  holder: WorkingProcess | undefined,
+  stop: FoliopipeError | undefined,
+  unfinished?: ProgressSnapshot,
+): string {
   if (holder !== undefined) {
     const { pid, command, since, host, leaseLeftMs, leaseSilentMs = null } = holder;
     const age = formatDuration(Math.max(Date.now() - since, 0));
     const where = host === undefined ? '' : ` on ${escapeUnprintable(host)}`;
     const lease = leaseLeftMs === undefined ? '' : `; ${leaseText(leaseLeftMs, leaseSilentMs)}`;
     return `  working   process ${pid}${where} (${escapeUnprintable(command)}) has been working on the pipeline for ${age}${lease}\n`;
+  }
+  if (stop !== undefined) {
+    const hint = hintOf(stop);
+    const next = hint === undefined ? '' : `\n${nextLines(hint)}`;
+    return `  foliopipe run would send nothing now: ${stop.message} [${stop.code}]${next}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
   return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; if what stopped it lasts, that run says what it is\n`;

@@ -1,10 +1,10 @@
 /** What `foliopipe status` says about the process that works, and what to type next. */
-import { readdir } from 'node:fs/promises';
+import { cp, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createJob } from '../../helpers/jobs/cli-job.js';
+import { createJob, sourceText } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 
@@ -55,6 +55,56 @@ it('of a run that is done says when it ended', async () => {
   await callMain(['run', job.config], { env });
   const { stdout } = await callMain(['status', job.config]);
   expect(stdout).toMatch(/^run \S+ is done\n[\s\S]*\n {2}it ended (?:\d+ms|\d+s|\d+m) ago\n/);
+  await service.close();
+});
+
+it('of a run whose upload was misread says what its error says, and not to go on', async () => {
+  const service = await openFakeService({
+    receipt: (reply, { chunk }) => (chunk === 2 ? { ...reply, totalRecords: 9 } : reply),
+  });
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  const failed = await callMain(['run', job.config], { env });
+  expect(failed).toMatchObject({ code: 6 });
+  const error = 'chunk 2: 10 records sent, and the service read 9 [UPLOAD_MISREAD]';
+  const next = /\n {2}next: .*\n/.exec(failed.stderr)![0];
+  expect(failed.stderr).toContain(`foliopipe: ${error}${next}`);
+  const { code, stdout } = await callMain(['status', job.config], { env });
+  expect(code).toBe(0);
+  expect(stdout).toContain(`\n  foliopipe run -c ${job.config} would send nothing now: ${error}${next}`);
+  expect(next).toContain(`foliopipe run -c ${job.config} --new --yes`);
+  expect(stdout).not.toContain('go on with');
+  expect(jsonLines((await callMain(['status', job.config, '--json'])).stdout).at(-1)).toMatchObject({
+    state: 'open',
+    nextStop: { code: 'UPLOAD_MISREAD', exitCode: 6, facts: { chunk: 2 } },
+  });
+  await service.close();
+});
+
+it('says that the state is older than the output', async () => {
+  const service = await openFakeService();
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  await callMain(['run', job.config], { env });
+  expect(jsonLines((await callMain(['status', job.config, '--json'])).stdout).at(-1)).toMatchObject({
+    nextStop: null,
+  });
+  await cp(job.stateDir, join(job.folder, 'older'), { recursive: true });
+  // Ids of runs tell the second in which they began.
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await writeFile(job.source, sourceText(50));
+  await callMain(['run', job.config], { env });
+  await rename(job.stateDir, join(job.folder, 'newer'));
+  await rename(join(job.folder, 'older'), job.stateDir);
+
+  await writeFile(job.source, sourceText(40));
+  const refused = await callMain(['run', job.config], { env });
+  expect(refused).toMatchObject({ code: 9 });
+  const error = /^foliopipe: (the state is older than .* \[STATE_BEHIND\]\n {2}next: .*\n)/m.exec(
+    refused.stderr,
+  )![1];
+  const { stdout } = await callMain(['status', job.config], { env });
+  expect(stdout).toContain(`\n  foliopipe run -c ${job.config} would send nothing now: ${error}`);
   await service.close();
 });
 

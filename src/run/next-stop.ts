@@ -1,0 +1,63 @@
+/**
+ * What the next `foliopipe run` stops with before it sends anything, as far as the state and the output tell. Running it
+ * only to read that would be of no use, so `foliopipe status` says it.
+ */
+import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
+import { isUnfinished } from '../checkpoint/state.js';
+import type { Config } from '../config/schema.js';
+import { withLimit, withOutputPath, withPlannedPath } from '../config/sections/output-path.js';
+import { FoliopipeError, UntrustedError } from '../errors.js';
+import type { OutputStore } from '../files/output-store.js';
+import { findBehind } from '../report/output-owner.js';
+import { checkNotMisread, checkOneService } from '../stages/submit/check-replies.js';
+import { codeOf } from '../streams/system-error.js';
+
+interface NextStopSources {
+  readonly config: Config;
+  readonly checkpoint: Pick<CheckpointReader, 'publications' | 'runs'> & RepliesReader;
+  readonly output: Pick<OutputStore, 'read'>;
+}
+
+type RepliesReader = Parameters<typeof checkNotMisread>[0] & Parameters<typeof checkOneService>[0];
+
+/**
+ * @param run the last run of the pipeline, or its unfinished one.
+ * @returns undefined if nothing is known that stops it.
+ */
+export async function findNextStop(
+  { config, checkpoint, output }: NextStopSources,
+  run: Run,
+): Promise<FoliopipeError | undefined> {
+  const path = nextOutputPath(config, run);
+  const behind = await findBehind(output, path, run.pipeline, checkpoint).catch(unlessUnreadable);
+  if (behind !== undefined || run.state !== 'open') return behind;
+  return findStopOfReplies(checkpoint, run.id);
+}
+
+/** The path that the next `foliopipe run` looks at: of an unfinished run its own. */
+function nextOutputPath(config: Config, run: Run): string {
+  if (run.state === 'publishing') return run.publication!.output.path;
+  return isUnfinished(run)
+    ? withOutputPath(withLimit(config, run.source.limit), run).output.path
+    : withPlannedPath(config, Date.now()).output.path;
+}
+
+/** What a store that cannot be asked would have told is not known here. */
+function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof FoliopipeError) && codeOf(error) === '') throw error;
+}
+
+/** Replies to earlier uploads that stop every later process. */
+async function findStopOfReplies(
+  checkpoint: RepliesReader,
+  run: string,
+): Promise<UntrustedError | undefined> {
+  try {
+    await checkNotMisread(checkpoint, run);
+    await checkOneService(checkpoint, run);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UntrustedError) return error;
+    throw error;
+  }
+}
