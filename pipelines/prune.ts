@@ -1,13 +1,11 @@
 /** Removes the results of a pipeline's old runs, by command or after a run. */
 import {
   type Config,
-  longestAges,
   type OpenRun,
   type PrunedRun,
   pruneAnswers,
   pruneRuns,
   type RunOptions,
-  removeUnneededCopies,
   unknownRunFolders,
   withState,
 } from '../src/index.js';
@@ -40,26 +38,19 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
   const { olderThan = config.retention.results, dryRun = false } = options;
   return withState(config, options, async ({ checkpoint, files, answers, copies, clock, logger }) => {
     const now = clock.now();
-    const { pipeline, stateDir } = config;
-    const context = { checkpoint, logger, files, answers, pipeline, stateDir };
-    const runs: PrunedRun[] = [];
-    for await (const run of pruneRuns(context, { before: now - olderThan, now, dryRun })) runs.push(run);
-    if (!dryRun) await removeUnneededCopies(config, { checkpoint, copies });
+    const context = { checkpoint, logger, files, answers, copies, config };
+    const runs = await pruneRuns(context, { before: now - olderThan, now, dryRun });
     return { runs, unknown: await unknownRunFolders(checkpoint, files) };
   });
 }
 
 /** Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. */
 export async function pruneAfter(run: OpenRun): Promise<void> {
-  const { pipeline, retention, stateDir } = run.config;
-  const { checkpoint, logger, answers, fileStore: files } = run;
+  const { config, checkpoint, logger, answers, copies, fileStore: files } = run;
   const now = run.clock.now();
-  const terms = { before: now - retention.results, now, keep: run.id };
   try {
-    let count = 0;
-    for await (const _ of pruneRuns({ checkpoint, logger, files, answers, pipeline, stateDir }, terms))
-      count += 1;
-    await removeUnneededCopies(run.config, run, run.id);
+    const limits = { before: now - config.retention.results, now, keep: run.id };
+    const { length: count } = await pruneRuns({ checkpoint, logger, files, answers, copies, config }, limits);
     if (count > 0)
       logger.info(
         { runs: count },
@@ -69,10 +60,7 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
   try {
-    const { reuse } = run.config;
-    const longest = reuse.maxAge === 0 ? reuse : longestAges(reuse, await checkpoint.runs());
-    const config = { ...run.config, reuse: longest };
-    const removed = await pruneAnswers({ checkpoint, answers, config }, { now });
+    const removed = await pruneAnswers({ checkpoint, answers, config }, { now, isUnasked: true });
     if (removed.length > 0)
       logger.info(
         { segments: removed.length },

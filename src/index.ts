@@ -152,7 +152,7 @@ export { checkRow, checkSchema, type RowSchema } from './results/standard-schema
 export type { AnswerStore } from './reuse/answer-store.js';
 export { type ForgetWhat, type Forgotten, forgetAnswers } from './run/answers/forget-answers.js';
 export { type ImportedAnswers, type ImportOptions, importAnswers } from './run/answers/import-answers.js';
-export { longestAges, pruneAnswers } from './run/answers/prune-answers.js';
+export { pruneAnswers } from './run/answers/prune-answers.js';
 export {
   type AnswerTotals,
   type ShownAnswers,
@@ -215,7 +215,7 @@ export {
   retryPlanText,
 } from './run/plan/plan-retry.js';
 export { type Plan, type PlanOptions, planRun } from './run/plan/plan-run.js';
-export { type PrunedRun, pruneRuns, removeUnneededCopies, unknownRunFolders } from './run/prune-runs.js';
+export { type PrunedRun, pruneRuns, unknownRunFolders } from './run/prune-runs.js';
 export { createProgressReader, type ProgressSources } from './run/read-progress.js';
 export { type ReportOptions, reportPage, reportRun, writeReport } from './run/report-run.js';
 export {

@@ -16,12 +16,11 @@ import {
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import { systemClock } from '../streams/clock.js';
 
-export interface PruneContext {
+export interface PruneContext extends CopiesContext {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
   readonly files: FileStore;
   readonly answers: Pick<AnswerStore, 'removeChoice'>;
-  readonly pipeline: string;
-  readonly stateDir: string;
+  readonly config: SpoolPlace;
   readonly logger: Logger;
 }
 
@@ -46,27 +45,44 @@ export interface PrunedRun {
 }
 
 /**
- * Removes the rows of each run from the checkpoint first, and then its files, except the journal of paid requests. If a
- * kill leaves files behind, the next prune removes them. Runs that are open or being published are never pruned.
+ * Removes the results of a pipeline's old runs, and then the copies of sources that no run needs any more. Removes the
+ * rows of each run from the checkpoint first, and then its files, except the journal of paid requests. If a kill leaves
+ * files behind, the next prune removes them. Runs that are open or being published are never pruned.
  * @throws ConfigError `CHECKPOINT_BEHIND` when the journal of a run knows more than the checkpoint.
  */
-export async function* pruneRuns(context: PruneContext, limits: PruneLimits): AsyncGenerator<PrunedRun> {
-  for (const run of await context.checkpoint.runs(context.pipeline)) {
-    if (isUnfinished(run) || run.id === limits.keep || (run.finishedAt ?? run.createdAt) >= limits.before)
-      continue;
-    const bytes = await context.files.sizeOf(run.id);
-    if (run.prunedAt !== null && !bytes) continue;
-    if (!limits.dryRun) {
-      await context.checkpoint.verifyPaid(run.id);
-      if (run.prunedAt === null) await context.checkpoint.recordPruned(run.id, limits.now);
-      // The files last: if some are left, the next prune sees that this one was killed.
-      if (run.choice !== null) await context.answers.removeChoice(run.id);
-      await context.files.remove(run.id);
-      await removeWaitingFiles(run, context.stateDir);
-      context.logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
-    }
-    yield { run: run.id, state: run.state, finishedAt: run.finishedAt, bytes: bytes ?? 0 };
+export async function pruneRuns(context: PruneContext, limits: PruneLimits): Promise<PrunedRun[]> {
+  const { checkpoint, config, copies } = context;
+  const pruned: PrunedRun[] = [];
+  const kept: Run[] = [];
+  for (const run of await checkpoint.runs(config.pipeline)) {
+    const removed = await pruneRun(context, run, limits);
+    if (removed === undefined) kept.push(run);
+    else pruned.push(removed);
   }
+  if (!limits.dryRun) await removeAllCopiesBut(config, copies, neededRuns(kept, limits.keep));
+  return pruned;
+}
+
+/** @returns what was removed; undefined if the run keeps its results, or has none left. */
+async function pruneRun(
+  { checkpoint, config, files, answers, logger }: PruneContext,
+  run: Run,
+  { before, now, keep, dryRun }: PruneLimits,
+): Promise<PrunedRun | undefined> {
+  const isRecent = (run.finishedAt ?? run.createdAt) >= before;
+  if (isUnfinished(run) || run.id === keep || isRecent) return undefined;
+  const bytes = await files.sizeOf(run.id);
+  if (run.prunedAt !== null && !bytes) return undefined;
+  if (!dryRun) {
+    await checkpoint.verifyPaid(run.id);
+    if (run.prunedAt === null) await checkpoint.recordPruned(run.id, now);
+    // The files last: if some are left, the next prune sees that this one was killed.
+    if (run.choice !== null) await answers.removeChoice(run.id);
+    await files.remove(run.id);
+    await removeWaitingFiles(run, config.stateDir);
+    logger.debug({ run: run.id, bytes }, `the results of run ${run.id} are removed`);
+  }
+  return { run: run.id, state: run.state, finishedAt: run.finishedAt, bytes: bytes ?? 0 };
 }
 
 /** The locations of runs that the checkpoint does not know. They are reported, never removed. */
@@ -82,18 +98,24 @@ export async function unknownRunFolders(
 }
 
 /**
- * Removes copies of sources that no run of a pipeline needs any more. Keeps what an unfinished run reads, and what publishing the last run again, or asking again for its failed records,
- * would read: the copies of the last run that was not superseded, and of the last sample, until its results are pruned. Called with the
- * pipeline's lock.
- * @param run another run whose copies are kept.
+ * Removes the copies of sources that no run of a pipeline needs any more. Called with the pipeline's lock. Keeps what an
+ * unfinished run reads. Until their results are pruned, also keeps the copies of the last run that was not superseded,
+ * and of the last sample: publishing one of them again, or sending its failed records again, would read them.
  */
 export async function removeUnneededCopies(
   config: SpoolPlace,
   { checkpoint, copies }: CopiesContext,
-  run?: string,
+): Promise<void> {
+  const runs = await checkpoint.runs(config.pipeline);
+  await removeAllCopiesBut(config, copies, neededRuns(runs, undefined));
+}
+
+async function removeAllCopiesBut(
+  config: SpoolPlace,
+  copies: SharedCopies | undefined,
+  needed: readonly Run[],
 ): Promise<void> {
   const folder = spoolFolder(config);
-  const needed = neededRuns(await checkpoint.runs(config.pipeline), run);
   const kept = new Set(needed.flatMap(({ source }) => source.files.map(({ sha256 }) => sha256)));
   await copies?.removeAllBut(config, kept);
   await removeCopies(folder, new Set([...kept].map((sha256) => copyPath(folder, sha256))));
@@ -106,7 +128,11 @@ export interface CopiesContext {
   readonly copies?: SharedCopies | undefined;
 }
 
-/** @param runs all runs of a pipeline, in any order. */
+/**
+ * The runs whose copies are kept.
+ * @param runs all runs of a pipeline, in any order. Those without results may be left out.
+ * @param named another run whose copies are kept.
+ */
 function neededRuns(runs: readonly Run[], named: string | undefined): readonly Run[] {
   const current = runs.filter(({ state }) => state !== 'superseded');
   const newestOf = (some: readonly Run[]) =>

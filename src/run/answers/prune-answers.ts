@@ -18,6 +18,8 @@ export interface PruneAnswersTerms {
   readonly now: number;
   /** Only report what would be removed. */
   readonly dryRun?: boolean | undefined;
+  /** Whether nobody has asked for this prune: then answers stay that a retained run would still take (`longestAges`). */
+  readonly isUnasked?: boolean | undefined;
 }
 
 /**
@@ -29,16 +31,19 @@ export interface PruneAnswersTerms {
  */
 export async function pruneAnswers(
   { checkpoint, answers, config }: PruneAnswersContext,
-  { now, dryRun = false }: PruneAnswersTerms,
+  { now, dryRun = false, isUnasked = false }: PruneAnswersTerms,
 ): Promise<readonly Segment[]> {
-  const all = config.reuse.maxAge === 0 ? [] : await checkpoint.segments();
-  const runs = all.length === 0 ? [] : await checkpoint.runs(config.pipeline);
-  const own = new Map(runs.map((run) => [run.id, run]));
+  const runs = await checkpoint.runs();
+  const own = new Map(
+    runs.filter(({ pipeline }) => pipeline === config.pipeline).map((run) => [run.id, run]),
+  );
+  const reuse = isUnasked ? longestAges(config.reuse, runs) : config.reuse;
+  const all = reuse.maxAge === 0 ? [] : await checkpoint.segments();
   const isOurs = (segment: Segment) =>
     own.has(segment.run) || (segment.run.startsWith(IMPORT) && isUsable(segment, config));
   const pruned: Segment[] = [];
   for (const segment of all) {
-    if (!isOurs(segment) || !isExpired(segment, config.reuse, now)) continue;
+    if (!isOurs(segment) || !isExpired(segment, reuse, now)) continue;
     const hasResults = own.get(segment.run)?.prunedAt === null;
     if (hasResults && segment.successful + segment.failed === 0) continue;
     pruned.push(segment);
@@ -49,7 +54,7 @@ export async function pruneAnswers(
       await answers.removeSegment(segment.id);
     }
   }
-  if (!dryRun) await removeLeftovers(checkpoint, answers);
+  if (!dryRun) await removeLeftovers(checkpoint, answers, runs);
   return pruned;
 }
 
@@ -72,14 +77,13 @@ export function longestAges(
 async function removeLeftovers(
   checkpoint: PruneAnswersContext['checkpoint'],
   answers: PruneAnswersContext['answers'],
+  runs: readonly Run[],
 ): Promise<void> {
   const segments = (await checkpoint.segments()).map(({ id }) => id);
-  const runs = (await checkpoint.runs()).filter(
-    ({ choice, prunedAt }) => choice !== null && prunedAt === null,
-  );
+  const choosing = runs.filter(({ choice, prunedAt }) => choice !== null && prunedAt === null);
   await answers.removeLeftovers({
     segments: new Set(segments),
-    runs: new Set(runs.map(({ id }) => id)),
+    runs: new Set(choosing.map(({ id }) => id)),
   });
 }
 
