@@ -39,6 +39,11 @@ export type Failure =
       readonly breach: string | null;
     };
 
+/** Whether a status says that the server has too much to do or fails for now. */
+export function isBusy(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408 || status === 425;
+}
+
 /** Carries a failure from an attempt to the retry loop; never leaves this folder. */
 export class AttemptError extends Error {
   readonly failure: Failure;

@@ -8,8 +8,8 @@ import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { HttpsProxyAgent } from 'hpagent';
 import { ConfigError } from '../errors.js';
+import { isLoopback } from '../loopback.js';
 import type { Milliseconds } from '../types.js';
-import { isLoopback } from './requests.js';
 import {
   type Connection,
   type HttpReply,

@@ -8,7 +8,7 @@ import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { parseRetryAfter } from './error-reply.js';
-import { AttemptError } from './failure.js';
+import { AttemptError, isBusy } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
 import { isSuccess } from './send-request.js';
 import { openAwakeClock } from './timeout.js';
@@ -67,7 +67,7 @@ export async function postJson(options: PostOptions): Promise<void> {
       const { status } = reply;
       if (isSuccess(status)) return;
       last = status >= 300 && status <= 399 ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
-      if (!mayRetry(status)) throw new FinalError(last);
+      if (!isBusy(status)) throw new FinalError(last);
       wait = parseRetryAfter(reply.header('retry-after'), Date.now());
     } catch (error) {
       if (error instanceof FinalError) throw error;
@@ -106,10 +106,6 @@ const NO_TRY = 'no try was made';
 
 /** A retry would end in the same way. */
 class FinalError extends Error {}
-
-function mayRetry(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
-}
 
 function messageOf(error: unknown, one: AbortSignal, { attempt }: PostTimes): string {
   if (one.aborted) return `no reply within ${formatDuration(attempt)}`;

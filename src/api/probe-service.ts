@@ -4,7 +4,7 @@ import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { redirectOrigin, visibleText } from './error-reply.js';
-import { AttemptError, type Failure } from './failure.js';
+import { AttemptError, type Failure, isBusy } from './failure.js';
 import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
 import { readBytes } from './read-reply.js';
 import { createRequests, type RequestsOptions } from './requests.js';
@@ -188,11 +188,6 @@ function createGist(token: string): (text: string) => string {
     repeated
       .reduce((rest, part) => rest.replaceAll(part, ''), text.replaceAll('\\', ''))
       .replace(/[0-9a-f-]{8,}|\d+/gi, '');
-}
-
-/** Whether the service says that it has too much to do or fails for now. */
-export function isBusy(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408 || status === 425;
 }
 
 function mayPass(probe: Probe): boolean {

@@ -1,6 +1,9 @@
-/** Reads the body of a reply in time: something must come, and not too slowly. */
+/** Reads the body of a reply: bytes must keep coming, and not too slowly. Undoes its content coding. */
 import type { IncomingMessage } from 'node:http';
+import { pipeline, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { formatBytes, formatDuration } from '../quantities.js';
+import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, networkFailure } from './failure.js';
 import { type AwakeClock, Timeout } from './timeout.js';
@@ -12,8 +15,25 @@ interface BodyTerms {
   readonly show: (text: string) => string;
 }
 
-/** @param isPatient whether a reply of any speed is accepted, as long as bytes keep coming. */
-export async function* readBody(
+/**
+ * @param coding the reply's header `content-encoding`. A coding that is not known here is not undone.
+ * @param isPatient whether a reply of any speed is accepted, as long as bytes keep coming.
+ * @returns a body that throws AttemptError when it is cut or too slow, and MalformedReplyError when its coding is broken.
+ */
+export function readBody(
+  reply: IncomingMessage,
+  terms: BodyTerms,
+  signal: AbortSignal,
+  coding: string | undefined,
+  isPatient: boolean,
+): AsyncIterable<Buffer> {
+  const body = receive(reply, terms, signal, isPatient);
+  const name = coding?.trim().toLowerCase() ?? '';
+  const createDecoder = DECODERS.get(name);
+  return createDecoder === undefined ? body : decoded(body, createDecoder(), name);
+}
+
+async function* receive(
   reply: IncomingMessage,
   { idleTimeout, clock, show }: BodyTerms,
   signal: AbortSignal,
@@ -83,5 +103,31 @@ class Pace {
     }
     this.#waited = 0;
     this.#bytes = 0;
+  }
+}
+
+/**
+ * No coding is asked for, but a proxy or a service may compress all the same (RFC 9110, 12.5.3), and an upload whose
+ * reply cannot be read would be paid for and unknown.
+ */
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/** @throws AttemptError of the body; MalformedReplyError when it is cut, or not coded so. */
+async function* decoded(
+  body: AsyncIterable<Buffer>,
+  decoder: Transform,
+  coding: string,
+): AsyncGenerator<Buffer> {
+  try {
+    // An error of the body reaches the loop, because `pipeline` destroys the decoder with it.
+    yield* pipeline(body, decoder, () => undefined) as AsyncIterable<Buffer>;
+  } catch (error) {
+    if (error instanceof AttemptError) throw error;
+    throw new MalformedReplyError(`the reply is said to be ${coding}, and is not, or is cut`);
   }
 }

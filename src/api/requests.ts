@@ -1,7 +1,7 @@
 /** Builds the requests of the four operations (interface, section 4): addresses, headers and bodies. */
-import { isIPv4 } from 'node:net';
 import { type FileLike, FormDataEncoder, type FormDataLike } from 'form-data-encoder';
 import { ConfigError } from '../errors.js';
+import { isLoopback } from '../loopback.js';
 import type { Bytes, FileStatus, Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';
 import type { SearchRecord, UploadFile, UploadRequest } from './prediction-api.js';
@@ -84,8 +84,8 @@ const PATHS: Readonly<Record<Operation, string>> = {
 };
 
 /**
- * The addresses of the operations, each as one object, which must not be changed. Plain http:// is allowed to this machine only: rule "The service is not trusted"
- * (docs/architecture.md#the-service-is-not-trusted).
+ * The addresses of the operations. Each call gives the same object, which must not be changed. Plain http:// is allowed
+ * to this machine only: rule "The service is not trusted" (docs/architecture.md#the-service-is-not-trusted).
  * @param baseUrl may end with a path and a slash.
  * @param key the config key of `baseUrl`, for the error.
  * @throws ConfigError when it is not a plain http(s) address, or is http:// to another machine.
@@ -110,12 +110,6 @@ export function createServiceAddress(baseUrl: string, key: string): (operation: 
     Object.entries(PATHS).map(([operation, path]) => [operation, new URL(`${root}/${path}`)]),
   );
   return (operation) => addresses.get(operation)!;
-}
-
-/** Whether an address always means this machine. */
-export function isLoopback(url: URL): boolean {
-  const host = url.hostname;
-  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** The fields, in order, as a body of multipart/form-data (RFC 7578). Each name occurs once. */

@@ -6,7 +6,6 @@ import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { FormDataEncoder } from 'form-data-encoder';
 import type { Milliseconds } from '../types.js';
-import { decodeBody } from './decode-body.js';
 import { AttemptError, networkFailure } from './failure.js';
 import { nothingCame, readBody } from './read-body.js';
 import { type AwakeClock, Timeout } from './timeout.js';
@@ -27,10 +26,7 @@ export interface HttpReply {
   readonly status: number;
   /** The first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /**
-   * Throws `AttemptError` when it is cut, `MalformedReplyError` when its coding is broken. The caller must read it to its
-   * end or call `discard`.
-   */
+  /** As `readBody` gives it. The caller must read it to its end or call `discard`. */
   readonly body: AsyncIterable<Buffer>;
   /** Closes the connection without reading the rest of the body. */
   discard(): void;
@@ -73,7 +69,7 @@ export async function sendRequest(
     return {
       status,
       header: (name) => headerOf(reply, name),
-      body: decodeBody(readBody(reply, connection, signal, isPatient), headerOf(reply, 'content-encoding')),
+      body: readBody(reply, connection, signal, headerOf(reply, 'content-encoding'), isPatient),
       discard: () => void reply.destroy(),
     };
   } catch (error) {

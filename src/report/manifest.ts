@@ -1,24 +1,11 @@
 /**
- * The files beside an output (docs/output.md): their paths, the manifest, which lists what was read, bought and
- * published, chunk by chunk, and the marker, which says that the output is complete.
+ * Writes the manifest of a publication, which lists what was read, bought and published, chunk by chunk, and its marker,
+ * which says that the output is complete (docs/output.md).
  */
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Run, Tally } from '../checkpoint/checkpoint.js';
-import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
-import {
-  anchorOf,
-  besidePath,
-  dataPath,
-  FILES_OF_PUBLICATION,
-  indexPath,
-  isFolder,
-  isS3,
-  MARKERS,
-  partName,
-  publicationPlace,
-} from '../config/sections/output-names.js';
-import { contentOf, encodedPathOf } from '../files/encoded-file.js';
-import type { OutputNames } from '../files/output-store.js';
+import { dataPath } from '../config/sections/output-names.js';
+import { contentOf } from '../files/encoded-file.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { outputFormat } from '../output-format.js';
 import { describeColumns } from '../results/column-types.js';
@@ -29,6 +16,7 @@ import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
 import type { Choice } from '../types.js';
 import { publishedOrigins, savedBy } from './origins.js';
+import { deltaPath, manifestPath, markerPath } from './publication-files.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -199,56 +187,4 @@ export async function writeMarker(
   const waiting = workPathOf(name, run.id, run.config.stateDir);
   await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
   await run.output.put(waiting, name, mode);
-}
-
-export function manifestPath(output: string): string {
-  return besidePath(output, 'manifest.json');
-}
-
-export function rejectsPath(output: string): string {
-  return besidePath(output, 'rejects.csv');
-}
-
-/** The list of differences between answers that were bought again and the earlier ones. */
-export function driftPath(output: string): string {
-  return besidePath(output, 'drift.csv');
-}
-
-/** The list of differences between answers and those that the same keys had in the last publication. */
-export function keyDriftPath(output: string): string {
-  return besidePath(output, 'key-drift.csv');
-}
-
-export function deltaPath(output: string): string {
-  return besidePath(output, 'delta.csv');
-}
-
-/** The paths of all markers that an output may have. */
-export function markerPaths(output: string): string[] {
-  return MARKERS.map((name) => besidePath(output, name));
-}
-
-/** As long as the id of every run, and the id of none. */
-const NO_RUN = '00000000T000000-000000';
-
-/** Everything that a publication of an output writes. Its work files are those of no run, with names as long. */
-export function outputNames(output: string, stateDir: string): OutputNames {
-  const place = publicationPlace(output, NO_RUN, 0);
-  const beside = [...FILES_OF_PUBLICATION, ...MARKERS].map((name) => besidePath(place, name));
-  const anchor = anchorOf(output);
-  const works = [...new Set([output, anchor, ...beside])].map((name) => workPathOf(name, NO_RUN, stateDir));
-  const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
-  if (isFolder(place)) beside.push(indexPath(place), `${dataPath(place)}${partName(0)}`);
-  return { output: anchor, beside, local, lock: isS3(output) ? [] : outputLockNames(anchor) };
-}
-
-/** The marker of a publication (rule "A rehearsal never looks real"). That of a sample is never taken for a night's. */
-export function markerPath(
-  output: string,
-  { rehearsal, source }: Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> },
-  exitCode: number,
-): string {
-  if (rehearsal) return besidePath(output, '_REHEARSAL');
-  if (source.limit !== undefined) return besidePath(output, '_SAMPLE');
-  return besidePath(output, exitCode === 0 ? '_SUCCESS' : '_PARTIAL');
 }

@@ -9,7 +9,7 @@ import { ConfigError, GuardError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { escapeUnprintable } from '../text.js';
-import { manifestPath } from './manifest.js';
+import { manifestPath } from './publication-files.js';
 
 /** The pipeline stands among the first lines of a manifest, before anything long. */
 const HEAD_BYTES = 64 * 1024;

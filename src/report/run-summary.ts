@@ -11,7 +11,7 @@ import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js
 import { type Adoptable, type FolioGivenUp, findAdoptable, findFoliosGivenUp } from './adoptable.js';
 import { type CostFigures, costFigures } from './cost-figures.js';
 import { withheldExitCode } from './exit-code.js';
-import { deltaOf, manifestPath, markerPath } from './manifest.js';
+import { deltaOf } from './manifest.js';
 import type { ProcessFigures, RunMeasure } from './measure-run.js';
 import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 import {
@@ -22,6 +22,7 @@ import {
   type WithheldOutput,
   withheldFacts,
 } from './output-there.js';
+import { manifestPath, markerPath } from './publication-files.js';
 import { findUnusual, nightsBefore, type Unusual } from './unusual.js';
 
 /** What a run has done and what it has cost, as `--json` prints it. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLocalOutputStore } from '../../src/files/local-output-store.js';
 import { checkRights } from '../../src/files/output-rights.js';
-import { outputNames } from '../../src/report/manifest.js';
+import { outputNames } from '../../src/report/publication-files.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { isLoopbackHost } from './service-section.js';
+import { isLoopback } from '../../loopback.js';
 import { filePath } from './values.js';
 
 /** node_exporter reads no file with another ending. */
@@ -12,7 +12,7 @@ const webhook = z
   .string()
   .trim()
   .refine((text) => /^https?:$/.test(protocolOf(text)))
-  .refine((text) => protocolOf(text) !== 'http:' || isLoopbackHost(new URL(text).hostname), {
+  .refine((text) => protocolOf(text) !== 'http:' || isLoopback(new URL(text)), {
     error: 'http:// would send the address and the summary unencrypted; it is accepted only for localhost',
   })
   .nullable()

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
+import { isLoopback } from '../../loopback.js';
 import { describeReadError, readSmallFile } from '../read-small-file.js';
 import { choice, filePath, flag, shortName } from './values.js';
 
@@ -21,7 +22,7 @@ const address = z
       context.addIssue({ code: 'custom' });
       return z.NEVER;
     }
-    if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    if (url.protocol === 'http:' && !isLoopback(url)) {
       context.addIssue({ code: 'custom', message: INSECURE });
     }
     return url.href.replace(/\/+$/, '');
@@ -148,9 +149,4 @@ function readToken(path: string, onProblem: (key: string, text: string) => void)
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   onProblem('service.tokenFile', `${path} must hold one token of visible ASCII characters and nothing else`);
   return undefined;
-}
-
-/** Whether a host always means this machine. */
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.js';
 import { besidePath, placeOfPart } from '../../config/sections/output-names.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError } from '../../errors.js';
-import { manifestPath } from '../../report/manifest.js';
+import { manifestPath } from '../../report/publication-files.js';
 import { isFileMissing } from '../../streams/system-error.js';
 import { serviceIdentity } from '../configured-service.js';
 

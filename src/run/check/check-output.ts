@@ -9,8 +9,8 @@ import { nearestFolder } from '../../files/output-rights.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { METRICS, PAGE, placeTaken, refuseForeignReport } from '../../files/report-place.js';
 import { workFolderOf } from '../../files/work-file.js';
-import { outputNames } from '../../report/manifest.js';
 import { refuseOtherPipeline } from '../../report/output-owner.js';
+import { outputNames } from '../../report/publication-files.js';
 import { futureMatches } from '../../source/future-files.js';
 
 /**

@@ -2,10 +2,10 @@
  * Judges what `foliopipe check` was told by the service; pure. The interface says nothing about errors, so where the
  * answers do not tell, the verdict is `unsure` and repeats what was said.
  */
-import type { Failure } from '../../api/failure.js';
-import { isBusy, type Probe, type ProbeReply, type ServiceProbes } from '../../api/probe-service.js';
-import { isLoopback } from '../../api/requests.js';
+import { type Failure, isBusy } from '../../api/failure.js';
+import type { Probe, ProbeReply, ServiceProbes } from '../../api/probe-service.js';
 import { ConfigError, FoliopipeError, OutageError, RefusedError } from '../../errors.js';
+import { isLoopback } from '../../loopback.js';
 
 export interface Verdict {
   /** `unsure`: no fault was found, but it cannot be known without paying whether all is well. */

@@ -11,7 +11,7 @@ import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '.
 import { outputFormat } from '../../output-format.js';
 import type { LoadEvent } from '../../progress/events.js';
 import { countOf } from '../../quantities.js';
-import { deltaPath } from '../../report/manifest.js';
+import { deltaPath } from '../../report/publication-files.js';
 import { createOutputLayout, type LayoutSource } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { expectedColumns } from '../../stages/merge/result-columns.js';

@@ -4,8 +4,8 @@ import type { Config } from '../../config/schema.js';
 import { publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
-import { manifestPath, markerPath } from '../../report/manifest.js';
 import { refuseOtherPipeline } from '../../report/output-owner.js';
+import { manifestPath, markerPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { isEchoChanged } from '../merge/join-chunk.js';
 

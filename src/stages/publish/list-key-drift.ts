@@ -9,7 +9,7 @@ import type { DriftList } from '../../delta/list-drift.js';
 import { readContent } from '../../files/encoded-file.js';
 import { hasContent } from '../../files/output-store.js';
 import { outputFormat } from '../../output-format.js';
-import { keyDriftPath } from '../../report/manifest.js';
+import { keyDriftPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import type { PublishedDelta } from '../../types.js';

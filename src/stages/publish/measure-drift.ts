@@ -6,7 +6,7 @@ import type { Publication } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import type { KeyDifference } from '../../delta/list-drift.js';
-import { driftPath } from '../../report/manifest.js';
+import { driftPath } from '../../report/publication-files.js';
 import { type Answers, type NumberedAnswers, statusOf } from '../../results/answers.js';
 import { splitColumns } from '../../results/split-columns.js';
 import type { RunContext } from '../../run-context.js';

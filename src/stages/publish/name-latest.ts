@@ -7,7 +7,7 @@ import { dataPath, isFolder, latestPath, publicationPlace } from '../../config/s
 import { type Latest, readIndex, readLatest } from '../../files/folder-index.js';
 import { hasContent } from '../../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { manifestPath, markerPath } from '../../report/manifest.js';
+import { manifestPath, markerPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 
 type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {

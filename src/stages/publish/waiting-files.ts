@@ -7,7 +7,7 @@ import { removeEncoded } from '../../files/encoded-file.js';
 import { hasContent, type OutputStore } from '../../files/output-store.js';
 import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
 import type { Logger } from '../../logger.js';
-import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/manifest.js';
+import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { waitingOutput } from './encode-output.js';
 import { removeKeptChunks } from './keep-answers.js';

@@ -10,7 +10,7 @@ import { RowSet } from '../../delta/row-set.js';
 import { contentOf } from '../../files/encoded-file.js';
 import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { deltaPath } from '../../report/manifest.js';
+import { deltaPath } from '../../report/publication-files.js';
 import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { hashFile } from '../../streams/file-identity.js';

@@ -8,7 +8,7 @@ import { COMMA, QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
 import { writeValue } from '../../csv/write-field.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { rejectsPath } from '../../report/manifest.js';
+import { rejectsPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';

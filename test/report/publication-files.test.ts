@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { manifestPath, markerPath, markerPaths, rejectsPath } from '../../src/report/manifest.js';
+import { manifestPath, markerPath, markerPaths, rejectsPath } from '../../src/report/publication-files.js';
 
 describe('beside an output', () => {
   it('stands one marker of four, and neither a rehearsal nor a sample looks like a night', () => {

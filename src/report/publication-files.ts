@@ -1,0 +1,70 @@
+/** The names of the files of a publication (docs/output.md), and which marker a publication gets. */
+import type { Run } from '../checkpoint/checkpoint.js';
+import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
+import {
+  anchorOf,
+  besidePath,
+  dataPath,
+  FILES_OF_PUBLICATION,
+  indexPath,
+  isFolder,
+  isS3,
+  MARKERS,
+  partName,
+  publicationPlace,
+} from '../config/sections/output-names.js';
+import { encodedPathOf } from '../files/encoded-file.js';
+import type { OutputNames } from '../files/output-store.js';
+import { workPathOf } from '../files/work-file.js';
+
+export function manifestPath(output: string): string {
+  return besidePath(output, 'manifest.json');
+}
+
+export function rejectsPath(output: string): string {
+  return besidePath(output, 'rejects.csv');
+}
+
+/** The list of differences between answers that were bought again and the earlier ones. */
+export function driftPath(output: string): string {
+  return besidePath(output, 'drift.csv');
+}
+
+/** The list of differences between answers and those that the same keys had in the last publication. */
+export function keyDriftPath(output: string): string {
+  return besidePath(output, 'key-drift.csv');
+}
+
+export function deltaPath(output: string): string {
+  return besidePath(output, 'delta.csv');
+}
+
+/** The marker of a publication (rule "A rehearsal never looks real"). That of a sample is never taken for a night's. */
+export function markerPath(
+  output: string,
+  { rehearsal, source }: Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> },
+  exitCode: number,
+): string {
+  if (rehearsal) return besidePath(output, '_REHEARSAL');
+  if (source.limit !== undefined) return besidePath(output, '_SAMPLE');
+  return besidePath(output, exitCode === 0 ? '_SUCCESS' : '_PARTIAL');
+}
+
+/** The paths of all markers that an output may have. */
+export function markerPaths(output: string): string[] {
+  return MARKERS.map((name) => besidePath(output, name));
+}
+
+/** As long as the id of every run, and the id of none. */
+const NO_RUN = '00000000T000000-000000';
+
+/** Everything that a publication of an output writes. Its work files are those of no run, with names as long. */
+export function outputNames(output: string, stateDir: string): OutputNames {
+  const place = publicationPlace(output, NO_RUN, 0);
+  const beside = [...FILES_OF_PUBLICATION, ...MARKERS].map((name) => besidePath(place, name));
+  const anchor = anchorOf(output);
+  const works = [...new Set([output, anchor, ...beside])].map((name) => workPathOf(name, NO_RUN, stateDir));
+  const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
+  if (isFolder(place)) beside.push(indexPath(place), `${dataPath(place)}${partName(0)}`);
+  return { output: anchor, beside, local, lock: isS3(output) ? [] : outputLockNames(anchor) };
+}
