@@ -33,7 +33,7 @@ export async function findAdoptable(
   return found;
 }
 
-/** Hints for the first adoptable chunks of a run, and the number of the others; an empty text if there are none. */
+/** Hints for the first adoptable chunks of a run, a line for each, and the number of the others; empty if there are none. */
 export async function adoptHints(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,
@@ -41,7 +41,7 @@ export async function adoptHints(
   const found = await findAdoptable(checkpoint, run, Number.POSITIVE_INFINITY);
   const hints = found.slice(0, maxHints).map((one) => adoptHint(run, one));
   const more = found.length - hints.length;
-  return [...hints, ...(more > 0 ? [`and ${more} more: foliopipe status`] : [])].join('; ');
+  return [...hints, ...(more > 0 ? [`and ${more} more: foliopipe status names them`] : [])].join(';\n');
 }
 
 const maxHints = 3;

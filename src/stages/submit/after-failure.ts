@@ -50,12 +50,13 @@ function resolveInTurn(submission: Submission, chunk: ChunkRow, error: RefusedEr
 
 /** @throws AmbiguousUploadError after a redirect. */
 async function afterDoubt(
-  { run, breaker }: Submission,
+  submission: Submission,
   chunk: ChunkRow,
   error: AmbiguousUploadError,
 ): Promise<void> {
+  const { run, breaker } = submission;
   if (error.doubt === 'redirected') throw stopForRedirect(run, chunk, error);
-  await warnAmbiguous(run, chunk, error);
+  await warnAmbiguous(submission, chunk, error);
   if (breaker.allowsRequest || (await isOnlyToGiveUp(run))) return;
   await stopForUnreadable(run, breaker, error.message);
 }

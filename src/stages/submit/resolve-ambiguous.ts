@@ -8,7 +8,6 @@ import type { AmbiguousUploadError } from '../../errors.js';
 import { adoptHint, ambiguousFile } from '../../report/adoptable.js';
 import type { AddItems } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
-import type { ReplyBreaker } from './check-replies.js';
 import { stopForEarlierRedirect, stopForUnreadable } from './stop-uploads.js';
 import type { Submission, SubmitChunksNeeds } from './submission.js';
 import { hasUnreadableReply } from './unreadable-replies.js';
@@ -46,10 +45,10 @@ async function decide(
   chunk: ChunkRow,
   add: AddItems<ChunkRow>,
 ): Promise<ChunkRow | undefined> {
-  const { run, decided, breaker } = submission;
+  const { run, decided } = submission;
   if (decided.has(chunk.number)) return undefined;
   decided.add(chunk.number);
-  const decision = await resolveAmbiguous(run, chunk, breaker);
+  const decision = await resolveAmbiguous(submission, chunk);
   if (decision === 'again') return submission.submit(chunk, add);
   if (decision !== undefined) await run.folioPermits.release(permitName(run.id, chunk.number));
   return decision;
@@ -63,10 +62,10 @@ async function decide(
  * @throws AmbiguousUploadError if the upload was redirected and would probably be redirected again.
  */
 async function resolveAmbiguous(
-  run: SubmitChunksNeeds,
+  submission: Submission,
   chunk: ChunkRow,
-  breaker: ReplyBreaker,
 ): Promise<ChunkRow | 'again' | undefined> {
+  const { run, breaker } = submission;
   // An interrupted run decides nothing: a person can adopt the folio before the next run.
   run.signal.throwIfAborted();
   const { policy, maxRecords } = run.config.ambiguous;
@@ -86,20 +85,20 @@ async function resolveAmbiguous(
   const why = isUnreadable ? 'its reply came and could not be read' : allowance;
   run.logger.warn(
     { chunk: chunk.number, records: chunk.records },
-    `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(run, chunk)}`,
+    `chunk ${chunk.number} may have been accepted and is not sent again: ${why}${await howToAdopt(submission, chunk)}`,
   );
   return givenUp;
 }
 
 /** Warns that an upload has become ambiguous, and says how its folio can be adopted. */
 export async function warnAmbiguous(
-  run: SubmitChunksNeeds,
+  submission: Submission,
   chunk: ChunkRow,
   error: AmbiguousUploadError,
 ): Promise<void> {
-  run.logger.warn(
+  submission.run.logger.warn(
     { chunk: chunk.number, code: error.code },
-    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on when everything else is sent${await howToAdopt(run, chunk)}`,
+    `chunk ${chunk.number}: ${error.message}; it may have been accepted, so it is decided on when everything else is sent${await howToAdopt(submission, chunk)}`,
   );
 }
 
@@ -109,8 +108,10 @@ async function wasRedirected({ id, checkpoint }: SubmitChunksNeeds, chunk: numbe
   return newest?.doubt === 'redirected' && (await checkpoint.doubtsInRow(id, 'redirected')) > 0;
 }
 
-/** The end of a warning about an ambiguous chunk. */
-async function howToAdopt(run: SubmitChunksNeeds, { number: chunk }: ChunkRow): Promise<string> {
+/** The end of a warning about an ambiguous chunk; empty the second time. */
+async function howToAdopt({ run, warned }: Submission, { number: chunk }: ChunkRow): Promise<string> {
+  if (warned.has(chunk)) return '';
+  warned.add(chunk);
   const fileName = await ambiguousFile(run.checkpoint, run.id, chunk);
   return fileName === undefined ? '' : `; ${adoptHint(run.id, { chunk, fileName })}`;
 }

@@ -36,6 +36,8 @@ export interface Submission {
   readonly breaker: ReplyBreaker;
   /** The numbers of the ambiguous chunks that this process has decided about: about each once. */
   readonly decided: Set<number>;
+  /** The numbers of the chunks for which this process has logged how their folio is adopted: for each once. */
+  readonly warned: Set<number>;
   /** The decision about an ambiguous chunk that runs now, before everything else is sent; undefined if none runs. */
   early: Promise<ChunkRow | undefined> | undefined;
   /** The refusal that is handled now, or was handled last. */

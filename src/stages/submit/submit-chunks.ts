@@ -36,6 +36,7 @@ export function submitChunks(
       refetch,
       breaker: createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable')),
       decided: new Set(),
+      warned: new Set(),
       early: undefined,
       lastRefusal: Promise.resolve(),
       submit: (chunk, add) => submit(submission, chunk, add),

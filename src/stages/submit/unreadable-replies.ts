@@ -37,8 +37,14 @@ export async function unreadableHint(
 ): Promise<string> {
   const isLeft = await hasUnsentChunks(checkpoint, run);
   const once = isLeft ? ' once all else is sent' : '';
-  const trial = isLeft ? '; the same command sends at most one chunk more to see' : '';
-  return `each file may be accepted and paid for, and is not sent again: check what answers at service.baseUrl, and ask the service provider; ${await adoptHints(checkpoint, run)}; or foliopipe run --set ambiguous.policy=hold, which publishes without them${once}; or ${await newRunCommandFor(checkpoint, run)}, which pays again${trial}`;
+  const trial = isLeft
+    ? ';\nthe same command sends at most one chunk more, to see whether its reply can be read'
+    : '';
+  return `each file may be accepted and paid for, and is not sent again;
+check what answers at service.baseUrl, and ask the service provider;
+${await adoptHints(checkpoint, run)};
+to publish without them${once}: foliopipe run --set ambiguous.policy=hold;
+to begin anew, which pays again: ${await newRunCommandFor(checkpoint, run)}${trial}`;
 }
 
 /** Whether the run has records that are not sent yet, cut or not. A chunk in flight counts as sent. */

@@ -78,7 +78,10 @@ describe('a reply to an upload that cannot be read', () => {
         );
         if (time < 4) expect(error.message).toContain('<html>OK</html>');
         sent.push(job.service.count('upload'));
-        expect(error.hint).toContain('--set ambiguous.policy=hold, which publishes without them');
+        expect(error.hint).toMatch(
+          /\nto publish without them.*: foliopipe run --set ambiguous\.policy=hold;\n/,
+        );
+        for (const line of error.hint!.split('\n')) expect(line.length).toBeLessThan(200);
         expect(error.hint).toContain(
           `and ${sent.at(-1)! - 3} more: foliopipe status`.replace(/^and 0 .*/, ''),
         );
@@ -104,7 +107,7 @@ describe('a reply to an upload that cannot be read', () => {
       expect(untold).toMatchObject({
         code: 'CHUNKS_AMBIGUOUS',
         hint: expect.stringMatching(
-          /is not sent again.*and 3 more: foliopipe status.*ambiguous\.policy=hold/,
+          /is not sent again.*and 3 more: foliopipe status.*ambiguous\.policy=hold/s,
         ),
       });
       const summary = await job.enrich({ ambiguous: { policy: 'hold' } });
