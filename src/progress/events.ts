@@ -31,6 +31,8 @@ export interface ScanEvent {
   /** Read so far, decoded. */
   readonly bytes: Bytes;
   readonly records: number;
+  /** In the last one: all of the source is checked, or is known from an earlier check. */
+  readonly ended?: true;
 }
 
 /**

@@ -86,6 +86,8 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
     onProgress: (event) => {
       if (event.type === 'progress') last = event;
       if (event.type === 'run') isPublished = false;
+      if (event.type === 'scan' && event.ended)
+        showStep(`the source is checked: ${countOf(event.records, 'record')}`);
       if (event.type === 'published') {
         isPublished = true;
         showStep(`publication ${event.publication} is in place; ending run ${event.run}`);
@@ -111,6 +113,7 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
 function nextShown(before: Shown | undefined, event: JobEvent): Shown | undefined {
   if (event.type === 'published') return undefined;
   if (event.type === 'run') return before;
+  if (event.type === 'scan' && event.ended) return undefined;
   if (event.type === 'waiting' && before?.type === 'progress') return before;
   if (event.type === 'progress' && before?.type === 'load' && before.state === 'begun') return before;
   return event;

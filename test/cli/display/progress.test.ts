@@ -62,6 +62,17 @@ it('logs what comes before the run, and shows it each time; then it shows a bloc
   expect(blocks.at(-1)).toEqual([]);
 });
 
+it('logs no check of the source that has ended', () => {
+  const { progress, lines, blocks } = open();
+  progress.onProgress({ type: 'scan', bytes: 1, records: 1 });
+  progress.onProgress({ type: 'scan', bytes: 2, records: 2, ended: true });
+  progress.onProgress({ type: 'run', run: 'R', pipeline: 'nightly', found: 'new' });
+  vi.advanceTimersByTime(5_000);
+  expect(lines).toEqual([]);
+  expect(blocks.at(-1)).toEqual(['the source is checked: 2 records (5s)']);
+  progress.close();
+});
+
 it('prints snapshots alone as JSON', () => {
   const written = vi.spyOn(stdout, 'write').mockReturnValue(undefined);
   const { progress, tell } = open(true);
