@@ -24,6 +24,16 @@ export function showText(text: string | Uint8Array, maxLength = 60): string {
   return `"${shown}${characters.length > maxLength ? '…' : ''}"`;
 }
 
+/** Names that a message lists; the others are only counted. */
+const MOST_NAMES = 20;
+
+/** Lists names in quotes, such as `"id", "name" and 58 more`. @param maxLength of each. */
+export function showNames(names: readonly string[], maxLength = 60): string {
+  const shown = names.slice(0, MOST_NAMES).map((name) => showText(name, maxLength));
+  const more = names.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /** @param unprintable matches each character that is written as `\u{hex}`; it has the flags `gu`. */
 export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): string {
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);

@@ -144,7 +144,7 @@ function parseFirst(decoded: Buffer, delimiter: string, place: HeaderPlace): Fir
 }
 
 const OF_BLANKS =
-  "; if blanks separate the fields, as R writes them: foliopipe run --set 'source.delimiter= '";
+  "; if blanks separate the fields, as R writes them: foliopipe plan --set 'source.delimiter= ' shows what is read then; then: foliopipe run --set 'source.delimiter= '";
 
 function malformed(
   code: string,

@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { ConfigError, MismatchError, UntrustedError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
-import { showText } from '../text.js';
+import { showNames, showText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
 import type { SentColumns } from './join-method.js';
 import type { PartTable } from './part-table.js';
@@ -104,7 +104,7 @@ export function fieldOf(columns: readonly string[], column: string, key: string)
   if (at >= 0) return at;
   throw new ConfigError(
     'CONFIG_COLUMN_MISSING',
-    `${key}: the source has no column ${showText(column)}; it has ${columns.map((name) => showText(name)).join(', ')}`,
+    `${key}: the source has no column ${showText(column)}; it has ${showNames(columns)}`,
     { hint: hintFor(columns, column, key), facts: { key, column } },
   );
 }

@@ -8,7 +8,7 @@ import {
 } from '../csv/bad-record.js';
 import { SourceError } from '../errors.js';
 import { countOf, formatCount, formatPercent } from '../quantities.js';
-import { showText } from '../text.js';
+import { showNames, showText } from '../text.js';
 import type { Dialect, RejectLimit, Source } from '../types.js';
 import { lineAt } from './read-decoded.js';
 
@@ -137,29 +137,24 @@ function badLines(firstBad: readonly PlacedBad[], rejected: number): string {
   return `${lines.join('')}${more > 0 ? `\n  and ${formatCount(more)} more` : ''}`;
 }
 
-/** Columns of the source that the hint names. */
-const SHOWN_COLUMNS = 20;
-
 function hintOf(excess: Excess): string {
   const { records, rejected, blank = 0, sourceColumns, firstBad, readAs } = excess;
   const total = rejected + blank;
-  const allow = `foliopipe run --set source.maxRejected=${total} (or source.maxRejected in the config)`;
+  const flag = `--set source.maxRejected=${total}`;
+  const allow = `foliopipe plan ${flag} shows what that sends and costs, and pays nothing;\nthen foliopipe run ${flag} (or source.maxRejected in the config)`;
   const [first] = firstBad;
   const correct = first === undefined ? '' : badRecordHint(first.bad, readAs);
   // Without a good record there is nothing to go on with.
   if (total === records && blank === 0) return correct;
   const them = rejected === 1 ? 'it' : 'them';
-  const forBad = `${correct}; or go on without ${them}: ${allow} lists ${them} beside the output`;
+  const forBad = `${correct};\nor go on without ${them}: ${allow} lists ${them} beside the output`;
   if (blank === 0) return forBad;
-  const shown = sourceColumns.slice(0, SHOWN_COLUMNS).map((column) => showText(column, 40));
-  const more = sourceColumns.length - shown.length;
-  const names = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const forBlank = `upload.columns names the columns that are sent; the source has ${names}`;
+  const forBlank = `upload.columns names the columns that are sent; the source has ${showNames(sourceColumns, 40)}`;
   const pay = 'upload.skipBlank: false sends them, and they are paid for';
   if (rejected > 0) {
-    return `${forBad}, and does not send the blank ones, which are then FAILED; ${forBlank}; for the blank records, ${pay}`;
+    return `${forBad}, and does not send the blank ones, which are then FAILED;\n${forBlank};\nfor the blank records, ${pay}`;
   }
-  return `correct upload.columns if it is wrong: ${forBlank}; if the records are blank, ${allow} goes on: they are not sent, cost nothing, and are FAILED in the output; ${pay}`;
+  return `correct upload.columns if it is wrong: ${forBlank};\nif the records are blank: ${allow} goes on: they are not sent, cost nothing, and are FAILED in the output;\n${pay}`;
 }
 
 function are(count: number): string {

@@ -44,7 +44,7 @@ export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
     'SOURCE_HEADER_SHORT',
     `${path}: the header has ${countOf(columns.length, 'name')}, and each record has ${columns.length + 1} fields: ${what}`,
     {
-      hint: `${instead}; or read it as it is: ${asItIs(names, header.lines)}`,
+      hint: `${instead};\nor read it as it is: ${asItIs(names, header.lines)}`,
       facts: { file: path, names: columns.length, fields: columns.length + 1 },
     },
   );
@@ -83,10 +83,11 @@ function freeName(wanted: string, columns: readonly string[]): string {
 /** Names that need no care in YAML and in a shell. */
 const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]*$/u;
 
-/** The flags that read the file as it is; only their keys if the names are many or unusual. */
+/** What reads the file as it is, and pays nothing; only the keys if the names are many or unusual. */
 function asItIs(names: readonly string[], lines: number): string {
   const list = names.map((name) => JSON.stringify(name)).join(', ');
+  const flags = `--set source.skipLines=${lines} --set 'source.header=[${list}]'`;
   return list.length <= 400 && names.every((name) => PLAIN.test(name))
-    ? `foliopipe run --set source.skipLines=${lines} --set 'source.header=[${list}]'`
+    ? `foliopipe plan ${flags} shows what is read then;\nthen: foliopipe run ${flags}`
     : `set source.skipLines: ${lines}, and name all ${names.length} columns in source.header`;
 }

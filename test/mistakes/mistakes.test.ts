@@ -23,7 +23,7 @@ const SHOWN_LINES = 8;
 function make(mistake: Mistake): Promise<string> {
   return withFolder(async (folder) => {
     const asks = mistake.service ?? mistake.before ?? mistake.typed.includes('PORT');
-    if (!asks) return rowOf(mistake, folder, { url: 'http://127.0.0.1:8080', token: 'none' });
+    if (!asks) return rowOf(mistake, folder, { url: 'http://127.0.0.1:8080', token: 'a-token' });
     const service = await openFakeService(mistake.service);
     try {
       return await rowOf(mistake, folder, service);

@@ -55,7 +55,9 @@ describe('a source beyond the limit', () => {
   ${two}: record 5 (line 2, byte 4): the number of fields is 1, not 2: "bad"
   record 7 (line 4, byte 12): the quote at byte 1 of the record neither opens nor closes a field: "x"y,9"`,
     );
-    expect(error.hint).toContain('foliopipe run --set source.maxRejected=3 ');
+    expect(error.hint).toContain(
+      'or go on without them: foliopipe plan --set source.maxRejected=3 shows what that sends and costs, and pays nothing;\nthen foliopipe run --set source.maxRejected=3 ',
+    );
     expect(error.facts).toEqual({
       records: 7,
       rejected: 3,
@@ -104,7 +106,7 @@ describe('a source beyond the limit', () => {
     const { hint } = await failed(scan([path], { records: 0 }, { sentColumns: names.slice(0, 1) }));
     expect(hint).toContain('"column 19 x');
     expect(hint).not.toContain('column 20');
-    expect(hint).toContain('…" and 10 more; ');
+    expect(hint).toContain('…" and 10 more;\n');
     expect(hint!.length).toBeLessThan(1_500);
   });
 
@@ -115,7 +117,7 @@ describe('a source beyond the limit', () => {
     expect(error.message).toMatch(
       /^2 of 3 records .*: 1 is blank in all sent columns .* the first is .*record 1 \(line 2\); 1 is bad:\n .*record 2 .*$/,
     );
-    expect(error.hint).toMatch(/^correct the record .*--set source\.maxRejected=2 .*upload\.columns/);
+    expect(error.hint).toMatch(/^correct the record .*--set source\.maxRejected=2 .*upload\.columns/s);
     expect(await scan([path], { records: 2 }, { sentColumns })).toMatchObject({ rejected: 1, blank: 1 });
     expect(await failed(scan([path], { share: 0 }, { sentColumns }))).toMatchObject({
       code: 'SOURCE_FIELD_COUNT',
@@ -150,7 +152,7 @@ describe('a source beyond the limit', () => {
     expect(message).toMatch(/^12 of 24 records are bad:\n {2}\S+a\.csv: record 1 .*"bad 0"\n {2}record 3 /);
     expect(message).toMatch(/"bad 9"\n {2}and 2 more$/);
     expect(hint).toMatch(
-      /or go on without them: foliopipe run --set source\.maxRejected=12 .*beside the output$/,
+      /;\nor go on without them: foliopipe plan --set source\.maxRejected=12 .*;\nthen foliopipe run .*beside the output$/,
     );
     expect(await scan([path], { records: 12 })).toMatchObject({ records: 24, rejected: 12 });
   });

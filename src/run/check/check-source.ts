@@ -5,10 +5,9 @@
 import type { Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { OWN_DIALECT } from '../../config/sections/source-section.js';
-import { delimiterText } from '../../csv/detect-dialect.js';
 import { checkDuckdb } from '../../duckdb/open-duckdb.js';
 import { PARQUET_NEED } from '../../duckdb/write-parquet.js';
-import { ConfigError, reworded, SourceError } from '../../errors.js';
+import { ConfigError, SourceError } from '../../errors.js';
 import { checkCompression } from '../../files/encoded-file.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { createLoadTable } from '../../load/configured-load.js';
@@ -34,6 +33,7 @@ import { showText } from '../../text.js';
 import type { RejectLimit, Source } from '../../types.js';
 import type { RunOptions } from '../run-options.js';
 import { checkOutputPlace } from './check-output.js';
+import { withColumnHint } from './column-hint.js';
 import { doubtHeader } from './doubt-header.js';
 
 /** What `checkSource` may be told. */
@@ -97,6 +97,7 @@ export async function checkSource(
       });
   if (opened.names !== null) await checkCopies(source);
   logChecked(logger, source, isKnown);
+  tell?.({ type: 'scan', bytes: bytesOf(source), records: source.records, ended: true });
   if (!isKnown) await warnOfHeader(config, opened, source, logger, signal);
   if (isKnown) checkColumns(source, config);
   return withNames(source, opened);
@@ -108,8 +109,13 @@ function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
   return { ...config, source: { ...config.source, ...OWN_DIALECT, quote: 'auto', skipLines: 0, isOurs } };
 }
 
-function logChecked(logger: Logger, { files, columns, records, rejected }: Source, isKnown: boolean): void {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+function bytesOf({ files }: Source): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0);
+}
+
+function logChecked(logger: Logger, source: Source, isKnown: boolean): void {
+  const { files, columns, records, rejected } = source;
+  const bytes = bytesOf(source);
   const what = `${countOf(records, 'record')} in ${countOf(files.length, 'file')}, ${formatBytes(bytes)}`;
   const bad = rejected === 0 ? '' : `, ${formatCount(rejected)} of them bad`;
   logger.info(
@@ -156,43 +162,31 @@ function withNames(source: Source, { names }: SourceFiles): Source {
  *   `OUTPUT_NAMES_ALIKE`, for a header that does not fit the config; `ZSTD_MISSING`, `DUCKDB_MISSING`.
  */
 export function checkColumns(header: LayoutSource, config: Config): void {
-  const { source, upload, output, load } = config;
+  let layout: OutputLayout;
   try {
-    createUploadLayout(header, upload);
+    layout = layOut(header, config);
   } catch (error) {
-    throw withDelimiter(error, header, source);
+    throw withColumnHint(error, header, config.source);
   }
+  if (config.load !== null) createLoadTable(config, layout, []);
+  checkFormat(config, layout);
+}
+
+/** Finds all columns that the config names. */
+function layOut(header: LayoutSource, { source, upload, output }: Config): OutputLayout {
+  createUploadLayout(header, upload);
   const layout = createOutputLayout(header, output);
-  const { sourceColumns } = layout;
   for (const column of source.key ?? []) {
     fieldOf(header.columns, column, 'source.key');
-    if (!output.delta || sourceColumns.includes(column)) continue;
+    if (!output.delta || layout.sourceColumns.includes(column)) continue;
     throw new ConfigError(
       'OUTPUT_KEY_MISSING',
       `output.columns leaves out ${showText(column)}, which output.delta needs to name a record`,
       { hint: 'add the columns of source.key to output.columns', facts: { column } },
     );
   }
-  if (load !== null) createLoadTable(config, layout, []);
-  checkFormat(config, layout);
+  return layout;
 }
-
-/** Says how the header was read, where a wrong delimiter may have made one column of all. */
-function withDelimiter(error: unknown, { columns, files }: LayoutSource, source: Config['source']): unknown {
-  const [only, ...others] = columns;
-  if (!(error instanceof ConfigError) || error.code !== 'CONFIG_COLUMN_MISSING') return error;
-  if (only === undefined || others.length > 0 || source.isOurs) return error;
-  const { delimiter: taken } = files[0]!.dialect;
-  const held = DELIMITERS.find((delimiter) => delimiter !== taken && only.includes(delimiter));
-  const next =
-    held === undefined
-      ? 'if fields are separated by something else, set source.delimiter; if the header is not the first line, source.skipLines; if the text is garbled, source.encoding'
-      : `is it ${JSON.stringify(held)}, which the name of the column holds? then: foliopipe run --set 'source.delimiter=${held === '\t' ? '\\t' : held}'`;
-  const hint = `the source has one column only: the delimiter is ${delimiterText(taken, source.delimiter)}; ${next}`;
-  return reworded(error, { message: error.message, hint });
-}
-
-const DELIMITERS = [';', '\t', '|', ','];
 
 /** Checks that the output can be written in its format, as far as its columns are known. */
 function checkFormat({ output, result }: Config, layout: OutputLayout): void {

@@ -51,7 +51,7 @@ describe('a source', () => {
             /^40 of 40 records .* blank in all sent columns \("Business", "Address", "State"\), .*: record 1 \(line 2\), /,
           ),
           hint: expect.stringMatching(
-            /upload\.columns.*--set source\.maxRejected=40 .*upload\.skipBlank: false/,
+            /upload\.columns.*--set source\.maxRejected=40 .*upload\.skipBlank: false/s,
           ),
         });
       }
