@@ -48,7 +48,8 @@ export type AbandonOptions = Pick<
 /**
  * Takes the pipeline's lock. The next run ends with the chunk's records UNPROCESSED (`FOLIO_ABANDONED`); `adopt` binds
  * the folio again.
- * @throws LockedError while a run works; ConfigError `RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `ABANDON_RUN_ENDED`, `ABANDON_CHUNK_UNKNOWN`,
+ * @throws LockedError while a run works; ConfigError `RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `ABANDON_RUN_ENDED`,
+ *   `ABANDON_CHUNK_UNKNOWN`,
  *   `ABANDON_CHUNK_STATE`, and those of the state.
  */
 export async function abandon(

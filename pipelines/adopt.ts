@@ -1,4 +1,7 @@
-/** Adopts a folio: binds a folio that a person has found at the service to a chunk whose folio is unknown, lost or given up. */
+/**
+ * Adopts a folio: binds a folio that a person has found at the service to a chunk whose folio is unknown, lost or given
+ * up.
+ */
 import {
   adoptCommand,
   budgetAt,
@@ -40,7 +43,8 @@ export interface AdoptedChunk extends Adoption {
 }
 
 /**
- * Uploads nothing. In a restored state it also binds folios of chunks that were sent after the backup. If the run was published without the chunk, it is open again.
+ * Uploads nothing. In a restored state it also binds folios of chunks that were sent after the backup. If the run was
+ * published without the chunk, it is open again.
  * @throws ConfigError `RUN_UNKNOWN`, `ADOPT_RUN_NOT_LAST`, `ADOPT_CHUNK_UNKNOWN`, `ADOPT_CHUNK_STATE`,
  *   `ADOPT_FOLIO_BOUND`, `ADOPT_FOLIO_UNKNOWN`, `ADOPT_FILE_DIFFERS`, `ADOPT_RECORDS_DIFFER`,
  *   `ADOPT_SERVICE_DIFFERS`.

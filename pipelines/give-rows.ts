@@ -1,4 +1,6 @@
-/** A job whose rows go to a sink of the program instead of an output: everything that `enrich` does before it publishes. */
+/**
+ * A job whose rows go to a sink of the program instead of an output: everything that `enrich` does before it publishes.
+ */
 import {
   appendMerged,
   ConfigError,

@@ -48,7 +48,7 @@ async function loadRun(
     checkLoadable(row, publication, config.load!);
     const { output = createOutputStore(config, { signal }), at = () => undefined } = options;
     const loadTarget = openLoadTarget(config, options);
-    const progress = { tell: options.onProgress };
+    const progress = { emit: options.onProgress };
     const report = await loadPublication(
       { config, checkpoint, output, loadTarget, signal, clock, at, logger, progress },
       row,

@@ -33,7 +33,7 @@ export async function mergeAndPublish(
     );
   } finally {
     if (isCompleted(before)) {
-      // Only the outcome of the publication counts. Files that cannot be removed now go with the next publication.
+      // Only the outcome of the publication counts. Files that cannot be removed now are removed by the next publication.
       await removeRewritten(run.checkpoint, before, output.path, stateDir).catch(() => undefined);
     }
   }

@@ -25,7 +25,8 @@ export interface OpenRun extends ReadyRun {
    * and the same source is done. Nothing is published. Commit the rows first: after a kill in between, the run goes on
    * and gives every row again. For a run that is done already, does nothing.
    * @returns the summary; its `exitCode` is 0, or 3 where `enrich` would end with 3.
-   * @throws ConfigError `RUN_CLOSED`, and `ROWS_NOT_GIVEN` while this process has not taken all rows; GuardError `ROWS_WITHHELD`;
+   * @throws ConfigError `RUN_CLOSED`, and `ROWS_NOT_GIVEN` while this process has not taken all rows; GuardError
+   *   `ROWS_WITHHELD`;
    *   UntrustedError when the counts do not balance; SourceError when the source has changed.
    */
   confirm(): Promise<RunSummary>;

@@ -25,7 +25,8 @@ export type RunWork = (options: RunOptions) => Promise<RunSummary>;
 /**
  * Does the work. If its deadline stops it and `options.publishPartial` is set, publishes what is done.
  * @returns the work's summary, or that of the partial publication, whose `exitCode` is 8.
- * @throws DeadlineError when the deadline came before there was a run or an answer, or without `publishPartial`; ConfigError
+ * @throws DeadlineError when the deadline came before there was a run or an answer, or without `publishPartial`;
+ *   ConfigError
  *   `PARTIAL_WITHHELD` before anything is done.
  */
 export function publishPartlyAtDeadline(
@@ -41,13 +42,13 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
   checkMayPublishPartly(config);
   let id: string | undefined;
   const { onProgress } = handed;
-  const tell = (event: JobEvent) => {
+  const emit = (event: JobEvent) => {
     if (event.type === 'run') id = event.run;
     onProgress?.(event);
   };
   const isHeard = () => onProgress !== undefined && onProgress.isHeard?.() !== false;
   try {
-    return await work({ ...handed, onProgress: Object.assign(tell, { isHeard }) });
+    return await work({ ...handed, onProgress: Object.assign(emit, { isHeard }) });
   } catch (error) {
     if (!(error instanceof DeadlineError) || id === undefined) throw error;
     const { deadline: _, ...rest } = handed;

@@ -53,7 +53,8 @@ export interface PlanRetryOptions extends Pick<RetryOptions, 'by' | 'clock'> {
 /**
  * Says what a retry would send and cost. Reads the checkpoint alone: takes no lock, changes nothing, and asks no service.
  * @param id names a run of the config's pipeline (see `namedRun`).
- * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
+ * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `RETRY_RUN_NOT_LAST`,
+ *   `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`.
  */
 export function planRetry(
@@ -80,7 +81,8 @@ function defaultWay({ failures }: Config): RetryWay {
  * place stays unchanged. The new output replaces one that is missing, or that this pipeline has published; it never
  * replaces one that something else has changed.
  * @param id a run of the config's pipeline; its source must be unchanged.
- * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`, `RESCUE_UNKNOWN`;
+ * @throws ConfigError `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `OUTPUT_CHANGED`, `RETRY_RUN_NOT_LAST`,
+ *   `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`, `RESTORED_UNCONFIRMED`.
  */
 export function retry(config: Config, id: string, options: RetryOptions = {}): Job<RunSummary> {

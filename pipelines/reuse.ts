@@ -1,4 +1,4 @@
-/** Looks after the answers that later runs take: shows, removes, gives up and imports them. */
+/** Manages the answers that later runs take: shows, removes, gives up and imports them. */
 import {
   type Config,
   type ForgetWhat,

@@ -39,7 +39,8 @@ export type SearchOptions = Pick<
 /**
  * Takes no lock: it may be called while a run works. The search counts in the ledger and in `budget.perDay` and
  * `budget.perMonth`.
- * @throws ConfigError `SEARCH_EMPTY` for a blank name; GuardError `BUDGET_REACHED` or `RESTORED_UNCONFIRMED` before anything is sent; AmbiguousUploadError when it may have been accepted: it
+ * @throws ConfigError `SEARCH_EMPTY` for a blank name; GuardError `BUDGET_REACHED` or `RESTORED_UNCONFIRMED` before
+ *   anything is sent; AmbiguousUploadError when it may have been accepted: it
  *   then counts as possibly paid.
  */
 export async function search(

@@ -1,10 +1,14 @@
-/** Why records of a run have no prediction: reasons with the number of their records, of which a bounded number is kept. */
+/**
+ * Why records of a run have no prediction: reasons with the number of their records, of which a bounded number is kept.
+ */
 import type { Counts, PredictionErrorCode } from './types.js';
 
 /** Records without a prediction, for one reason. */
 export interface FailureReason {
   readonly code: PredictionErrorCode;
-  /** The text of the output's error column, cut to `MAX_REASON_CHARS`; null: all other reasons with this code together. */
+  /**
+   * The text of the output's error column, cut to `MAX_REASON_CHARS`; null: all other reasons with this code together.
+   */
   readonly reason: string | null;
   readonly records: number;
 }
@@ -14,7 +18,9 @@ const MAX_REASONS = 20;
 /** A text of the service may be as long as it likes. */
 const MAX_REASON_CHARS = 200;
 
-/** Different reasons that are told apart while a run is summed up. A service may write a different one for each record. */
+/**
+ * Different reasons that are told apart while a run is summed up. A service may write a different one for each record.
+ */
 const MAX_DISTINCT = 2000;
 
 export interface ReasonCounter {

@@ -95,7 +95,7 @@ export interface RunContext {
   readonly work: KnownWork;
   /** For the progress that listeners see; decides nothing. */
   readonly progress: {
-    tell(event: JobEvent): void;
+    emit(event: JobEvent): void;
     /** The last percentage that the service reported for each open folio, by chunk. */
     readonly percentages: Map<number, number>;
   };

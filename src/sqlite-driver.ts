@@ -15,7 +15,9 @@ interface Driver {
 }
 
 const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++ compiler must be there)';
-/** npm runs no install scripts where a setting or its caller says so, and takes the package for installed all the same. */
+/**
+ * npm runs no install scripts where a setting or its caller says so, and takes the package for installed all the same.
+ */
 const REBUILD = 'npm rebuild better-sqlite3 --ignore-scripts=false';
 
 let driver: Driver | undefined;

@@ -39,7 +39,9 @@ export function escapeUnprintable(text: string, unprintable = UNPRINTABLE): stri
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
-/** What was thrown, as a short text that can be shown: the message of an error, else the value. Anything can be thrown. */
+/**
+ * What was thrown, as a short text that can be shown: the message of an error, else the value. Anything can be thrown.
+ */
 export function thrownText(thrown: unknown): string {
   try {
     const message = (thrown as Partial<Error> | null | undefined)?.message;
@@ -81,7 +83,7 @@ export function oneLine(text: string, gap = GAP): string {
   return text.replace(gap, ' ').trim();
 }
 
-/** A text longer than `maxLength` UTF-16 units, cut to `keep` units with an ellipsis behind them. */
+/** A text longer than `maxLength` UTF-16 units, cut to `keep` units with an ellipsis after them. */
 export function shorten(
   text: string,
   maxLength: number,

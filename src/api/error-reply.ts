@@ -72,7 +72,9 @@ function messageOf(json: Record<string, unknown> | undefined, text: string): str
   return visibleText(text);
 }
 
-/** The text of a web page without its tags; its head only if the body says nothing. Any other text is returned as it is. */
+/**
+ * The text of a web page without its tags; its head only if the body says nothing. Any other text is returned as it is.
+ */
 export function visibleText(text: string): string {
   const withoutTags = (html: string) => html.replace(/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
   const body = withoutTags(text.replace(/<head\b[\s\S]*?<\/head>/i, ' '));

@@ -32,7 +32,8 @@ export interface HttpClientOptions {
 
 export interface HttpClient {
   /**
-   * @param onBegin called when the connection is open. It may give a promise: the request is written when that has resolved.
+   * @param onBegin called when the connection is open. It may give a promise: the request is written when that has
+   *   resolved.
    * @throws AttemptError when no reply came.
    */
   send(request: HttpRequest, signal: AbortSignal, onBegin?: OnBegin): Promise<HttpReply>;

@@ -66,8 +66,8 @@ export interface DownloadRequest {
   /** A part with more decoded bytes is rejected as untrustworthy. */
   readonly maxBytes: Bytes;
   /**
-   * Called for each attempt. The function that it returns sees the bytes of the part as soon as they arrive, before they are
-   * collected to larger pieces; what it throws ends the download. An implementation need not call it.
+   * Called for each attempt. The function that it returns sees the bytes of the part as soon as they arrive, before
+   * they are collected to larger pieces; what it throws ends the download. An implementation need not call it.
    */
   readonly watch?: () => (bytes: Uint8Array) => void;
 }

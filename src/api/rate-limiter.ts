@@ -1,6 +1,6 @@
 /**
- * Limits all requests to a number in any second. An upload starts before all others that wait, because it sets the service
- * to work; the others start first come, first served. During a pause none starts.
+ * Limits all requests to a number in any second. An upload starts before all others that wait, because it gives the
+ * service work to do; the others start first come, first served. During a pause none starts.
  *
  * It is written by hand because p-limit and p-retry limit concurrency and attempts, not a rate, and because one 429 must
  * also delay every request that is already waiting.
@@ -116,7 +116,10 @@ export class RateLimiter implements RequestLimiter {
     this.#awaitTurnEnd();
   }
 
-  /** This process may be stopped before requests are sent, so they count from the turn's end, and no other starts before. */
+  /**
+   * This process may be stopped before requests are sent, so they count from the turn's end, and no other starts
+   * before.
+   */
   #awaitTurnEnd(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;

@@ -75,7 +75,7 @@ export interface SameReplies {
 const MIN_REPLIES = 6;
 
 /** Whether there were enough such replies, for long enough: a failover takes minutes; a part may be listed too early. */
-export function isSettled({ count, duration }: SameReplies, lostAfter: Milliseconds): boolean {
+export function isConclusive({ count, duration }: SameReplies, lostAfter: Milliseconds): boolean {
   return count >= MIN_REPLIES && duration >= lostAfter;
 }
 

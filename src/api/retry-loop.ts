@@ -12,7 +12,7 @@ import { AttemptError, type Failure, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
 import { Outage } from './outage.js';
 import type { RequestLimiter, Written } from './rate-limiter.js';
-import { decideRetry, isMissing, isSettled, type SameReplies } from './retry-decision.js';
+import { decideRetry, isConclusive, isMissing, type SameReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 import type { AwakeClock } from './timeout.js';
 
@@ -171,8 +171,8 @@ export class RetryLoop {
     const { operation } = call;
     const now = clock.now();
     const missing = countMissing(state, failure, now);
-    const isBroken = isSettled(countBroken(state, failure, now), lostAfter);
-    const decision = decideRetry(operation, failure, isLast || isSettled(missing, lostAfter), isBroken);
+    const isBroken = isConclusive(countBroken(state, failure, now), lostAfter);
+    const decision = decideRetry(operation, failure, isLast || isConclusive(missing, lostAfter), isBroken);
     if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };
     if (signal.aborted) return { error: signal.reason };
 

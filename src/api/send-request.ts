@@ -13,7 +13,7 @@ import { type AwakeClock, Timeout } from './timeout.js';
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Goes behind the address, which has none of its own then. */
+  /** Appended to the address, which then has no query of its own. */
   readonly query?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Each send reads a form from its beginning. */
@@ -123,7 +123,7 @@ async function receiveReply(
         timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       }
       if (rest === undefined) return void request.end(Buffer.isBuffer(content) ? content : body);
-      // The limiter has let it be sent now, and the content takes a moment to begin.
+      // The limiter allows the request now, and the content takes a moment to begin.
       request.flushHeaders();
       writePieces(request, rest).catch(fail);
     };

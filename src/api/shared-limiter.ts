@@ -27,7 +27,7 @@ const BLOCK: Milliseconds = 50;
 const MANY_PER_SECOND = 200;
 
 interface Slot {
-  /** It may be used from then until then. */
+  /** Between these times it may be used. */
   readonly from: Milliseconds;
   readonly until: Milliseconds;
   /** Its end by the clock that all slots are counted by. */
@@ -36,7 +36,7 @@ interface Slot {
   readonly pauses: number;
 }
 
-/** Whose slot was void comes first. An upload comes before all others, because it sets the service to work. */
+/** A request whose slot was void comes first. An upload comes before all others: it gives the service work to do. */
 type Rank = 'again' | 'upload' | 'other';
 
 interface Waiter {
@@ -60,7 +60,7 @@ export class SharedLimiter implements RequestLimiter {
   #unused: number[] = [];
   #pausedUntil: Milliseconds = Number.NEGATIVE_INFINITY;
   #pauses = 0;
-  /** How long it takes to open a connection, lately. */
+  /** How long it took to open a connection lately. */
   #connectTime: Milliseconds = 0;
   /** How much longer slots last, because some were used too late. */
   #extra: Milliseconds = 0;
@@ -136,7 +136,7 @@ export class SharedLimiter implements RequestLimiter {
 
   pause(time: Milliseconds): void {
     this.#hold(time);
-    // The other processes are told by the next 429 if this fails.
+    // If this fails, the other processes notice the pause by their own next 429.
     this.#slots.pause(time).catch(() => undefined);
   }
 

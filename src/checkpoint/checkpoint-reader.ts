@@ -19,7 +19,9 @@ import type {
   UploadSum,
 } from './state.js';
 
-/** When a chunk passed each step, in epoch milliseconds; null for a step that it has not passed, or of an older version. */
+/**
+ * When a chunk passed each step, in epoch milliseconds; null for a step that it has not passed, or of an older version.
+ */
 export interface ChunkTimes
   extends Pick<
     ChunkRow,
@@ -138,7 +140,9 @@ export interface CheckpointReader {
   ): Promise<readonly SingleSearch[]>;
 
   tally(run: string): Promise<Tally>;
-  /** Records whose answer is here, and how many of them failed. Of a record that was sent again the last answer counts. */
+  /**
+   * Records whose answer is here, and how many of them failed. Of a record that was sent again the last answer counts.
+   */
   answered(run: string): Promise<Answered>;
   /**
    * Records paid for by a run (0 for null), and by the pipeline on a day and in its month: by all its runs and by

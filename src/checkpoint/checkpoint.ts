@@ -106,10 +106,10 @@ export interface Checkpoint extends CheckpointReader {
   recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
    * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost or
-   * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous attempt, or else
-   * to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become unmerged; all rows
-   * do if the run has no columns yet. The chunk's round and the rounds after it are open again. A `done` or `withheld`
-   * run becomes `open`.
+   * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous
+   * attempt, or else to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become
+   * unmerged; all rows do if the run has no columns yet. The chunk's round and the rounds after it are open again. A
+   * `done` or `withheld` run becomes `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
   /**
@@ -154,7 +154,7 @@ export interface Checkpoint extends CheckpointReader {
   recordUnprocessed(run: string, chunk: number, cause: UnprocessedCause): Promise<ChunkRow>;
 
   /** Closes a round: all its chunks are answered or given up, and its answers count now. All rows become unmerged. */
-  recordRoundSettled(run: string, round: number): Promise<void>;
+  recordRoundClosed(run: string, round: number): Promise<void>;
   /**
    * A paid search is about to be sent; its record is reserved in the budget. Not for a record that has a search
    * already, except a `dropped` one.
@@ -222,13 +222,14 @@ export interface Checkpoint extends CheckpointReader {
    */
   recordConfirmed(run: string, confirmed: Confirmed, at: number, segment?: Segment): Promise<void>;
   /**
-   * `open`, `publishing` or `withheld`, or `done` when the output is written again, to `publishing`. Gives the publication the
-   * pipeline's next number, which is never used twice; the same file committed again keeps its number.
+   * `open`, `publishing` or `withheld`, or `done` when the output is written again, to `publishing`. Gives the
+   * publication the pipeline's next number, which is never used twice; the same file committed again keeps its number.
    * @param values replace the run's frozen values with the same keys.
    */
   recordPublishing(run: string, publication: NewPublication, values?: NewRun['frozen']): Promise<Publication>;
   /**
-   * `publishing` to `done`, and the facts of its night become part of the history. After a partial publication: to `open`, and the publication becomes the run's `partial`.
+   * `publishing` to `done`, and the facts of its night become part of the history. After a partial publication: to
+   * `open`, and the publication becomes the run's `partial`.
    * @param stamp the stamp of the output in place.
    * @param segment the answers that the run has bought; replaces an older segment of the run.
    */

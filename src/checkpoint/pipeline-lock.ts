@@ -15,7 +15,10 @@ export interface PipelineLock {
 
 /** A held lock. It becomes free when it is closed, or when its process ends in any way. */
 export interface HeldLock {
-  /** Aborts, with a LockedError, when the lock has passed, or may pass, to another process. A lock of the system never does. */
+  /**
+   * Aborts, with a LockedError, when the lock has passed, or may pass, to another process. A lock of the system never
+   * does.
+   */
   readonly lost?: AbortSignal;
   /** Asks whether the lock is still held, just before a change outside of the checkpoint. @throws LockedError. */
   expectHeld?(): Promise<void>;

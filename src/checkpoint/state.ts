@@ -16,8 +16,8 @@ import type { Confirmed, Publication, Withheld } from './publication.js';
 
 /**
  * `open`: in progress, or can be resumed. `publishing`: the output is complete and hashed, and is being put in place.
- * `done`: published, or its rows are confirmed. `withheld`: complete, and not published, because too many records failed (`failures.onExceeded`).
- * `superseded`: replaced by a newer run, never resumed.
+ * `done`: published, or its rows are confirmed. `withheld`: complete, and not published, because too many records
+ * failed (`failures.onExceeded`). `superseded`: replaced by a newer run, never resumed.
  */
 export type RunState = 'open' | 'publishing' | 'done' | 'withheld' | 'superseded';
 
@@ -26,7 +26,10 @@ export function isUnfinished({ state }: { readonly state: RunState | null | unde
   return state === 'open' || state === 'publishing';
 }
 
-/** Whether the run is `done` or `withheld`: every record is answered, and nothing more is sent unless it is opened again. */
+/**
+ * Whether the run is `done` or `withheld`: every record is answered, and nothing more is sent unless it is opened
+ * again.
+ */
 export function isCompleted({ state }: { readonly state: RunState | null | undefined }): boolean {
   return state === 'done' || state === 'withheld';
 }
@@ -65,7 +68,10 @@ export interface Run extends NewRun {
   /** Whether any reply came from a local service (docs/architecture.md#a-rehearsal-never-looks-real). */
   readonly rehearsal: boolean;
   readonly publication: Publication | null;
-  /** The partial publication at a deadline after which the run was opened again; null if there is none, or once the run is done. */
+  /**
+   * The partial publication at a deadline after which the run was opened again; null if there is none, or once the run
+   * is done.
+   */
   readonly partial: Publication | null;
   /** Null in all states but `withheld`. */
   readonly withheld: Withheld | null;

@@ -1,6 +1,6 @@
 /**
- * stdout and stderr. Only this file writes to them, and what it writes cannot act on a terminal. A lost reader, a closed terminal or a full disk ends the output,
- * never the work.
+ * stdout and stderr. Only this file writes to them, and what it writes cannot act on a terminal. A lost reader, a
+ * closed terminal or a full disk ends the output, never the work.
  */
 import { isatty } from 'node:tty';
 import type { InputStream } from '../../pipelines/index.js';

@@ -107,7 +107,7 @@ export async function runSession<T extends object>(
   process.on('SIGCONT', terminal.forget);
   const proxies = environmentProxies(process.env);
   const typed = typedCommand();
-  const teller =
+  const notifier =
     summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal, argv: typed.argv });
   const progress = openProgress({ json: options.json === true, logger, terminal });
   let service: Awaited<ReturnType<typeof openEmbeddedService>>;
@@ -125,13 +125,13 @@ export async function runSession<T extends object>(
       onProgress: (event) => {
         if (event.type === 'run') {
           rememberRun(event.run);
-          teller?.onRun(event.run);
+          notifier?.onRun(event.run);
         }
         progress.onProgress(event);
       },
       completeText: nextSteps,
       ...(service && { endpoint: service }),
-      ...(teller && { measure: teller.measure }),
+      ...(notifier && { measure: notifier.measure }),
       at: (point) => {
         failpoint?.(point);
         prepared?.at?.(point);
@@ -146,19 +146,19 @@ export async function runSession<T extends object>(
     if (options.json) writeJson('summary', hideSecrets({ ...result, exitCode: code }));
     else if (options.logFormat !== 'json') stderr.write(shown);
     // A webhook may take its time: nobody has to wait for it to see the summary.
-    if (teller !== undefined) {
+    if (notifier !== undefined) {
       showTelling(progress, given);
-      await teller.ended(summaryOf!(result), code);
+      await notifier.ended(summaryOf!(result), code);
     }
     return code;
   } catch (error) {
     const stand = standOf(progress.last());
     if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
     terminal.show([]);
-    if (teller === undefined) throw error;
+    if (notifier === undefined) throw error;
     const code = reportFailure(error, typed.argv);
     showTelling(progress, given);
-    await teller.failed(error);
+    await notifier.failed(error);
     return code;
   } finally {
     progress.close();
@@ -168,13 +168,13 @@ export async function runSession<T extends object>(
   }
 }
 
-/** Says what a command still waits for when its work has ended. */
+/** Shows what a command still waits for when its work has ended. */
 function showTelling(progress: Progress, { report: { textfile, webhook } }: Config): void {
-  const told = [
+  const receivers = [
     ...(textfile === null ? [] : ['report.textfile']),
     ...(webhook === null ? [] : ['report.webhook']),
   ];
-  if (told.length > 0) progress.showStep(`telling how the run ended: ${told.join(', ')}`);
+  if (receivers.length > 0) progress.showStep(`telling how the run ended: ${receivers.join(', ')}`);
 }
 
 /** The first record of a log: what was typed, by which version, and the config, in which secrets print as `[secret]`. */

@@ -7,7 +7,7 @@ import type { Problems } from './problems.js';
 import { effectiveSettings, isMap, isUnder, type Key, type Setting } from './settings.js';
 
 /**
- * Puts layers behind each other. A later `output.path` of another format than Parquet leaves the types of earlier layers
+ * Joins layers in their order. A later `output.path` of another format than Parquet leaves the types of earlier layers
  * out: they belong to the path that it replaces.
  * @param layers the settings of each file, of the environment and of the flags.
  * @param env gives the values for `${VAR}` in the path.
@@ -98,7 +98,9 @@ function isEmptyMap(value: unknown): boolean {
   return isMap(value) && Object.keys(value).length === 0;
 }
 
-/** Leaves out names that a later setting sets to null, such as `output.types.Zip`. A null that takes nothing back stays. */
+/**
+ * Leaves out names that a later setting sets to null, such as `output.types.Zip`. A null that takes nothing back stays.
+ */
 function withoutNulled(settings: readonly Setting[]): Setting[] {
   const isNull = ({ key, value }: Setting) => value === null && isFreeMap(key.slice(0, -1));
   return settings.filter((setting, at) => {

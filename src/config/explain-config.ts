@@ -35,7 +35,7 @@ export async function explainConfig(
   options: LoadOptions,
   defaults: (key: Key) => unknown,
 ): Promise<readonly ExplainedKey[]> {
-  // An invalid config is told with all its problems.
+  // Throws with all problems of an invalid config.
   await loadConfig(options);
   const { written, env, baseDir } = readLayers(options);
   return valueKeys.map((key) => {
@@ -60,7 +60,7 @@ function isLeftOut(key: Key, written: readonly Setting[]): boolean {
   return mayBeMissing && !written.some((setting) => isUnder(setting.key, map));
 }
 
-/** What is said of a value whose variable is not set; undefined if all are. */
+/** The note on a value whose variable is not set; undefined if all are set. */
 function unsetIn(found: readonly Setting[], env: Environment): string | undefined {
   let problem: string | undefined;
   for (const setting of found) {

@@ -88,7 +88,8 @@ export interface FixedRun {
 
 /**
  * Throws if a config differs from the fixed values of a run.
- * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values, and the flags that give the values of then.
+ * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values, and the flags that give the values of
+ *   then.
  */
 export function checkFixedValues(
   then: Readonly<Record<string, string>>,

@@ -18,7 +18,10 @@ export interface Override {
   readonly origin: string;
 }
 
-/** @param problems gets a problem for a token, a password or the address of a webhook in a flag, because every user of the machine can read the flags. */
+/**
+ * @param problems gets a problem for a token, a password or the address of a webhook in a flag, because every user of the
+ *   machine can read the flags.
+ */
 export function flagSettings(overrides: readonly Override[], problems: Problems): Setting[] {
   return overrides.flatMap(({ key, value, baseDir, origin }) => {
     const parts = key.split('.');

@@ -44,8 +44,8 @@ export function configForJob(options: LoadOptions): Tree {
 }
 
 /**
- * What `--set` takes to enqueue the config again with the flags that were given: such as `chunks.maxRecords=100`. Relative
- * paths are absolute. An address of a database, which may hold a secret, is a variable.
+ * What `--set` takes to enqueue the config again with the flags that were given: such as `chunks.maxRecords=100`.
+ * Relative paths are absolute. An address of a database, which may hold a secret, is a variable.
  */
 export function settingsOfJob({ overrides, env, cwd }: LoadOptions): readonly string[] {
   return overrides.flatMap(({ key, value, baseDir, origin: label }) => {

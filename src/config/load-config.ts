@@ -178,7 +178,8 @@ const DATABASES: ReadonlySet<string> = new Set(['load.into', 'source.query.datab
 
 /**
  * Makes a path absolute. The base folder belongs to the file, variable or flag that gives the path. Empty paths,
- * addresses, `-` and paths with `~` stay unchanged, because the schema rejects them. A slash at the end stays, because it means a folder.
+ * addresses, `-` and paths with `~` stay unchanged, because the schema rejects them. A slash at the end stays, because
+ * it means a folder.
  */
 function absolutePath(key: Key, value: unknown, baseDir: string): unknown {
   if (DATABASES.has(key.join('.')) && typeof value === 'string' && value.startsWith(DUCKDB)) {

@@ -106,7 +106,7 @@ function isMapOrList(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-/** Most characters of a value that are shown. */
+/** The most characters of a value that are shown. */
 const MAX_SHOWN = 60;
 
 function shortened(text: string): string {

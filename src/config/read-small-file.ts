@@ -1,4 +1,6 @@
-/** Reads small files that a person names, such as a config. Never waits for a writer, and holds no more than the limit. */
+/**
+ * Reads small files that a person names, such as a config. Never waits for a writer, and holds no more than the limit.
+ */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 /** Pipes of this process, such as those of `<(...)` in a shell: somebody writes them already. */

@@ -65,11 +65,16 @@ export type Config = Omit<
     readonly service: ServiceConfig;
     readonly load: LoadConfig | null;
     readonly report: ReportConfig;
-    /** Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths. */
+    /**
+     * Files that are read or written for the command and not for the run: configs, the token, the log. Absolute paths.
+     */
     readonly ownFiles: readonly string[];
   };
 
-/** The config as the schema gives it: the token may still be in its file, and addresses of databases and webhooks are texts. */
+/**
+ * The config as the schema gives it: the token may still be in its file, and addresses of databases and webhooks are
+ * texts.
+ */
 export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
 
 /**

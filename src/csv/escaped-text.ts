@@ -44,7 +44,7 @@ export function findEscapes(text: Uint8Array, delimiter: number, isWhole: boolea
   return nulls >= 2 || (nulls === 1 && records <= 2 && isWhole) ? 'nulls' : undefined;
 }
 
-/** A record as it is if a backslash takes the meaning from the byte behind it. */
+/** A record as it is if a backslash takes the meaning from the byte after it. */
 interface EscapedRecord {
   readonly fields: number;
   /** At its line feed, or the end of the text. */

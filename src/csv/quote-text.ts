@@ -8,7 +8,7 @@ import { CR, LF, QUOTE } from './bytes.js';
 
 /**
  * A field that is longer is always quoted, because it is written before its end is known. Memory holds one such field.
- * Most bytes that are looked at in one go must be fewer.
+ * One search must look at fewer bytes than this.
  */
 const LONG_FIELD = 1024 * 1024;
 const SLICE_BYTES = 512 * 1024;
@@ -58,7 +58,7 @@ export class TextQuoter {
     this.#held.copy(slice, last, slice.length);
   }
 
-  /** Gives whole fields, each with the delimiter or line end behind it. Most texts hold no quote: they are not copied. */
+  /** Gives whole fields, each with the delimiter or line end after it. Most texts hold no quote: they are not copied. */
   *#whole(fields: Buffer): Generator<Buffer, void, undefined> {
     let at = 0;
     for (let quote = fields.indexOf(QUOTE); quote !== -1; quote = fields.indexOf(QUOTE, at)) {

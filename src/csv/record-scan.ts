@@ -14,7 +14,7 @@ export interface ScanOptions {
   readonly delimiter: string;
   /** Fields that every record must have. */
   readonly fields: number;
-  /** Most bytes of a record without its line end. A larger record is bad and is never held whole in memory. */
+  /** The most bytes of a record without its line end. A larger record is bad and is never held whole in memory. */
   readonly maxRecordBytes: number;
   /** Index of the source file. */
   readonly file: number;

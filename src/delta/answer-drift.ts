@@ -20,7 +20,10 @@ export const COLUMN_BITS = 32;
 export interface AnswerDrift {
   /** Adds a row of the output whose key is not in the base. */
   addNew(row: number): void;
-  /** Adds a row of the output with the row of the base that has its key and other values: their entries, and where they begin. */
+  /**
+   * Adds a row of the output with the row of the base that has its key and other values: their entries, and where they
+   * begin.
+   */
   add(row: number, old: Int32Array, found: number, now: Int32Array, at: number): void;
   /** Called when all these rows were added. @returns undefined if nothing was compared. */
   result(): Drift | undefined;

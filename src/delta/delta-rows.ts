@@ -1,4 +1,6 @@
-/** Writes the rows of a delta: added and changed ones in the order of the output, then removed ones in that of the base. */
+/**
+ * Writes the rows of a delta: added and changed ones in the order of the output, then removed ones in that of the base.
+ */
 import { setImmediate as pause } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { ByteWriter } from '../csv/byte-writer.js';
@@ -102,7 +104,7 @@ export async function writeDeltaRows(
   return { added: added.count, changed: changed.count, removed };
 }
 
-/** @param texts the raw fields of the key, each behind its length. */
+/** @param texts the raw fields of the key, each after its length. */
 function writeRemoved(out: ByteWriter, { columns, keyFields }: OutputTable, texts: Buffer): void {
   const offsets: number[] = [];
   for (let at = 0; at < texts.length; at += 4 + texts.readInt32LE(at)) offsets.push(at);

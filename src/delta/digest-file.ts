@@ -69,7 +69,7 @@ export interface KeyTexts {
   /** Number of the first row, from 0. */
   readonly first: number;
   readonly count: number;
-  /** For each row and each column of the key, the raw field behind its length in four bytes. */
+  /** For each row and each column of the key, its length in four bytes, and then the raw field. */
   readonly bytes: Buffer;
 }
 

@@ -11,7 +11,7 @@ import type { SortedPairs } from './sorted-pairs.js';
 export type KeyDifference = readonly [record: number, ...texts: string[]];
 
 export interface DriftList {
-  /** The content of the base; undefined if it is not to be had as it was published: the values of before are empty then. */
+  /** The content of the base; undefined if it cannot be read as it was published. Then the earlier values are empty. */
   openBase(): Promise<AsyncIterable<Uint8Array> | undefined>;
   append(differences: readonly KeyDifference[]): void;
 }

@@ -17,11 +17,16 @@ interface MatchExports {
 export interface BucketSize {
   /** Entries. */
   readonly rows: number;
-  /** Numbers of 32 bits of an entry, at least nine: the hashes of the key and of all values, and the number of the row. */
+  /**
+   * Numbers of 32 bits of an entry, at least nine: the hashes of the key and of all values, and the number of the row.
+   */
   readonly ints: number;
 }
 
-/** Numbers of a match: the index of the entry of the base or -1, that of the other entry, and whether the rows are the same. */
+/**
+ * Numbers of a match: the index of the entry of the base or -1, that of the other entry, and whether the rows are the
+ * same.
+ */
 export const MATCH_INTS = 3;
 
 export class RowMatcher {

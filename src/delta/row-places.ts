@@ -15,7 +15,7 @@ interface Block {
   readonly offset: number;
   /** From there to the end of the last row. */
   readonly bytes: number;
-  /** Reads where each row ends, counted from `offset`. A row begins behind the line feed of the one before. */
+  /** Reads where each row ends, counted from `offset`. A row begins after the line feed of the one before. */
   readonly readEnds: (into: Uint8Array) => void;
 }
 
@@ -25,7 +25,7 @@ export interface RowsAgain {
   readonly first: number;
   readonly count: number;
   readonly bytes: Uint8Array;
-  /** Where each row ends in `bytes`: the first one begins at 0, each other one behind the line feed of the one before. */
+  /** Where each row ends in `bytes`: the first one begins at 0, each other one after the line feed of the one before. */
   readonly ends: Int32Array;
 }
 
@@ -45,7 +45,7 @@ export class RowPlaces {
     this.#spill = new Spill(folder, KEPT_BYTES);
   }
 
-  /** Adds the next rows: all of them, one behind the other. */
+  /** Adds the next rows: all of them, one after the other. */
   add({ base, starts, ends, fields, count }: Batch): void {
     const start = starts[0]!;
     const places = new Int32Array(count);

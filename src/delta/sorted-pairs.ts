@@ -1,4 +1,7 @@
-/** Sorts pairs of row numbers, each with a number that belongs to it, in a temporary file: memory holds one part of them, however many there are. */
+/**
+ * Sorts pairs of row numbers, each with a number that belongs to it, in a temporary file: memory holds one part of
+ * them, however many there are.
+ */
 import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
 import { Spill } from '../streams/spill.js';
 

@@ -50,7 +50,7 @@ interface Asked {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A statement that DuckDB has refused, with DuckDB's message. Who has sent the statement says what it means. */
+/** A statement that DuckDB has refused, with DuckDB's message. The sender of the statement decides what it means. */
 export class DuckdbError extends Error {
   override readonly name = 'DuckdbError';
 

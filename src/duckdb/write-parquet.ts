@@ -9,7 +9,9 @@ export const PARQUET_NEED = 'an output that ends in .parquet';
 
 /** Rows that a reader can skip or read alone. */
 const GROUP_ROWS = 100_000;
-/** DuckDB reads 16 lines of the longest length at once. It reads most files with its own value; memory bounds the other. */
+/**
+ * DuckDB reads 16 lines of the longest length at once. It reads most files with its own value; memory bounds the other.
+ */
 const MOST_LINES = 2_000_000;
 const LONGEST_LINE = 30_000_000;
 
@@ -150,7 +152,7 @@ function typedValue(at: number, type: ColumnType): string {
 }
 
 function notWritten(error: DuckdbError, { parquet }: ParquetTable): Error {
-  // The code of the system, by which a full disk is told like any other.
+  // The code of the system, so that a full disk is reported like any other.
   if (error.message.includes('No space left on device')) {
     return Object.assign(new Error(error.message, { cause: error }), { code: 'ENOSPC', path: parquet });
   }

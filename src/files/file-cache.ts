@@ -99,13 +99,13 @@ function renamed(
   place: string,
 ): ConfigError {
   const name = (text: string) => text.replaceAll(path, place);
-  const told = Object.entries(facts).map(([key, fact]) => [
+  const named = Object.entries(facts).map(([key, fact]) => [
     key,
     typeof fact === 'string' ? name(fact) : fact,
   ]);
   return new ConfigError(code, name(message), {
     ...(hint !== undefined && { hint: name(hint) }),
-    facts: Object.fromEntries(told),
+    facts: Object.fromEntries(named),
     cause,
   });
 }

@@ -163,8 +163,8 @@ async function sweepFolder(output: string, pipeline: string, kept: readonly stri
 }
 
 /**
- * Removes what a publication has written: the markers first, so that nobody begins to read it, and the index last, by which it
- * is found again after a kill. A missing folder is no error.
+ * Removes what a publication has written: the markers first, so that nobody begins to read it, and the index last, by
+ * which it is found again after a kill. A missing folder is no error.
  */
 async function removePublication(place: string): Promise<void> {
   for (const name of MARKERS) await rm(`${place}${name}`, { force: true });

@@ -102,7 +102,7 @@ const IN_THE_WAY: ReadonlySet<string> = new Set([
   'ETXTBSY',
 ]);
 
-/** Says of a file that cannot be replaced after all was paid that mending the place is enough. */
+/** Adds a hint to the error of a file that cannot be replaced after all was paid: it is enough to repair its place. */
 async function replacing(name: string, replace: () => Promise<void>): Promise<void> {
   try {
     await replace();

@@ -1,5 +1,5 @@
 /**
- * What stands where a report is to be written: nothing, or a report of before. Every other file is left as it is, because
+ * What stands where a report is to be written: nothing, or an earlier report. Every other file is left as it is, because
  * a typing mistake in `report.html` would replace the source, the config or the token.
  */
 import { ConfigError } from '../errors.js';
@@ -36,7 +36,7 @@ export async function refuseForeignReport({ key, mark }: ReportKind, path: strin
   throw placeTaken(key, path, 'is there already, and foliopipe has not written it');
 }
 
-/** @param why what the place is, behind its path. */
+/** @param why what the place is; follows its path. */
 export function placeTaken(key: string, path: string, why: string): ConfigError {
   return new ConfigError('REPORT_PLACE_TAKEN', `${key}: ${path} ${why}`, {
     hint: 'name another file, or move this one away: a report replaces nothing but a report',

@@ -32,7 +32,7 @@ const writeInThread = promisify(writeFile);
 /** Writing more bytes than this takes longer than passing them to another thread. */
 const MAX_SYNC_BYTES = 32 * 1024;
 
-/** Most bytes of content that are stored. A larger one is worth its compression. */
+/** The most bytes of content that are stored uncompressed. A larger one is worth its compression. */
 const MAX_STORED_BYTES = 16 * 1024;
 
 /** Magic number, deflate, no flags, no time, no extra flags, unknown system; then the mark of a last, stored block. */

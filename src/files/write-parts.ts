@@ -1,5 +1,5 @@
 /**
- * Writes a CSV as parts of a largest size, each with the header. The CSV is cut only behind records, never within a
+ * Writes a CSV as parts of a largest size, each with the header. The CSV is cut only after records, never within a
  * quoted field with line feeds.
  */
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ export interface WritePartsOptions {
   readonly mode: number;
   /** Of a part with its header; a record that does not fit is a part of its own. */
   readonly maxBytes: Bytes;
-  /** Called behind each part. */
+  /** Called after each part. */
   readonly at: AtFailpoint;
   readonly signal: AbortSignal | undefined;
 }

@@ -120,7 +120,7 @@ export interface SettleOptions {
 }
 
 /** Decides and logs what is done. @returns that, and the function that does it, which may be called again. */
-export function settleJob(
+export function handleRunEnd(
   queue: JobQueue,
   taken: TakenJob,
   end: RunEnd,

@@ -1,9 +1,9 @@
 /** A run as a job: what a worker on any machine needs to do it. It holds names of variables, and no secrets. */
 
-/** What the process of a run says of its command to those who find its lease: its config file is gone after it. */
+/** The command that the holder of a job's lease shows: the config file of its process is removed afterwards. */
 export const OF_WORKER = 'of a worker';
 
-/** What is said of a run's end besides its exit code; texts are fit to be shown. */
+/** What is known of a run's end besides its exit code; texts are fit to be shown. */
 export interface RunProblem {
   /** Null for a process that was killed. */
   readonly exitCode: number | null;

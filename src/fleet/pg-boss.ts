@@ -29,7 +29,7 @@ export interface BossSchedule {
   readonly data?: unknown;
 }
 
-/** A queue that keeps at most one job of a key waiting, and what is said of its jobs. All times are in seconds. */
+/** A queue that keeps at most one waiting job of a key, and the settings of its jobs. All times are in seconds. */
 export interface BossQueueOptions {
   readonly policy?: 'short';
   readonly retryLimit?: number;

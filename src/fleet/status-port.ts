@@ -1,4 +1,4 @@
-/** What a worker answers to monitors: `/healthz`, and `/metrics` for Prometheus. It tells nothing of configs. */
+/** What a worker answers to monitors: `/healthz`, and `/metrics` for Prometheus. It shows nothing of configs. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigError } from '../errors.js';

@@ -1,4 +1,4 @@
-/** How often things happen in a fleet: all of it follows from how long a lease lasts. And waits that a signal ends. */
+/** How often things happen in a fleet: all of it follows from how long a lease lasts; and waits that a signal ends. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leaseTimes, shortenLeases } from '../checkpoint/postgres/lease.js';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
 import type { Logger } from '../logger.js';
 import type { Milliseconds } from '../types.js';
-import { type NextStep, type RunEnd, settleJob } from './after-run.js';
+import { handleRunEnd, type NextStep, type RunEnd } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { createMakeUp, madeUpText } from './missed-times.js';
@@ -54,7 +54,7 @@ export interface Worker {
   readonly done: Promise<void>;
 }
 
-/** Trouble that lasts is said again after this time, then after twice as long, and so on. */
+/** Trouble that lasts is logged again after this time, then after twice as long, and so on. */
 const FIRST_SAID_MS = 30_000;
 const LAST_SAID_MS = 15 * 60_000;
 
@@ -110,11 +110,11 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   };
 
   /** Says what it works on. */
-  const tell = () =>
+  const reportAlive = () =>
     tables.beat(id, { ...facts, state: signal.aborted ? 'draining' : 'working', pipelines: pipelines() });
 
   const beat = async () => {
-    await tell();
+    await reportAlive();
     await queue.touch([...running.keys()]);
     const held = new Set((await tables.leases()).map(({ pipeline }) => pipeline));
     for (const own of running.values()) {
@@ -131,7 +131,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   /** Tries until the database has answered; a worker that stops does not try for ever. */
   const settle = async (taken: TakenJob, end: RunEnd) => {
     const isHandedBack = signal.aborted;
-    const step = settleJob(queue, taken, end, { isHandedBack, host: facts.host, times, logger });
+    const step = handleRunEnd(queue, taken, end, { isHandedBack, host: facts.host, times, logger });
     ended[step.kind] += 1;
     for (let until = Number.POSITIVE_INFINITY; ; await sleep(times.take)) {
       if (await asked('a job cannot be settled', () => step.settle().then(() => true))) return;
@@ -157,14 +157,14 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     logger.info({ pipeline }, `${pipeline}: begins${madeUpText(taken.job)}`);
     const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES, isKilled: false };
     running.set(taken.id, own);
-    void asked('no sign of life', tell);
+    void asked('no sign of life', reportAlive);
     if (signal.aborted) own.run.stop();
     const end = own.run.ended
       .then((how) => settle(own.taken, how))
       .finally(() => {
         running.delete(taken.id);
         ends.delete(end);
-        if (!signal.aborted) void asked('no sign of life', tell);
+        if (!signal.aborted) void asked('no sign of life', reportAlive);
       });
     ends.add(end);
   };
@@ -219,7 +219,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   };
 }
 
-/** Waits for an answer of the database; after the signal, not for long: its network may be gone without a word. */
+/** Waits for an answer of the database; after the signal, not for long: the network may be lost without an error. */
 function inTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   return untilStopped(answer, signal, async (answered): Promise<never> => {
     await sleep(LAST_ANSWER_MS, undefined, { signal: answered });

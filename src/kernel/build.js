@@ -25,7 +25,7 @@ function codeText(wasm) {
     .toString('base64')
     .match(/.{1,96}/g);
   const text = lines.map((line) => `  '${line}',`).join('\n');
-  return `/** Made by \`npm run build:kernel\` from assembly/: do not edit. A test holds it to its sources. */\n\nexport const kernelCode = [\n${text}\n].join('');\n`;
+  return `/** Made by \`npm run build:kernel\` from assembly/: do not edit. A test compares it with its sources. */\n\nexport const kernelCode = [\n${text}\n].join('');\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,4 +1,4 @@
-/** Made by `npm run build:kernel` from assembly/: do not edit. A test holds it to its sources. */
+/** Made by `npm run build:kernel` from assembly/: do not edit. A test compares it with its sources. */
 
 export const kernelCode = [
   'AGFzbQEAAAAB6QEVYAN/f38AYAR/f39/AGAHf39/f39/fwF/YAN/f38Bf2AEf39/fwF/YAV/f39/fwF/YAZ/f39/f38Bf2AC',

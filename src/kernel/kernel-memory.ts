@@ -6,12 +6,12 @@ import { ConfigError, TroubleError } from '../errors.js';
 import { kernelCode } from './kernel-code.js';
 
 const PAGE_BYTES = 65_536;
-/** The kernel's addresses are signed numbers of 32 bits, also those slightly behind the last byte. */
+/** The kernel's addresses are signed numbers of 32 bits, also those slightly after the last byte. */
 export const MAX_MEMORY_BYTES = 2 ** 31 - PAGE_BYTES;
 /** A memory never shrinks, so an unusually large one is not kept for reuse. */
 const MAX_SPARE_MEMORY_BYTES = 16 * 1024 * 1024;
 
-/** The kernel reads and writes up to this many bytes at once, so there must be as many behind everything it works on. */
+/** The kernel reads and writes up to this many bytes at once, so there must be as many after everything it works on. */
 export const SPARE_BYTES = 64;
 /** Bytes of a number in an `Int32Array`. */
 export const INT_BYTES = 4;
@@ -26,7 +26,7 @@ export function slotsFor(entries: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(16, entries * 2)));
 }
 
-/** Places blocks one after the other, with spare bytes behind each, in a memory that is reserved afterwards. */
+/** Places blocks one after the other, with spare bytes after each, in a memory that is reserved afterwards. */
 export class MemoryLayout {
   #end: number;
 

@@ -27,7 +27,8 @@ export interface FittedTable {
 
 /**
  * @param found undefined if there is no table.
- * @param lastColumns the columns of the pipeline's last load, by their names in the table; undefined before the first one.
+ * @param lastColumns the columns of the pipeline's last load, by their names in the table; undefined before the first
+ *   one.
  * @throws ConfigError `LOAD_DRIFT` with every difference, under `onSchema: fail` and where `add` does not help;
  *   `LOAD_TABLE_MISSING`; `LOAD_KEY_NOT_UNIQUE`; `LOAD_KEY_UNFIT`.
  */

@@ -67,7 +67,7 @@ async function checkAlone(transaction: Transaction, load: LoadTable, name: Table
   );
 }
 
-/** Does what a load does but for the data, and but for locks that others would wait for. Nothing of it is committed. */
+/** Does what a load does, without the data and without locks that others would wait for. Commits nothing. */
 export async function tryLoad(transaction: Transaction, load: LoadTable): Promise<void> {
   // While the service's columns are not known, they are missing in the output, and may yet come.
   const isWhole = load.columns.some(({ role }) => role === 'answer');

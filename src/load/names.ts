@@ -74,7 +74,7 @@ export function notTableError({
 
 /**
  * The name that Postgres gives a column whose name stands in SQL without quotes: capital letters of ASCII become small
- * ones, and what is longer than 63 bytes is cut off behind a whole character.
+ * ones, and what is longer than 63 bytes is cut off after a whole character.
  */
 export function foldName(name: string): string {
   return cut(name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));

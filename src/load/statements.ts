@@ -134,7 +134,7 @@ select ${values.join(', ')}
   from ${dialect.staging} s${where}`;
 }
 
-/** Texts are stored as they are: a cast to varchar(5) would cut them without a word. */
+/** Texts are stored as they are: a cast to varchar(5) would cut them without an error. */
 function stagedValue({ staged, cast }: FittedColumn): string {
   return cast === null ? `s.${staged}` : `cast(s.${staged} as ${cast})`;
 }

@@ -30,7 +30,7 @@ export interface NotifyOptions {
 
 const USUAL: PostTimes = { attempt: 10_000, all: 30_000, firstRetry: 1_000 };
 
-/** After a signal: a scheduler kills soon. */
+/** After a signal, because a scheduler kills the process soon. */
 const HURRIED: PostTimes = { attempt: 3_000, all: 3_000, firstRetry: 3_000 };
 
 /**

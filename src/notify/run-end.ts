@@ -7,13 +7,13 @@ import type { Config } from '../config/schema.js';
 import type { ProcessFigures } from '../report/measure-run.js';
 import type { RunSummary } from '../report/run-summary.js';
 
-/** What went wrong, as in the last line of `--json`. */
+/** The error, as in the last line of `--json`. */
 export interface EndError {
   readonly code: string;
   readonly message: string;
   /** What to type or change next. */
   readonly hint: string | null;
-  /** The command that goes on, where it is another one than that of the hint. */
+  /** The command that goes on, if it differs from that of the hint. */
   readonly resume: string | null;
   readonly facts: object;
 }

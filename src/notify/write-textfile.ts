@@ -35,8 +35,8 @@ export async function writeTextfile(
 }
 
 /**
- * When a run of the pipeline last ended well: now, or as the file or the state tells. The state alone does not know that a
- * source was found unchanged, and the file may have been removed. Neither a rehearsal nor a sample is a success.
+ * When a run of the pipeline last ended well: now, or as the file or the state tells. The state alone does not know
+ * that a source was found unchanged, and the file may have been removed. Neither a rehearsal nor a sample is a success.
  */
 async function lastSuccess(
   path: string,

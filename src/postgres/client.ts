@@ -1,13 +1,14 @@
 /**
- * The driver of Postgres, and clients that end although their server is gone. Where a connection is open on this side
- * alone, because a network or a machine has vanished without a word, the driver would wait for an answer to its good-bye.
+ * The driver of Postgres, and clients that end even if their server does not answer any more. If the network or the other
+ * machine is lost, only this side still has the connection open, and the driver would wait for an answer to its last
+ * message.
  */
 import { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
 import type { ConfigError } from '../errors.js';
 
-/** How long a server may take to end a connection that it is asked to end. */
-const GOODBYE_MS = 2_000;
+/** How long a server may take to end a connection. */
+const END_MS = 2_000;
 
 const sockets = new WeakMap<Client, Socket>();
 
@@ -25,21 +26,21 @@ export function createClient(
   return client;
 }
 
-/** Ends the connection at once. What waits for an answer fails. */
+/** Ends the connection at once. Calls that wait for an answer fail. */
 export function destroyClient(client: Client): void {
-  // The driver remembers that it is no loss.
+  // Tells the driver that the end is wanted, so that it reports no lost connection.
   client.end().catch(() => undefined);
   sockets.get(client)?.destroy();
 }
 
 /** Ends the connection, and undoes a transaction that is not committed. Never rejects, and never waits for long. */
 export async function endClient(client: Client): Promise<void> {
-  const timer = setTimeout(() => destroyClient(client), GOODBYE_MS);
+  const timer = setTimeout(() => destroyClient(client), END_MS);
   await client.end().catch(() => undefined);
   clearTimeout(timer);
 }
 
-/** The sockets of a pool, which end although the other side is gone without a word. */
+/** The sockets of a pool, which end even if the other side does not answer any more. */
 export function openSockets() {
   const opened = new Set<Socket>();
   return {
@@ -53,7 +54,7 @@ export function openSockets() {
     closeAfter: async (goodbye: Promise<void>) => {
       const timer = setTimeout(() => {
         for (const socket of opened) socket.destroy();
-      }, GOODBYE_MS);
+      }, END_MS);
       await goodbye;
       clearTimeout(timer);
     },

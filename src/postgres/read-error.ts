@@ -1,4 +1,4 @@
-/** Reads an error of Postgres, of its driver or of the connection: what has happened, whatever was asked. */
+/** Reads an error of Postgres, of its driver or of the connection: what has happened, for any statement. */
 import { FoliopipeError } from '../errors.js';
 import { oneLine, shorten } from '../text.js';
 
@@ -10,7 +10,7 @@ export type PostgresTrouble =
   | { readonly kind: 'refused' }
   /** The server cannot be reached, or the connection was lost. */
   | { readonly kind: 'lost'; readonly text: string }
-  /** The server has said no to a statement. */
+  /** The server has rejected a statement. */
   | {
       readonly kind: 'server';
       readonly sqlstate: string;
@@ -55,7 +55,8 @@ function isOfConnection(error: Error): boolean {
 }
 
 /**
- * Says of a lost connection what has happened, such as `cannot be reached: no process listens at db.test:5432 (ECONNREFUSED)`.
+ * Says of a lost connection what has happened, such as `cannot be reached: no process listens at db.test:5432
+ * (ECONNREFUSED)`.
  * @param text of a `PostgresTrouble`.
  * @param place the database as it may be shown.
  */

@@ -101,7 +101,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   let client: Client | undefined;
   let isClosed = false;
   let trouble: unknown;
-  /** Since when it tries to connect, and when it failed to last. */
+  /** Since when it has been trying to connect, and when it last failed. */
   let awaySince: number | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
   let last: Promise<unknown> = Promise.resolve();
@@ -148,7 +148,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     if (began - failedAt > options.patience) awaySince = undefined;
     const until = (awaySince ?? began) + options[repeat === 'outcome' ? 'outcomePatience' : 'patience'];
     while (client === undefined) {
-      // Those that wait in line behind the one that has failed.
+      // The calls that wait in line after the one that has failed.
       if (trouble !== undefined && isOver(repeat)) throw trouble;
       try {
         client = await connect();

@@ -137,7 +137,10 @@ export interface ProgressSnapshot {
     readonly records: number;
     /** Records of the source that were sent and whose answer is here. */
     readonly of: number;
-    /** Why, in the rows that are written (`merged`), and why records are UNPROCESSED: the most frequent reasons, at most five, the most frequent one first. */
+    /**
+     * Why, in the rows that are written (`merged`), and why records are UNPROCESSED: the most frequent reasons, at most
+     * five, the most frequent one first.
+     */
     readonly reasons: readonly {
       readonly code: string;
       /** As the service wrote it; null for all other reasons with this code. */
@@ -148,7 +151,7 @@ export interface ProgressSnapshot {
   readonly folios: {
     /** How many are open at the service. */
     readonly open: number;
-    /** How many the service lets be open, if it has refused more than that; else null, and in another process. */
+    /** How many open folios the service allows, if it has refused more; else null, and in another process. */
     readonly admitted: number | null;
     /** The oldest of them, at most five. */
     readonly oldest: readonly OpenFolio[];

@@ -42,7 +42,7 @@ function guardProgress(onProgress: OnProgress, logger: Logger): OnProgress {
     const why = thrownText(error);
     logger.warn({ error: why }, `onProgress has thrown and is called no more; the job goes on: ${why}`);
   };
-  const tell = (event: JobEvent) => {
+  const emit = (event: JobEvent) => {
     if (!hasFailed) attempt(() => onProgress(event), fail);
   };
   const isHeard = () => {
@@ -54,7 +54,7 @@ function guardProgress(onProgress: OnProgress, logger: Logger): OnProgress {
       return false;
     }
   };
-  const safe = Object.assign(tell, { isHeard });
+  const safe = Object.assign(emit, { isHeard });
   guarded.add(safe);
   return safe;
 }

@@ -34,18 +34,18 @@ export function startJob<Options extends JobOptions, Result>(
   const latest = new Map<JobEvent['type'], { readonly event: JobEvent; readonly number: number }>();
   const listeners = new Set<() => void>();
   const safe = guardListeners(options);
-  const told = safe.onProgress;
+  const { onProgress } = safe;
   let count = 0;
   let isEnded = false;
 
-  const tell = (event: JobEvent) => {
+  const emit = (event: JobEvent) => {
     count += 1;
     latest.set(event.type, { event, number: count });
-    told?.(event);
+    onProgress?.(event);
     for (const wake of listeners) wake();
   };
-  const isHeard = () => listeners.size > 0 || (told !== undefined && told.isHeard?.() !== false);
-  const given = { ...safe, onProgress: Object.assign(tell, { isHeard }) };
+  const isHeard = () => listeners.size > 0 || (onProgress !== undefined && onProgress.isHeard?.() !== false);
+  const given = { ...safe, onProgress: Object.assign(emit, { isHeard }) };
   const job = withStopErrors(options.signal, (signal) =>
     work({ ...given, ...(signal && { signal }) }),
   ).finally(() => {

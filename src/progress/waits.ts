@@ -19,12 +19,12 @@ export interface Waits {
 }
 
 /** @param now epoch milliseconds. */
-export function createWaits(tell: OnProgress | undefined, now: () => number): Waits {
+export function createWaits(emit: OnProgress | undefined, now: () => number): Waits {
   const waits = new Map<string, Wait>();
   const begin = (key: string, wait: Wait) => {
     const isNew = !waits.has(key);
     waits.set(key, wait);
-    if (isNew) tell?.({ type: 'waiting', ...wait });
+    if (isNew) emit?.({ type: 'waiting', ...wait });
   };
   const dropPast = () => {
     for (const [key, wait] of waits) if (wait.on === 'throttle' && wait.until <= now()) waits.delete(key);

@@ -115,12 +115,17 @@ export function abandonCommand(run: string, chunk: number): string {
   return `foliopipe abandon --run ${run} --chunk ${chunk}`;
 }
 
-/** Whether a run has chunks that were, or may have been, paid for: `--new` may pay for them again, and so wants `--yes`. */
+/**
+ * Whether a run has chunks that were, or may have been, paid for: `--new` may pay for them again, and so wants `--yes`.
+ */
 function hasPaidChunks({ uploading, ambiguous, submitted, finished, downloaded }: Tally['chunks']): boolean {
   return uploading + ambiguous + submitted + finished + downloaded > 0;
 }
 
-/** The command that begins a new run in place of an unfinished one. @param hasPaid whether that may give up what is paid. */
+/**
+ * The command that begins a new run in place of an unfinished one.
+ * @param hasPaid whether that may give up what is paid.
+ */
 export function newRunCommand(hasPaid: boolean): string {
   return `foliopipe run --new${hasPaid ? ' --yes' : ''}`;
 }

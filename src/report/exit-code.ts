@@ -99,7 +99,9 @@ export function enoughTolerance(failed: number, records: number): string {
   return `${Math.ceil(Number(((1000 * failed) / records).toFixed(6))) / 10}%`;
 }
 
-/** A value of `failures.tolerate` for a source of whose first records so many failed: its own share will be another one. */
+/**
+ * A value of `failures.tolerate` for a source of whose first records so many failed: its own share will be another one.
+ */
 export function roomyTolerance(failed: number, records: number): string {
   // A quarter more, up to the next 5%.
   return `${Math.min(5 * Math.ceil((25 * failed) / records), 100)}%`;

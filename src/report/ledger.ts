@@ -1,8 +1,8 @@
 /**
  * The ledger lists what was, or may have been, paid for in all runs: one entry for each upload that the service
- * accepted or may have accepted, one for the searches of a run and day, and one for each search of no run. Invariants: only one page of uploads is in
- * memory. An upload is free only if its own reply came from a local service; a request without a reply is free only if
- * all replies of its run came from one (rule "A rehearsal never looks real",
+ * accepted or may have accepted, one for the searches of a run and day, and one for each search of no run. Invariants:
+ * only one page of uploads is in memory. An upload is free only if its own reply came from a local service; a request
+ * without a reply is free only if all replies of its run came from one (rule "A rehearsal never looks real",
  * docs/architecture.md#a-rehearsal-never-looks-real).
  */
 import type {

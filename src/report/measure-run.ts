@@ -26,7 +26,7 @@ export interface ProcessFigures {
   };
   /** Of chunk files and of decoded parts. */
   readonly bytes: { readonly uploaded: Bytes; readonly downloaded: Bytes };
-  /** How many folios the service lets be open, if it has refused more than that; else null. */
+  /** How many open folios the service allows, if it has refused more; else null. */
   readonly admitted: number | null;
 }
 

@@ -11,7 +11,7 @@ import type { Logger } from '../logger.js';
 import { escapeUnprintable } from '../text.js';
 import { manifestPath } from './publication-files.js';
 
-/** The pipeline stands among the first lines of a manifest, before anything long. */
+/** The name of the pipeline is among the first lines of a manifest, before anything long. */
 const HEAD_BYTES = 64 * 1024;
 
 /** The file that names the pipeline of an output, its run and its publication. @param output `output.path`. */

@@ -15,7 +15,9 @@ interface PlaceSources {
 
 /** Where a publication is now. */
 export interface OutputThere {
-  /** Whether a file of this size is at the path now, and it is not another publication; null if its store does not say. */
+  /**
+   * Whether a file of this size is at the path now, and it is not another publication; null if its store does not say.
+   */
   readonly inPlace: boolean | null;
   /** The other publication of the pipeline that is at the path now; else null. */
   readonly heldBy: { readonly publication: number; readonly run: string } | null;

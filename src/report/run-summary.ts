@@ -31,7 +31,10 @@ export interface RunSummary extends CostFigures {
   readonly pipeline: string;
   readonly service: string;
   readonly state: Run['state'];
-  /** Exit code of the publication, or of what was confirmed; 9 if the output is withheld; null while the run is not complete. */
+  /**
+   * Exit code of the publication, or of what was confirmed; 9 if the output is withheld; null while the run is not
+   * complete.
+   */
   readonly exitCode: number | null;
   /** Whether answers came from a local service (rule "A rehearsal never looks real"). */
   readonly rehearsal: boolean;
@@ -54,11 +57,16 @@ export interface RunSummary extends CostFigures {
   /** Why the output is not published (`failures.onExceeded`); null in every other state. */
   readonly withheld: WithheldOutput | null;
   readonly counts: Counts;
-  /** The output at a deadline that was put in place while the run was not complete; null if there is none, or once the run is. */
+  /**
+   * The output at a deadline that was put in place while the run was not complete; null if there is none, or once the
+   * run is.
+   */
   readonly partial: PartialOutput | null;
   /** Why records have no prediction, the commonest reasons first, at most 20 of them. The texts come from the service. */
   readonly failedBy: readonly FailureReason[];
-  /** Records without a prediction that `failedBy` does not count: an older version wrote their rows, and kept no reason. */
+  /**
+   * Records without a prediction that `failedBy` does not count: an older version wrote their rows, and kept no reason.
+   */
   readonly failedWithoutReason: number;
   /** The records by the origin of their answers. In a run that is not published, some of them have not ended yet. */
   readonly origins: Origins;

@@ -69,7 +69,10 @@ export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
 
 const nothing: WhatNext = { why: null, ways: [] };
 
-/** Sends the failed records of a run once more; undefined if nothing would be sent: no reused, blank or refused record is, and none of a confirmed run. */
+/**
+ * Sends the failed records of a run once more; undefined if nothing would be sent: no reused, blank or refused record
+ * is, and none of a confirmed run.
+ */
 export function retryWay(
   { run, origins, chunks, prunedAt, rehearsal, confirmed }: Ended,
   { mayRetry, budget, rescue }: NextTerms,

@@ -43,17 +43,17 @@ function join(
     const chosen = echoed.map((one) => ({ field: table.columns.indexOf(one.column), fold: foldOf(one) }));
     return { ...table, chosen };
   });
-  const { part, result, first, misfits, unequal } = kernel.match(
+  const { part, result, first, unmatched, unequal } = kernel.match(
     { ...records, chosen: sent },
     returned,
     layoutsOf(parts),
   );
 
   const mismatches = new Mismatches();
-  for (const misfit of misfits) {
-    if (misfit.first >= 0) mismatches.add('doubled', `record ${records.numbers[misfit.first]}`);
+  for (const one of unmatched) {
+    if (one.first >= 0) mismatches.add('doubled', `record ${records.numbers[one.first]}`);
     else {
-      const tuple = tupleText(returned[misfit.part]!, misfit.result).replaceAll('\0', ' | ');
+      const tuple = tupleText(returned[one.part]!, one.result).replaceAll('\0', ' | ');
       mismatches.add('strange', JSON.stringify(tuple.slice(0, 80)));
     }
   }

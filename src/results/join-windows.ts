@@ -21,7 +21,9 @@ export interface SentBlock extends RecordBlock {
 export interface StreamedRecords {
   /** Their numbers in the source, ascending. */
   readonly numbers: Int32Array;
-  /** Reads them in their order. A window is valid until the next one is requested; its arrays may be longer than needed. */
+  /**
+   * Reads them in their order. A window is valid until the next one is requested; its arrays may be longer than needed.
+   */
   windows(): AsyncGenerator<RecordBlock, void, undefined>;
   /** Reads what was sent of them into one block. */
   sent(): Promise<SentBlock>;

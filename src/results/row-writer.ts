@@ -193,7 +193,7 @@ function failureText(part: PartTable, result: number, reasons: readonly number[]
   return values.join('; ');
 }
 
-/** The lineage columns of a row: what stands before the record's number, and what stands behind it. */
+/** The lineage columns of a row: what precedes the record's number, and what follows it. */
 interface RowLineage {
   readonly head: Uint8Array;
   readonly end: Uint8Array;

@@ -77,7 +77,9 @@ export function answersOfLane(
   return { numbers, answers: { sources: used, source, result, indistinct: NONE } };
 }
 
-/** Returns the memory of a lane's answers, whose tables share their arrays, to the pool. It must not be used after that. */
+/**
+ * Returns the memory of a lane's answers, whose tables share their arrays, to the pool. It must not be used after that.
+ */
 export function giveBackLane({ numbers, answers: { source, result, sources } }: NumberedAnswers): void {
   for (const array of [numbers, source, result]) giveBack(array);
   const [one] = sources;

@@ -14,8 +14,8 @@ const ERROR_FIELD = 3;
 
 export interface AnswerTexts {
   /**
-   * Writes the answers of `count` records. Calls `take` with slices of them, in order: `from` is the index of the first record of
-   * the slice, and the rows are valid during the call.
+   * Writes the answers of `count` records. Calls `take` with slices of them, in order: `from` is the index of the first
+   * record of the slice, and the rows are valid during the call.
    */
   write(answers: Answers, count: number, take: (rows: Table, from: number) => void): void;
   /** Frees the memory. After this call it must not be used. */

@@ -38,7 +38,7 @@ export class AppendFile {
     this.#writes.flush();
   }
 
-  /** Does nothing the second time. Bytes that no one has flushed are not written. */
+  /** Does nothing the second time. Bytes that were not flushed are not written. */
   close(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;

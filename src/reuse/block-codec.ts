@@ -1,6 +1,6 @@
 /**
  * Packs the entries of blocks in WebAssembly, several times faster than zlib reads them. The first numbers of a block are
- * small: they are packed byte by byte, all lowest bytes first, so that equal bytes stand together.
+ * small: they are packed byte by byte, all lowest bytes first, so that equal bytes are side by side.
  */
 import { aligned, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
 import { bytesOfInts } from './append-file.js';
@@ -19,7 +19,7 @@ const MIN_TABLE_BITS = 8;
 const MAX_TABLE_BITS = 16;
 /** The packer takes address 0 for nothing. */
 const FIRST_ADDRESS = SPARE_BYTES;
-/** More bytes than packing or unpacking writes behind its end. */
+/** More bytes than packing or unpacking writes after its end. */
 const ROOM_BYTES = 128;
 
 export class BlockCodec {

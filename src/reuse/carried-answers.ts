@@ -99,7 +99,7 @@ function fixedAnswers(entries: Int32Array, sources: readonly FixedSource[]): Num
   return { numbers, answers };
 }
 
-/** A list in which equal items stand once. */
+/** A list in which equal items occur once. */
 function createList<T>() {
   const list: T[] = [];
   const known = new Map<string, number>();

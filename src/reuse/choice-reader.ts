@@ -73,7 +73,7 @@ function sortedPairs(
   numbers: number,
   sortedBy: 0 | 1,
 ): DoublePairs {
-  // Index behind the pairs of smaller numbers.
+  // Index after the pairs with smaller numbers.
   const places = new Int32Array(numbers + 1);
   let count = 0;
   for (let at = 0; at < ints.length; at += PAIR_INTS) {

@@ -13,7 +13,7 @@ import {
 import { appendExtent, type LaneRoom, type LaneShape, LaneWriter, laneIntsFor, noExtents } from './lanes.js';
 import { type Origin, valueInts } from './segment-format.js';
 
-/** Most lanes: each has a buffer. */
+/** The most lanes: each has a buffer. */
 const MAX_LANES = 8 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Sorts entries roughly while they are written: each goes to a lane, and a lane is read as a whole later. A lane is a list
- * of extents of one file, so that memory holds one buffer for each lane, however many entries there are.
+ * Sorts entries roughly while they are written: each goes to a lane, and a lane is read as a whole later. A lane is a
+ * list of extents of one file, so that memory holds one buffer for each lane, however many entries there are.
  */
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
@@ -26,15 +26,15 @@ export interface LaneShape {
 
 /** The buffers of lanes, which others may fill too. */
 export interface LaneRoom {
-  /** One behind the other. */
+  /** The buffers, one after the other. */
   readonly buffers: Int32Array<ArrayBuffer>;
   /** How many numbers each holds. */
   readonly filled: Int32Array;
 }
 
-/** Most numbers of all lanes' buffers together: 8 MiB. */
+/** The most numbers of all lanes' buffers together: 8 MiB. */
 const MAX_INTS = 2 * 1024 * 1024;
-/** Most and fewest numbers of the buffer of a lane. */
+/** The most and the fewest numbers of the buffer of a lane. */
 const MAX_LANE_INTS = 4 * 1024;
 const MIN_LANE_INTS = 512;
 
@@ -55,7 +55,7 @@ export class LaneWriter {
   readonly #filled: Int32Array;
   #largeLane = -1;
 
-  /** @param room of somebody else, who frees it. */
+  /** @param room belongs to the caller, which frees it. */
   constructor(file: AppendFile, lanes: number, room?: LaneRoom) {
     this.#file = file;
     this.#laneInts = laneIntsFor(lanes);

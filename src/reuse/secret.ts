@@ -1,6 +1,6 @@
 /**
- * The secret of the store, from which the keys of the hashes come: whoever can plant a record must not be able to make one
- * whose hash is that of another record. Invariant: it is made once and never replaced.
+ * The secret of the store, from which the keys of the hashes come: whoever can plant a record must not be able to make
+ * one whose hash is that of another record. Invariant: it is made once and never replaced.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -8,9 +8,9 @@ import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
 import { type Blocks, ENTRY_INTS, type SegmentDirectory, valueInts } from './segment-format.js';
 
 export interface BlockLimits {
-  /** Most entries of a block. */
+  /** The most entries of a block. */
   readonly entries: number;
-  /** Most numbers of its values, unless one value has more. */
+  /** The most numbers of its values, unless one value has more. */
   readonly valueInts: number;
 }
 
@@ -69,7 +69,7 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
 
   return {
     hasRoom: (words: number) => count === 0 || (count < entries && filled + words <= maxValues),
-    /** Adds the entry at index `at`, and returns the index behind it. */
+    /** Adds the entry at index `at`, and returns the index after it. */
     add: (ints: Int32Array, at: number, words: number): number => {
       for (let i = 0; i < HASH_INTS; i++) hashes[count * HASH_INTS + i] = ints[at + i]!;
       const number = ints[at + HASH_INTS]!;
@@ -115,9 +115,9 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
   };
 }
 
-/** Most numbers of a dictionary: 64 KiB. */
+/** The most numbers of a dictionary: 64 KiB. */
 const MAX_INTS = 16 * 1024;
-/** Most values that are looked at. */
+/** The most values that are looked at. */
 const SAMPLE_VALUES = 16 * 1024;
 /** Values that begin with the same numbers are taken for one: answers with the same code have the same title. */
 const PREFIX_INTS = 2;

@@ -4,7 +4,7 @@
  * packed (block-codec.ts). All numbers have 32 bits and the byte order of the machine.
  *
  * The entries of a block: for each its record's number (as the difference to the one before), its origin, its meta
- * number (bytes of the value, doubled, plus one if it is a failure), and behind all of them the values, each filled
+ * number (bytes of the value, doubled, plus one if it is a failure), and after all of them the values, each filled
  * up to whole numbers.
  */
 import type { Segment } from '../types.js';

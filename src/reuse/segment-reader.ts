@@ -33,7 +33,7 @@ export class SegmentReader {
   readonly #dictionary: Int32Array;
   /** Offsets of the blocks. */
   readonly #offsets: Float64Array;
-  /** Index of the first block of each bucket, and behind the last of all. */
+  /** Index of the first block of each bucket, and the index after the last block. */
   readonly #firstBlocks = new Int32Array(BUCKETS + 1);
 
   constructor(

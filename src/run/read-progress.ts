@@ -84,15 +84,15 @@ function createSlowReader<T>(
 const openRead = 50;
 
 /** Reports snapshots of a run to a listener until it is closed, and a last one then. */
-export function watchRun(id: string, sources: ProgressSources, tell: OnProgress): Closeable {
+export function watchRun(id: string, sources: ProgressSources, onProgress: OnProgress): Closeable {
   const read = createProgressReader(id, sources);
   let pending = Promise.resolve();
   const next = () => {
-    if (tell.isHeard?.() === false) return;
+    if (onProgress.isHeard?.() === false) return;
     pending = pending.then(async () => {
       // A read that fails only leaves out a snapshot: the run gets the same error and reports it.
       const snapshot = await read().catch(() => undefined);
-      if (snapshot !== undefined) tell({ type: 'progress', ...snapshot });
+      if (snapshot !== undefined) onProgress({ type: 'progress', ...snapshot });
     });
   };
   let timer: NodeJS.Timeout;
@@ -130,7 +130,7 @@ export interface SnapshotFacts {
   readonly open: readonly ChunkRow[];
   /** The last percentage that the service reported, by chunk. */
   readonly percentages: ReadonlyMap<number, number>;
-  /** How many folios the service lets be open, if it has refused more than that; else null. */
+  /** How many open folios the service allows, if it has refused more; else null. */
   readonly admitted: number | null;
   readonly reasons: ProgressSnapshot['failed']['reasons'];
   readonly waits: readonly Wait[];

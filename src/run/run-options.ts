@@ -39,7 +39,7 @@ export interface RunPorts {
   readonly answers?: AnswerStore | undefined;
   /** The store for the output, its manifest, marker and rejects. Default: local folders. */
   readonly output?: OutputStore | undefined;
-  /** What is kept of each pipeline's last publication, for `output.delta`. Default: as of `answers`. */
+  /** What is kept of each pipeline's last publication, for `output.delta`. Default: as for `answers`. */
   readonly deltas?: DeltaStore | undefined;
   /** The database into which publications are loaded, if the config has `load`. Default: the one at `load.into`. */
   readonly loadTarget?: LoadTarget | undefined;
@@ -77,7 +77,10 @@ export interface RunOptions extends RunPorts {
   readonly reuse?: false | undefined;
   /** Passes the guards that ask before a run pays, such as `reuse.maxMiss`. */
   readonly yes?: boolean | undefined;
-  /** Never begin a run: use the run with this name (see `namedRun`). `true` uses the unfinished run, or else the last one. */
+  /**
+   * Never begin a run: use the run with this name (see `namedRun`). `true` uses the unfinished run, or else the last
+   * one.
+   */
   readonly existing?: true | string | undefined;
   /** Epoch milliseconds at which the run stops with a `DeadlineError`; it can be resumed. */
   readonly deadline?: number | undefined;

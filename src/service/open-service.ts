@@ -43,7 +43,7 @@ export interface ServiceOptions {
   readonly segmentRecords?: number | undefined;
   /** Speed, shared equally by the open folios. Default: 0, no limit. */
   readonly recordsPerSecond?: number | undefined;
-  /** Most folios that are PROCESSING at the same time; further uploads are refused with 429. Default: 1,000. */
+  /** The most folios that are PROCESSING at the same time; further uploads are refused with 429. Default: 1,000. */
   readonly maxOpen?: number | undefined;
   /** Larger files are refused with 413. Default: 1 GiB. */
   readonly maxUploadBytes?: Bytes | undefined;
@@ -86,8 +86,8 @@ export interface Service {
  * Opens the local prediction service in this process: the one that `foliopipe serve` starts. It continues the folios that
  * an earlier one has left PROCESSING in its folder.
  * @returns the service, which must be closed: an open one keeps the process alive.
- * @throws LockedError when another service uses the data folder; ConfigError when an option is wrong, the folder cannot be used or the
- * service cannot listen.
+ * @throws LockedError when another service uses the data folder; ConfigError when an option is wrong, the folder cannot
+ *   be used or the service cannot listen.
  */
 export async function openService(options: ServiceOptions = {}): Promise<Service> {
   checkOptions(options);

@@ -74,7 +74,9 @@ export function renameColumns(names: readonly string[]): string[] {
   });
 }
 
-/** Compares the first record with the names of the config. Leaves a malformed record to the scan, which says all of it. */
+/**
+ * Compares the first record with the names of the config. Leaves a malformed record to the scan, which says all of it.
+ */
 function checkFirstRecord(decoded: Buffer, file: HeaderFile, names: readonly string[]): void {
   const { dialect, place, isWhole } = file;
   // A single record may end without a line end, and hold a CR in quotes.

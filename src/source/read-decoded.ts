@@ -71,7 +71,7 @@ export async function lineAt(
   return line;
 }
 
-/** Quotes the fields that hold quotes, behind the bytes that are skipped. */
+/** Quotes the fields that hold quotes, after the bytes that are skipped. */
 async function* quoteFields(
   input: AsyncIterable<Buffer>,
   delimiter: string,

@@ -7,7 +7,7 @@ import type { Dialect, Position, Source } from '../types.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 
 export interface ReadRecordsOptions {
-  /** Most bytes of a record without its line end. */
+  /** The most bytes of a record without its line end. */
   readonly maxRecordBytes: number;
   /**
    * Throws to stop, returns to skip the record. The record's `line` is known only if `firstLines` is given. Left out: all
@@ -24,7 +24,8 @@ export interface ReadRecordsOptions {
 }
 
 /**
- * Reads the records of a source from a position on, up to its limit if it has one. Their numbers continue from file to file.
+ * Reads the records of a source from a position on, up to its limit if it has one. Their numbers continue from file to
+ * file.
  *
  * @param from where a record begins, and its number.
  * @throws SourceError when a file cannot be read; the signal's reason; what `onBadRecord` throws.

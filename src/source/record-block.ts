@@ -33,7 +33,7 @@ export function sliceOfBlock(block: SourceBlock, from: number, to: number): Sour
 }
 
 export interface BlockLimits {
-  /** Most bytes of the records; the first record is taken whatever its size. */
+  /** The most bytes of the records; the first record is taken whatever its size. */
   readonly maxBytes?: number;
   /** The last record that may be taken. */
   readonly upTo?: number;

@@ -7,7 +7,8 @@ import { SourceError } from '../errors.js';
  * Recognizes common files that are not CSV, so that the message can name the kind.
  *
  * @param sample a file's first bytes, unzipped.
- * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, databases, JSON, web pages, and files compressed by another
+ * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, databases, JSON, web pages, and files compressed by
+ *   another
  *   program than gzip.
  */
 export function refuseArchive(sample: Buffer, path: string): void {
@@ -33,7 +34,7 @@ interface FileKind extends Kind {
   /** Offset of `bytes` in the file. */
   readonly at: number;
   readonly bytes: Buffer;
-  /** Where a zero stands, if a text may hold the bytes too. */
+  /** Where a zero byte is, if a text may hold the bytes too. */
   readonly nulAt?: number;
 }
 

@@ -128,7 +128,7 @@ function messageOf(excess: Excess, limit: RejectLimit, blanks: readonly PlacedBl
   return `${of} cannot be sent, more than source.maxRejected (${limitText(limit)}): ${kinds.join('; ')}`;
 }
 
-/** A line for each of them, with its file where that is another one than in the line before. */
+/** A line for each of them, with its file where that differs from the line before. */
 function badLines(firstBad: readonly PlacedBad[], rejected: number): string {
   const lines = firstBad.map(
     ({ bad, path }, at) => `\n  ${path === firstBad[at - 1]?.path ? '' : `${path}: `}${badRecordText(bad)}`,

@@ -27,13 +27,13 @@ export interface ScanFileOptions {
   readonly maxRejected: RejectLimit;
   /** Indexes of the columns that are sent: records that are blank in all of them are counted. Empty: none are. */
   readonly sentFields: readonly number[];
-  /** Most bytes of a record without its line end; a larger record is bad. */
+  /** The most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
   /**
    * Only this number of records, the first of the source, is checked; the hash is that of the whole file. Default: all.
    */
   readonly limit?: number | undefined;
-  /** Most records that the source may have, including rejected ones; default: the largest record number. */
+  /** The most records that the source may have, including rejected ones; default: the largest record number. */
   readonly maxRecords?: number;
   readonly signal: AbortSignal;
   /** Gets every good record, so that the source need not be read again. */
@@ -112,7 +112,7 @@ export async function scanFile(
     },
   });
   for await (const batch of limit === undefined ? all : firstRecords(all, limit)) {
-    // A rejected record behind the batch was counted before it.
+    // A rejected record that follows the batch was counted before it.
     totals.records = Math.max(totals.records, batch.numbers[batch.count - 1]!);
     checkCount(totals, path, options);
     countBlank(totals, file, batch);

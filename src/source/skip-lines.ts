@@ -5,7 +5,7 @@ import type { Dialect } from '../types.js';
 import { readDecoded } from './read-decoded.js';
 
 export interface SkippedLines {
-  /** The text behind the skipped lines, as far as it was read. */
+  /** The text after the skipped lines, as far as it was read. */
   readonly text: Buffer;
   /** Whether the text ends with the file. */
   readonly isWhole: boolean;
@@ -16,9 +16,9 @@ export interface SkippedLines {
 }
 
 /**
- * Reads the decoded text of a file behind its first lines. A line ends with LF, CRLF or CR.
+ * Reads the decoded text of a file after its first lines. A line ends with LF, CRLF or CR.
  *
- * @param most bytes of text to read behind them.
+ * @param most bytes of text to read after them.
  * @throws SourceError `SOURCE_LINES_SKIPPED` when nothing follows the skipped lines.
  */
 export async function skipLines(

@@ -1,4 +1,7 @@
-/** What a value of a column looks like: the name of a business, a street address, a state of the USA; and whether a header holds one. */
+/**
+ * What a value of a column looks like: the name of a business, a street address, a state of the USA; and whether a
+ * header holds one.
+ */
 
 const STATES = new Set(
   `AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI

@@ -8,7 +8,7 @@ const AGAIN = 'run the same command again: nothing was sent';
 
 /**
  * @param place the database as it may be shown.
- * @param lineOf gives the line of the query for a character of the statement; undefined behind its end.
+ * @param lineOf gives the line of the query for a character of the statement; undefined after its end.
  */
 export function translatePostgresError(
   error: unknown,
@@ -88,7 +88,7 @@ export function firstLine({ message }: DuckdbError): string {
 
 interface QueryDetails {
   readonly facts?: Readonly<Record<string, string>>;
-  /** Where in the query, as it is put behind a name of it; empty if that is not known. */
+  /** Where in the query, as it is put after a name of it; empty if that is not known. */
   readonly where?: string;
   /** What the database proposes. */
   readonly advice?: string | null;

@@ -79,7 +79,7 @@ const TROUBLES: readonly (string | undefined)[] = [
   'holds an escape that stands for no character of it',
 ];
 
-/** Most bytes of text in one call: together with the decoded bytes they fit into the processor's cache. */
+/** The most bytes of text in one call: with the decoded bytes they fit into the processor's cache. */
 const TEXT_BYTES = 64 * 1024;
 /** The first characters of a group of four, each written as an escape of six bytes. */
 const CUT_BYTES = 24;
@@ -90,7 +90,7 @@ const CUT_BYTES = 24;
 const TEXT_AT = 2048;
 const DECODED_AT = TEXT_AT + TEXT_BYTES + 4096;
 
-/** Most bytes that one call decodes. */
+/** The most bytes that one call decodes. */
 const DECODED_BYTES = ((CUT_BYTES + TEXT_BYTES) / 4) * 3;
 
 function createMemory(): KernelMemory<Base64Exports> {
@@ -118,7 +118,7 @@ class Base64Text {
   }
 
   /**
-   * Decodes from `start` on. Writes the complete groups behind the first `at` decoded bytes, where there is room for
+   * Decodes from `start` on. Writes the complete groups after the first `at` decoded bytes, where there is room for
    * `DECODED_BYTES`.
    * @returns how many bytes were written.
    * @throws MalformedReplyError at a character outside the alphabet, a wrong end or an impossible escape.

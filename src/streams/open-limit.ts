@@ -1,5 +1,5 @@
 /**
- * Learns how many folios the service lets be open from its refusals of uploads; pure. A first refusal may have another
+ * Learns from refused uploads how many open folios the service allows; pure. A first refusal may have another
  * reason, such as too many requests, so the same upload asks once more. After a second one within a minute, no more
  * are open than were accepted. When no upload was refused for a while, one more is tried; then two, four, while the
  * service accepts them. After each try in vain the time until the next one is doubled.

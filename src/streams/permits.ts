@@ -144,7 +144,7 @@ export function createPermits(
       if (asking !== undefined && asking !== holder) return false;
       const others = kept + [...held.values()].filter(({ state }) => state !== 'refused').length;
       open.refused(others, now());
-      // Where nothing is open that can end, there is nothing to wait for but the service.
+      // Without an open folio that can end, only the service can be waited for.
       const asksAgain = others < open.limit || others === kept;
       asking = asksAgain ? holder : undefined;
       if (asksAgain) one.state = 'asked';

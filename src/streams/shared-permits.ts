@@ -29,7 +29,7 @@ export interface PermitAnswer {
   /** How many may be open, and how many are. */
   readonly limit: number;
   readonly open: number;
-  /** As many as the service lets be open, if it has refused more. */
+  /** As many as the service allows, if it has refused more. */
   readonly admitted: number | null;
   /** Other pipelines that wait, and how many of them come first. */
   readonly others: number;

@@ -1,7 +1,7 @@
 /** The rule "Paid requests are not retried blindly" as a table. */
 import { describe, expect, test } from 'vitest';
 import type { Failure, Operation } from '../../src/api/failure.js';
-import { decideRetry, isMissing, isSettled } from '../../src/api/retry-decision.js';
+import { decideRetry, isConclusive, isMissing } from '../../src/api/retry-decision.js';
 
 const OPERATIONS: Operation[] = ['upload', 'track', 'download', 'search'];
 const status = (code: number, fromService = true): Failure => ({
@@ -84,5 +84,5 @@ test.each([
   ['often enough, and not for long', 600, 999, false],
   ['for long, and not often', 5, 1_000_000, false],
 ])('what is missing %s', (_, count, duration, lost) => {
-  expect(isSettled({ count, duration }, 1000)).toBe(lost);
+  expect(isConclusive({ count, duration }, 1000)).toBe(lost);
 });

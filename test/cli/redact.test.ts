@@ -71,7 +71,7 @@ describe('a secret in a flag', () => {
       hint: `type foliopipe ${argv.slice(2).join(' ')}`,
       facts: { argv: argv.join(' ') },
     });
-    expect(JSON.stringify(describeFailure(error, argv).told)).not.toContain('s3cretpath');
+    expect(JSON.stringify(describeFailure(error, argv).shown)).not.toContain('s3cretpath');
     expect(hideSecrets(argv.at(-1))).toBe('report.webhook=[secret]');
   });
 });

@@ -145,7 +145,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         for (const round of [1, 2, 3]) {
           const chunk = await addAs(checkpoint, 'r1', samplePicked(round, round, [4, 6]), 'ambiguous');
           await checkpoint.recordUnprocessed('r1', chunk, 'AMBIGUOUS_HELD');
-          await checkpoint.recordRoundSettled('r1', round);
+          await checkpoint.recordRoundClosed('r1', round);
         }
         await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordPublishing('r1', samplePublication);
@@ -156,7 +156,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         // Of a round behind the settled ones nothing is taken back.
         await checkpoint.recordAdopted('r1', 4, found, 9);
         expect((await checkpoint.run('r1'))?.round).toBe(1);
-        await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundSettled('r1', 2));
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundClosed('r1', 2));
       }));
 
     it('of a chunk that was lost may be its own or another one', () =>
@@ -241,7 +241,7 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         for (const round of [1, 2]) {
           const chunk = await addAs(checkpoint, 'r1', samplePicked(round, round, [4, 6]), 'submitted');
           await checkpoint.recordUnprocessed('r1', chunk, 'FOLIO_LOST');
-          await checkpoint.recordRoundSettled('r1', round);
+          await checkpoint.recordRoundClosed('r1', round);
         }
         await mergeChunk(checkpoint, 'r1', 1, allSuccessful, 100);
         await checkpoint.recordFound('r1', 2);

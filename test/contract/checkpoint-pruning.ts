@@ -122,7 +122,7 @@ export function pruningContract(withCheckpoint: WithCheckpoint): void {
           () => checkpoint.recordReopened('r1'),
           () => checkpoint.recordAdopted('r1', 3, reply, 100),
           () => checkpoint.recordCut('r1', sampleChunk(9)),
-          () => checkpoint.recordRoundSettled('r1', 1),
+          () => checkpoint.recordRoundClosed('r1', 1),
           () => beginUpload(checkpoint, 'r1', 3),
           () => search(checkpoint, 'r1', 9),
           () => checkpoint.recordSearchEnd('r1', 7, { state: 'dropped' }),

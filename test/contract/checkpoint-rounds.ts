@@ -32,7 +32,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
       await use(checkpoint);
     });
   const cut = (checkpoint: Checkpoint, chunk: NewChunk) => () => checkpoint.recordCut('r1', chunk);
-  const settle = (checkpoint: Checkpoint, round: number) => () => checkpoint.recordRoundSettled('r1', round);
+  const settle = (checkpoint: Checkpoint, round: number) => () => checkpoint.recordRoundClosed('r1', round);
 
   describe('chunks of a round', () => {
     it('contain exactly the picked records', () =>
@@ -82,7 +82,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         const behind = [samplePicked(3, 1, [1]), samplePicked(3, 1, [4, 7]), samplePicked(3, 1, [5, 7])];
         await expectRefused(checkpoint, 'r1', ...behind.map((chunk) => cut(checkpoint, chunk)));
         await addAs(checkpoint, 'r1', samplePicked(3, 1, [6, 7]), 'downloaded');
-        await checkpoint.recordRoundSettled('r1', 1);
+        await checkpoint.recordRoundClosed('r1', 1);
         await expectRefused(checkpoint, 'r1', cut(checkpoint, samplePicked(4, 1, [8])));
         await checkpoint.recordCut('r1', samplePicked(4, 2, [2]));
         expect(await checkpoint.lastRound('r1')).toBe(2);
@@ -143,7 +143,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
           await addAs(checkpoint, 'r1', samplePicked(at + 2, 1, [at + 4]), state);
         }
         await addAs(checkpoint, 'r1', samplePicked(4, 1, [8]), 'refused');
-        await checkpoint.recordRoundSettled('r1', 1);
+        await checkpoint.recordRoundClosed('r1', 1);
         expect((await checkpoint.run('r1'))?.round).toBe(1);
         expect(await checkpoint.lastStretch('r1')).toBeUndefined();
         expect(await checkpoint.chunk('r1', 1)).toBeDefined();
@@ -166,7 +166,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordFinished('r1', 3, { successful: 0, failed: 1 }, []);
         await waits();
         await checkpoint.recordDownloaded('r1', 3);
-        await checkpoint.recordRoundSettled('r1', 1);
+        await checkpoint.recordRoundClosed('r1', 1);
       }));
 
     it('waits for the halves of a split chunk, and not for itself', () =>
@@ -176,23 +176,23 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         await checkpoint.recordRefused('r1', 3, 'no');
         await expectRefused(checkpoint, 'r1', settle(checkpoint, 1));
         await checkpoint.recordRefused('r1', 4, 'no');
-        await checkpoint.recordRoundSettled('r1', 1);
+        await checkpoint.recordRoundClosed('r1', 1);
         expect((await checkpoint.run('r1'))?.round).toBe(1);
       }));
 
     it('goes from round to round, with or without chunks', () =>
       withRun(async (checkpoint) => {
         await expectRefused(checkpoint, 'r1', settle(checkpoint, 0), settle(checkpoint, 2));
-        await checkpoint.recordRoundSettled('r1', 1);
+        await checkpoint.recordRoundClosed('r1', 1);
         await expectRefused(checkpoint, 'r1', settle(checkpoint, 1), settle(checkpoint, 3));
         await addAs(checkpoint, 'r1', samplePicked(2, 2, [2]), 'downloaded');
-        await checkpoint.recordRoundSettled('r1', 2);
+        await checkpoint.recordRoundClosed('r1', 2);
         expect((await checkpoint.run('r1'))?.round).toBe(2);
       }));
 
     it('belongs to an open run', () =>
       withRun(async (checkpoint) => {
-        await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundSettled('r2', 1));
+        await expectRefused(checkpoint, 'r1', () => checkpoint.recordRoundClosed('r2', 1));
         await checkpoint.recordPublishing('r1', samplePublication);
         await expectRefused(
           checkpoint,

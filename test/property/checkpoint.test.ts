@@ -91,7 +91,7 @@ const ways: readonly Step[] = [
   ...way('r1', 'recordMerged 1', 'recordMerged 5', 'recordMerged 6', 'recordMerged 3', 'recordMerged 4'),
   ...way('r1', 'recordSourceStamp 1 1', 'recordPublishingPartly', 'recordDone', 'recordPublishingPartly'),
   ...way('r1', 'recordUnpublished', 'recordAllCut', 'recordCutInRound 7 2', 'recordSplit 7'),
-  ...way('r1', 'recordUnprocessed 8', 'recordUnprocessed 9', 'recordRoundSettled', 'recordMerged 1'),
+  ...way('r1', 'recordUnprocessed 8', 'recordUnprocessed 9', 'recordRoundClosed', 'recordMerged 1'),
   ...way('r1', 'recordSearchIntent 1', 'recordSearchAnswered 1 1', 'recordSearchIntent 2'),
   ...way('r1', 'recordSearchDropped 2', 'recordSearchIntent 3', 'recordSearchAmbiguous 3', 'recordUnmerged'),
   ...way('r1', 'recordSingleSearchIntent 1', 'recordSingleSearchEnd 1 2', 'recordSingleSearchIntent 2 2'),

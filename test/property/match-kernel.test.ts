@@ -48,7 +48,7 @@ it('matches as texts do', async () => {
         );
         const { unequal: repeated, ...expected } = matchByText(records, tables);
         expect(comparable(found)).toEqual(comparable(expected));
-        if (isWhole) expect(found.misfits).toEqual([]);
+        if (isWhole) expect(found.unmatched).toEqual([]);
         const rawResult = (record: number) => rawRow(tables[found.part[record]!]!, found.result[record]!);
         expect(unequal).toEqual(
           repeated.filter((record) => rawResult(record) !== rawResult(found.first[record]!)),
@@ -68,10 +68,10 @@ it('tells values apart that have the same hash', async () => {
   const kernel = new MatchKernel(new TableMemory(), secret);
   const records = { ...(await blockOf(`${one}\n${other}\n`, { fields: 1 })), chosen: [field(0)] };
   const part = { ...successful(`a\n${other}\n${one}\n${one}\n`), chosen: [field(0)] };
-  const { result, first, misfits } = kernel.match(records, [part], [0]);
+  const { result, first, unmatched } = kernel.match(records, [part], [0]);
   expect([...result]).toEqual([1, 0]);
   expect([...first]).toEqual([0, 1]);
-  expect(misfits).toEqual([{ part: 0, result: 2, first: 0 }]);
+  expect(unmatched).toEqual([{ part: 0, result: 2, first: 0 }]);
 });
 
 /** The first 32 bits of the hash of each line, up to its semicolon. */
@@ -90,11 +90,11 @@ function rawRow({ bytes, fields, starts, ends }: TupleTable, row: number): strin
 }
 
 /** A record without a result has no index of one. */
-function comparable({ part, result, first, misfits }: Omit<ReturnType<typeof matchByText>, 'unequal'>) {
+function comparable({ part, result, first, unmatched }: Omit<ReturnType<typeof matchByText>, 'unequal'>) {
   return {
     part: [...part],
     result: [...result].map((row, record) => (part[record] === -1 ? null : row)),
     first: [...first],
-    misfits,
+    unmatched,
   };
 }

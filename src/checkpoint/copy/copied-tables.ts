@@ -1,4 +1,7 @@
-/** The tables that a state in SQLite and one in Postgres have in common, in an order in which rows refer to earlier ones. */
+/**
+ * The tables that a state in SQLite and one in Postgres have in common, in an order in which rows refer to earlier
+ * ones.
+ */
 
 export interface CopiedTable {
   readonly name: string;

@@ -26,7 +26,7 @@ export function readCopyMark(stateDir: string): CopyMark | undefined {
     return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as CopyMark;
   } catch (error) {
     if (isFileMissing(error)) return undefined;
-    // What cannot be read allows nothing.
+    // A mark that cannot be read allows no use of the state.
     if (error instanceof SyntaxError) return { mark: 'copying', place: 'an unknown state', at: 0 };
     throw error;
   }

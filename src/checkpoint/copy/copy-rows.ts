@@ -14,7 +14,7 @@ export interface StateRows {
 
 /** The rows of a state that is being made. */
 export interface NewStateRows extends StateRows {
-  /** Adds rows behind all others of the table. */
+  /** Adds rows after all others of the table. */
   write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
 }
 

@@ -24,7 +24,7 @@ type JournaledChange =
   | 'recordMixed'
   | 'recordUnprocessed'
   | 'recordSearchEnd'
-  | 'recordRoundSettled'
+  | 'recordRoundClosed'
   | 'recordColumns'
   | 'recordColumnsAdded'
   | 'recordUnjoined'
@@ -189,7 +189,7 @@ export function withJournal(
         .catch(() => undefined);
     },
 
-    ...journaled('recordRoundSettled', ([, round]) => [{ type: 'settled', round }]),
+    ...journaled('recordRoundClosed', ([, round]) => [{ type: 'settled', round }]),
     ...journaled('recordFound', ([, chunk]) => [{ type: 'found', chunk }]),
     ...journaled('recordMixed', () => [{ type: 'mixed' }]),
     ...journaled('recordUnjoined', () => [{ type: 'unjoined' }]),

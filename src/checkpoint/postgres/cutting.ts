@@ -56,7 +56,7 @@ const fixChunks = fenced(`
     WHERE id = @run AND state = 'open' AND ${HELD} RETURNING id)
   SELECT * FROM fixed`);
 
-const settleRound = statement(`
+const closeRound = statement(`
   UPDATE runs SET round = @round
   WHERE id = @run AND state = 'open' AND round = @round - 1 AND NOT EXISTS (
     SELECT 1 FROM chunks
@@ -79,7 +79,7 @@ const refuse = fenced<StoredChunk>(`
     RETURNING *)
   SELECT * FROM refused`);
 
-type CutMethod = 'recordCut' | 'recordAllCut' | 'recordRoundSettled' | 'recordSplit' | 'recordRefused';
+type CutMethod = 'recordCut' | 'recordAllCut' | 'recordRoundClosed' | 'recordSplit' | 'recordRefused';
 
 /** Makes the changes that add chunks or close their cutting. */
 export function cutChanges(db: StateSession): Pick<Checkpoint, CutMethod> {
@@ -92,10 +92,10 @@ export function cutChanges(db: StateSession): Pick<Checkpoint, CutMethod> {
     recordAllCut: async (run) => {
       await db.change(fixChunks, { run }, 'recordAllCut', `no run ${run} that is open`);
     },
-    recordRoundSettled: (run, round) =>
+    recordRoundClosed: (run, round) =>
       db.changes(async (query) => {
         const missing = `no open run ${run} whose next round is ${round}, with all its chunks answered or given up`;
-        expectRow(await query(settleRound, { run, round }), 'recordRoundSettled', missing);
+        expectRow(await query(closeRound, { run, round }), 'recordRoundClosed', missing);
         await query(unmerge, { run, fromRecord: 1 });
       }),
     recordSplit: (run, chunk, halves) =>

@@ -31,7 +31,7 @@ export interface LeaseTimes {
  */
 export type HearTrouble = (trouble: unknown, leftMs: Milliseconds) => void;
 
-/** Before the paths of outputs, whose locks are leases too. No pipeline has such a name. */
+/** Begins the names of leases that lock outputs; the path follows. No pipeline has such a name. */
 export const OUTPUT = 'output:';
 
 let times: LeaseTimes = { lease: 30_000, renew: 10_000 };
@@ -163,7 +163,7 @@ function hold(
   fence.isLost = false;
   let isClosed = false;
   let until = performance.now() + lease;
-  /** The clock of a process stands while its whole machine is paused; that of the machine may go on. */
+  /** The clock of a process stops while its whole machine is paused; that of the machine may go on. */
   let wallUntil = Date.now() + lease;
   const leftMs = () => Math.min(until - performance.now(), wallUntil - Date.now());
   const lookEvery = Math.min(renewEvery, 1_000);
@@ -172,7 +172,7 @@ function hold(
   const trouble = () =>
     db.trouble() ?? (silentMs >= Math.max(lease / 5, 2 * lookEvery) ? db.noAnswer() : undefined);
   const lose = () => {
-    // A process that was stopped itself has missed nothing of the database.
+    // A process that was stopped itself cannot tell whether the database has answered.
     if (isClosed) return;
     fence.isLost = true;
     controller.abort(trouble() ?? leaseLost(pipeline));
@@ -216,7 +216,7 @@ function hold(
   return {
     lost: controller.signal,
     expectHeld: async () => {
-      // Nobody can have it before its end, which a clock of this machine passes too while the process is paused.
+      // No other process can take the lease before it ends, and one of the two clocks of this machine shows that end too.
       controller.signal.throwIfAborted();
       if (leftMs() > lease / 2) return;
       if (!(await extend())) {
@@ -229,7 +229,7 @@ function hold(
       isClosed = true;
       clearInterval(timer);
       clearInterval(watch);
-      // It has ended by itself; a database that does not answer is not waited for.
+      // A lease that has ended needs no release; a database that does not answer is not waited for.
       if (performance.now() < until && trouble() === undefined) await db.query(release, values, true);
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },

@@ -40,11 +40,11 @@ const uploading: Prepared<{ attempt: number }> = statement(
 );
 
 const OF_ATTEMPT = 'run = @run AND chunk = @chunk AND attempt = @attempt';
-/** Where it still is unknown what became of the attempt. A process that has taken over has marked it ambiguous. */
+/** The attempts whose outcome is still unknown. A process that has taken over has marked it ambiguous. */
 const OPEN_ATTEMPT = `${OF_ATTEMPT} AND state IN ('intent', 'ambiguous')`;
 const OPEN_CHUNK = `run = @run AND number = @chunk AND attempt = @attempt AND state IN ('uploading', 'ambiguous')`;
 
-/** The chunk is no longer the attempt's if another process has taken over and has sent it again: its state is null. */
+/** The state is null if another process has taken over and sent the chunk again: it no longer belongs to the attempt. */
 type Submitted = StoredChunk | { readonly state: null };
 
 const accept: Prepared<Submitted> = statement(`

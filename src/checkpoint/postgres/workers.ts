@@ -1,4 +1,4 @@
-/** The workers of a fleet, each a row that it renews while it lives, for those who look. Nothing rests on it. */
+/** The workers of a fleet: each renews a row of its own while it lives. The rows are shown, and decide nothing. */
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { epochMs, type Prepared, statement } from '../../postgres/statement.js';
@@ -32,7 +32,7 @@ export interface KnownWorker extends WorkerFacts {
   readonly silentMs: number;
 }
 
-/** A worker renews its row several times as often while it lives, in ms. */
+/** A worker that has not renewed its row for this long counts as silent, in ms. It renews it several times as often. */
 const SILENT_MS = 30_000;
 
 export function isAlive({ silentMs }: Pick<KnownWorker, 'silentMs'>): boolean {

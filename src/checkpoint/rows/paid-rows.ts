@@ -75,7 +75,7 @@ export function toSingleSearch({ local, ...row }: StoredSingleSearch): SingleSea
 /** Who pays: a run, or a pipeline for what belongs to no run. */
 export type Payer = { readonly run: string } | { readonly pipeline: string };
 
-/** Stands for the run in rows of what belongs to no run. */
+/** The run in rows of what belongs to no run. */
 export const NO_RUN = '';
 
 /** Days are compared as text: a month is the range from `2026-11` to `2026-11~`. */

@@ -33,8 +33,8 @@ export function createFileLock(stateDir: string): PipelineLock {
 }
 
 /**
- * The process that works on a pipeline now; undefined if there is none. The lock is looked at only where a holder is named,
- * so that a run that begins in that moment finds it free.
+ * The process that works on a pipeline now; undefined if there is none. The lock is looked at only where a holder is
+ * named, so that a run that begins in that moment finds it free.
  */
 export async function findHolder(stateDir: string, pipeline: string): Promise<LockHolder | undefined> {
   const folder = await realpath(join(stateDir, 'locks')).catch(() => undefined);

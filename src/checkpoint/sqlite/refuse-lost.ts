@@ -1,6 +1,6 @@
 /**
- * Refuses a state folder that has files of runs or stored answers, but no checkpoint or no rows for these runs. Going on would pay for
- * their records again.
+ * Refuses a state folder that has files of runs or stored answers, but no checkpoint or no rows for these runs. Going
+ * on would pay for their records again.
  */
 
 import { statSync } from 'node:fs';
@@ -17,7 +17,8 @@ import { newestSaved, savedFacts } from './watch-place.js';
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
  * @param path the path of the checkpoint's file.
- * @throws the system's `EISDIR`; ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of runs or stored answers are there.
+ * @throws the system's `EISDIR`; ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of
+ *   runs or stored answers are there.
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));

@@ -1,8 +1,8 @@
 /**
- * One connection to checkpoint.db: its statements and transactions, and the sync of its log. Each call is one transaction,
- * and its errors are translated (translate-state-error). Before a change that waits for the disk, it is checked that the
- * file is still in its place (watch-place). A resolved call survives a kill of the process; a power failure may undo an
- * `unsyncedChange`.
+ * One connection to checkpoint.db: its statements and transactions, and the sync of its log. Each call is one
+ * transaction, and its errors are translated (translate-state-error). Before a change that waits for the disk, it is
+ * checked that the file is still in its place (watch-place). A resolved call survives a kill of the process; a power
+ * failure may undo an `unsyncedChange`.
  *
  * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Whoever
  * acts on what they have read must begin with a `change` of their own: it is on the disk only with all earlier ones.
@@ -117,8 +117,8 @@ export type Prepare = <Values extends unknown[] | object = unknown[], Row = unkn
 ) => StateStatement<Values extends unknown[] ? Values : [Values], Row>;
 
 /**
- * SQLite prepares a statement when it is first used: the checkpoint has more than a hundred, a command uses a few of them,
- * and to prepare all takes longer than to open the database.
+ * SQLite prepares a statement when it is first used: the checkpoint has more than a hundred, a command uses a few of
+ * them, and to prepare all takes longer than to open the database.
  * @returns a function that makes statements of this connection. A wrong one throws when it is first used.
  */
 export function prepareWhenUsed(connection: Database): Prepare {
@@ -177,8 +177,9 @@ export function expectOneRow(result: RunResult, method: string, missing: string)
 /**
  * Syncs the log of an open database (`-wal`) from another thread, so that a commit does not hold up the process while
  * the disk works. SQLite with `synchronous = NORMAL` writes a commit to the log without a sync; it still syncs the log
- * before it writes it back, and the database before the log is used again (sqlite.org/wal.html#performance_considerations).
- * So a commit and one sync of the log after it leave on the disk what `synchronous = FULL` leaves.
+ * before it writes it back, and the database before the log is used again
+ * (sqlite.org/wal.html#performance_considerations). So a commit and one sync of the log after it leave on the disk what
+ * `synchronous = FULL` leaves.
  *
  * SQLite locks the database and its shared memory, never the log. So closing this descriptor frees no lock.
  */

@@ -19,7 +19,9 @@ import { ConfigError, type ErrorFacts } from '../../errors.js';
 import { makeFolder, syncNow } from '../../make-folder.js';
 import { codeOf } from '../../streams/system-error.js';
 
-/** The database, its log, and the memory that all processes share. SQLite removes the last two with the last connection. */
+/**
+ * The database, its log, and the memory that all processes share. SQLite removes the last two with the last connection.
+ */
 const ENDS = ['', '-wal', '-shm'];
 
 /** What follows the name of the database in the name of a copy of it. */
@@ -32,7 +34,8 @@ const UNFINISHED = '.tmp';
 export interface WatchedPlace {
   /**
    * Called before a change. The first time that a file is gone, it writes a copy of the whole database beside it.
-   * @param looks whether it looks at the files, which takes some ten microseconds; if not, it knows what it has seen last.
+   * @param looks whether it looks at the files, which takes some ten microseconds; if not, it knows what it has seen
+   *   last.
    * @throws ConfigError `CHECKPOINT_GONE`.
    */
   expectInPlace(how: { readonly looks: boolean }): void;
@@ -90,7 +93,10 @@ export function newestSaved(path: string): string | undefined {
   return newest && join(folder, newest);
 }
 
-/** What to know for putting a copy in place: a log that belongs to the lost database must not stay beside the copy. */
+/**
+ * What a person must know to put a copy in place: a log that belongs to the lost database must not stay beside the
+ * copy.
+ */
 export function savedFacts(database: string, saved: string): ErrorFacts {
   return { database, saved, hasLog: (lookAt(`${database}-wal`)?.size ?? 0n) > 0n };
 }

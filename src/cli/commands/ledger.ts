@@ -188,7 +188,7 @@ function requestsText(uploads: number, searches: number): string {
   return `${countOf(uploads, 'upload')}${searched}`;
 }
 
-/** What is not as usual with an entry. */
+/** What is unusual about an entry. */
 function remarkOf({ possiblyTwice, sentAgain, serviceRecords, records, state }: LedgerEntry): string {
   // A chunk with a single attempt was paid for once or in vain, never twice.
   if (possiblyTwice) return sentAgain ? 'paid twice?' : 'paid?';
@@ -229,7 +229,7 @@ function row(
   return `  ${time.padEnd(WIDTHS.time)}  ${numbers}  ${price.padStart(WIDTHS.price)}  ${folio.trimEnd()}\n`;
 }
 
-/** The remark stands behind the folio, or below it if there is no room. */
+/** Puts the remark after the folio, or below it if there is no room. */
 function withRemark(line: string, remark: string): string {
   if (remark === '') return line;
   const whole = `${line.trimEnd().padEnd(FOLIO_AT + WIDTHS.folio)}  ${remark}`;

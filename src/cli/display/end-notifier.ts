@@ -64,8 +64,8 @@ export function createEndNotifier(
     },
     ended: (summary, exitCode) => notify({ summary, exitCode }),
     failed: (thrown) => {
-      const { exitCode, told } = describeFailure(thrown, argv);
-      return notify({ summary: null, exitCode, error: told });
+      const { exitCode, shown } = describeFailure(thrown, argv);
+      return notify({ summary: null, exitCode, error: shown });
     },
   };
 }

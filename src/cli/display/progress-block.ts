@@ -184,7 +184,7 @@ export function failedText({ failed }: Pick<ProgressSnapshot, 'failed'>): string
   return `${formatCount(records)} of ${countOf(of, 'answered record')} failed (${formatShare(records, of)})`;
 }
 
-/** Reasons are known of rows that are written: a slow chunk keeps back its own and all behind it. */
+/** Reasons are known of rows that are written: a slow chunk holds back its own and those of all later chunks. */
 function reasonTexts({ failed: { reasons }, merged }: ProgressSnapshot): readonly string[] {
   return [
     `reasons in ${countOf(merged.records, 'row')}`,

@@ -28,9 +28,9 @@ export interface ProgressOptions {
 export interface ProgressPace {
   /** Time between two looks at what to show. */
   readonly lookEvery: number;
-  /** Least time between two lines of the log, if something changed. It grows to a tenth of the time so far. */
+  /** The shortest time between two lines of the log, if something changed. It grows to a tenth of the time so far. */
   readonly changeEvery: number;
-  /** Most time between two lines. */
+  /** The longest time between two lines. */
   readonly repeatEvery: number;
 }
 

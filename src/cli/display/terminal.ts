@@ -14,7 +14,7 @@ export interface Terminal {
   write(lines: string): void;
   /** Replaces the block; without lines it is removed. */
   show(lines: readonly string[]): void;
-  /** Leaves what is shown in its place: another program has used the terminal meanwhile. */
+  /** Leaves what is shown where it is, because another program has used the terminal meanwhile. */
   forget(): void;
 }
 

@@ -34,7 +34,7 @@ export async function watchRun(
   const logger = createLogger(options, [], terminal);
   const progress = openProgress({ json: false, logger, terminal });
   const read = createProgressReader(id, { checkpoint: state, clock: systemClock });
-  let told = '';
+  let printed = '';
   try {
     for (;;) {
       const holder = await findWorker(config);
@@ -42,8 +42,8 @@ export async function watchRun(
       if (snapshot === undefined) return;
       progress.onProgress({ type: 'progress', ...snapshot });
       const now = stateOf({ type: 'progress', ...snapshot });
-      if (options.json && now !== told) writeJson('progress', snapshot);
-      told = now;
+      if (options.json && now !== printed) writeJson('progress', snapshot);
+      printed = now;
       if (hasEnded(snapshot, await state.run(id), holder)) return;
       await systemClock.sleep(readEvery, signal);
     }

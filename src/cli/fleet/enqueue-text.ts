@@ -12,7 +12,7 @@ export interface EnqueuedJob {
     | 'unscheduled'
     | 'not scheduled'
     | 'removed';
-  /** Whether the schedule that the workers keep is another one than that of the config. */
+  /** Whether the workers keep a schedule that differs from that of the config. */
   readonly isScheduleStale?: boolean;
   readonly schedule?: string;
   readonly timeZone?: string;

@@ -89,7 +89,7 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
     values.map((value) => ` ${name}${quoteForShell(escapeUnprintable(value))}`).join('');
   const { files, settings = [], host: there } = from;
   const named = words('-c ', files.slice(0, -1)) + words('--set ', settings) + words('', files.slice(-1));
-  const told = hint ? shown(completeCommands(hint, asFlags(from))) : '';
+  const hintText = hint ? shown(completeCommands(hint, asFlags(from))) : '';
   const again = `foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}`;
   // The job keeps the config that it has: with a changed file, only the other command helps.
   const changed =
@@ -99,17 +99,17 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
   return [
     `${pipeline}${which}: ${endOf(exitCode)}, ${formatDuration(Math.max(0, now - at))} ago on ${shown(host)}`,
     `  ${shown(message)} [${shown(code)}]`,
-    `  next: ${stepsText(told, again, changed)}`,
+    `  next: ${stepsText(hintText, again, changed)}`,
   ];
 }
 
 /** What to type: the hint, then one of the commands that put the run back. */
-function stepsText(told: string, again: string, changed: string): string {
+function stepsText(hintText: string, again: string, changed: string): string {
   // A hint may put it back itself.
-  if (/\bfoliopipe enqueue\b/.test(told)) return changed === '' ? told : `${told}; ${changed}`;
+  if (/\bfoliopipe enqueue\b/.test(hintText)) return changed === '' ? hintText : `${hintText}; ${changed}`;
   const ways = changed === '' ? again : `${changed}; if not: ${again}`;
-  if (told === '') return ways;
-  return changed === '' ? `${told}; then: ${ways}` : `${told}; then, ${ways}`;
+  if (hintText === '') return ways;
+  return changed === '' ? `${hintText}; then: ${ways}` : `${hintText}; then, ${ways}`;
 }
 
 function endOf(exitCode: number | null): string {

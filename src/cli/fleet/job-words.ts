@@ -1,6 +1,6 @@
 /**
- * What the run of a job says, for those who have enqueued it. Its process has a config file of its own, which is gone when
- * it is read, and the same command is not typed again: the job is put back.
+ * Words the messages of a job's run for those who have enqueued it. The process of the run has a config file of its
+ * own, which is removed afterwards, and the same command is not typed again: the job is put back.
  */
 
 import { isRepeated, type RunEnd } from '../../fleet/after-run.js';
@@ -19,12 +19,12 @@ export function problemInJobWords(
   job: Words,
   { file, host }: { readonly file: string; readonly host: string },
 ): NonNullable<RunEnd['error']> {
-  const told = inJobWords(message, job, file, exitCode);
+  const rewritten = inJobWords(message, job, file, exitCode);
   const unset = [...new Set([...message.matchAll(UNSET)].map(([, name]) => name!))];
   if (unset.length > 0) {
     return {
       code,
-      message: told.replaceAll(UNSET, `$& for the worker on ${host}`),
+      message: rewritten.replaceAll(UNSET, `$& for the worker on ${host}`),
       hint: `stop the workers, set ${unset.join(' and ')} where they are started, start them again; then: ${putBack(job)}`,
     };
   }
@@ -32,7 +32,7 @@ export function problemInJobWords(
   const isToken = exitCode === 7 && own !== null;
   return {
     code,
-    message: told,
+    message: rewritten,
     hint: isToken ? `${own}; a variable is that of the worker, which reads it when it starts` : own,
   };
 }

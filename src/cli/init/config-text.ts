@@ -22,7 +22,7 @@ export interface FirstConfig {
   readonly isExample: boolean;
 }
 
-/** What a person has still to replace in a text that is written so. */
+/** Marks what a person still has to replace in the text. */
 export const EDIT = 'EDIT:';
 
 export function configText(config: FirstConfig): string {

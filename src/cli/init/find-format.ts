@@ -29,9 +29,9 @@ export async function findFormat(
   again: string,
 ): Promise<FoundSource> {
   const file = { path, signal, ask, again };
-  const encoded = await settleEncoding(file, flags);
-  const begun = await settleSkipLines(file, encoded);
-  return settleHeader(file, begun, header);
+  const encoded = await chooseEncoding(file, flags);
+  const begun = await chooseSkipLines(file, encoded);
+  return chooseHeader(file, begun, header);
 }
 
 interface AskedFile {
@@ -44,7 +44,7 @@ interface AskedFile {
 /** What most files are in that are not UTF-8. It is taken only if a person says so: a wrong one changes letters. */
 const COMMON_ENCODING = 'windows-1252';
 
-async function settleEncoding(
+async function chooseEncoding(
   { path, signal, ask, again }: AskedFile,
   format: LookFormat,
 ): Promise<FoundSource> {
@@ -64,7 +64,7 @@ async function settleEncoding(
   }
   stderr.write(`${what}\n`);
   const encoding = await ask({ text: 'Its encoding', fallback: COMMON_ENCODING });
-  return settleEncoding({ path, signal, ask, again }, { ...format, encoding });
+  return chooseEncoding({ path, signal, ask, again }, { ...format, encoding });
 }
 
 async function filesBeside(path: string): Promise<string> {
@@ -78,7 +78,7 @@ async function filesBeside(path: string): Promise<string> {
 /** Lines before a header that are looked for. */
 const MOST_LINES_BEFORE = 5;
 
-async function settleSkipLines(
+async function chooseSkipLines(
   { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
 ): Promise<FoundSource> {
@@ -104,7 +104,7 @@ async function settleSkipLines(
   return { found, format };
 }
 
-async function settleHeader(
+async function chooseHeader(
   { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
   given: string | undefined,

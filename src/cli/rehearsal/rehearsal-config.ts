@@ -12,7 +12,8 @@ export interface SourceSize {
 /**
  * Gives the rehearsal its own state and output. The state's folder is also named after the pipeline, because a state
  * folder may hold several. The output keeps its file name, in a folder beside the real output, so that programs that
- * wait for the real output do not see it; that of an output at s3:// is in the rehearsal's state. A rehearsal loads nothing and writes no report.
+ * wait for the real output do not see it; that of an output at s3:// is in the rehearsal's state. A rehearsal loads
+ * nothing and writes no report.
  */
 export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config {
   const { path } = config.output;

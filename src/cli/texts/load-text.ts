@@ -2,7 +2,9 @@
 import type { LoadReport, MissingLoad } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';
 
-/** Says that the newest publication of the pipeline, which is of another run than the one that is shown, is not loaded. */
+/**
+ * Says that the newest publication of the pipeline, which is of another run than the one that is shown, is not loaded.
+ */
 export function missingLoadText(missing: MissingLoad | null): string {
   if (missing === null) return '';
   const { run } = missing;

@@ -33,14 +33,14 @@ import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resum
  */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
   const failure = describeFailure(thrown, argv);
-  const { error, known, exitCode, told } = failure;
-  const { code, message, hint, resume, facts } = told;
+  const { error, known, exitCode, shown } = failure;
+  const { code, message, hint, resume, facts } = shown;
   const stand = rememberedStand();
   const run = rememberedRun() ?? null;
   if (argv.includes('--json')) {
-    writeJson('summary', { exitCode, run, stand: stand?.fields ?? null, error: told });
+    writeJson('summary', { exitCode, run, stand: stand?.fields ?? null, error: shown });
   }
-  const text = known === undefined ? bugText(error, message) : failureText(told, stand);
+  const text = known === undefined ? bugText(error, message) : failureText(shown, stand);
   const record = jsonRecord(
     { type: 'failure', code, exitCode, run, stand: stand?.fields ?? null, hint, resume, facts },
     text,
@@ -62,8 +62,8 @@ export function describeFailure(thrown: unknown, argv: readonly string[]) {
       ? null
       : withCommand(known, nextSteps(asRehearsed(next, argv)), argv);
   const resume = needsResumeCommand(error, argv) ? asStarted(resumeCommand(argv)) : null;
-  const told = hideSecrets({ code, message, hint, resume, facts });
-  return { error, known, exitCode: known?.exitCode ?? 1, told };
+  const shown = hideSecrets({ code, message, hint, resume, facts });
+  return { error, known, exitCode: known?.exitCode ?? 1, shown };
 }
 
 /**
@@ -130,7 +130,7 @@ function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
 const needsPerson = [RefusedError, UntrustedError];
 
 function failureText(
-  { code, message, hint, resume }: ReturnType<typeof describeFailure>['told'],
+  { code, message, hint, resume }: ReturnType<typeof describeFailure>['shown'],
   stand: RememberedStand | undefined,
 ): string {
   const left = stand === undefined ? '' : `\n  so far: ${stand.text}`;

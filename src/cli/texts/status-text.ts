@@ -109,7 +109,7 @@ export function accountLine(account: Awaited<ReturnType<typeof findAccount>>): s
   return `  account   ${account.service}: ${accountText(account, Date.now())}\n${next}`;
 }
 
-/** Says where a state in a database is, because a variable may name another one than the config. */
+/** Says where a state in a database is, because a variable may name a database that the config does not show. */
 export function stateLine({ state }: Pick<Config, 'state'>): string {
   return state === null ? '' : `  state     ${state}, set by ${state.origin ?? 'the config'}\n`;
 }

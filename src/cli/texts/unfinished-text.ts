@@ -38,7 +38,10 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
   };
 }
 
-/** Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records are still at the service`. */
+/**
+ * Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records are still at the
+ * service`.
+ */
 export function standText({ run, records, paid, fetched, open, perhaps, rehearsal }: Stand): string {
   const [name, isPaid] = rehearsal ? ['rehearsal', 'sent'] : ['run', 'paid for'];
   const doubt = perhaps === 0 ? '' : `; ${countOf(perhaps, 'record')} may have been accepted`;

@@ -85,8 +85,9 @@ export class DatabaseAddress {
   }
 
   /**
-   * The texts that must appear nowhere. An address without user, password and options is shown as it is. A password that
-   * is a part of what is shown, such as `postgres`, would be given away by its absence there; the address with it is hidden.
+   * The texts that must appear nowhere. An address without user, password and options is shown as it is. A password
+   * that is a part of what is shown, such as `postgres`, would be given away by its absence there; the address with it
+   * is hidden.
    */
   secrets(): readonly string[] {
     if (this.file !== null) return [];

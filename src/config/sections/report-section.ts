@@ -1,4 +1,7 @@
-/** The section `report`: who is told how a run has ended: a page for people, a file of metrics for Prometheus, and an address. */
+/**
+ * The section `report`: who is told how a run has ended: a page for people, a file of metrics for Prometheus, and an
+ * address.
+ */
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';

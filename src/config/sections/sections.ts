@@ -64,9 +64,9 @@ function sentNameProblem(name: string): string | undefined {
 }
 
 /**
- * Most bytes of an uploaded file, and of its records in the source. The 2 GiB of the CSV kernel must hold twice this size
- * (a file and its next record) and a batch as large as the largest record. An answer that echoes all of the file and adds
- * 1.25 GiB must fit into 32-bit offsets.
+ * The most bytes of an uploaded file, and of its records in the source. The 2 GiB of the CSV kernel must hold twice this
+ * size (a file and its next record) and a batch as large as the largest record. An answer that echoes all of the file
+ * and adds 1.25 GiB must fit into 32-bit offsets.
  */
 export const MAX_CHUNK_BYTES = 512 * MB;
 

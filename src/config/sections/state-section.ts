@@ -1,4 +1,7 @@
-/** The keys of a state in Postgres, which any machine can go on with: the address, where parts are kept, and what is local. */
+/**
+ * The keys of a state in Postgres, which any machine can go on with: the address, where parts are kept, and what is
+ * local.
+ */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

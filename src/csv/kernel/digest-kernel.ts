@@ -31,7 +31,7 @@ export interface KeyDigests {
 export interface RowDigests {
   /** An entry for each row. */
   readonly entries: Int32Array;
-  /** For each row and each column of the key, the raw field behind its length in four bytes. */
+  /** For each row and each column of the key, its length in four bytes, and then the raw field. */
   readonly texts: Uint8Array;
 }
 
@@ -100,7 +100,7 @@ export class DigestKernel {
     this.#memory.release();
   }
 
-  /** Loads a batch, with room behind it for a row, for the entries and for `textBytes` more. */
+  /** Loads a batch, with room after it for a row, for the entries and for `textBytes` more. */
   #load(batch: Batch, entryInts: number, textBytes: number) {
     const { bytes, count, fields, starts, ends, numbers } = batch;
     const from = starts[0]!;

@@ -19,7 +19,7 @@ interface HashExports {
 export const HASH_INTS = 4;
 /** Bytes of a key. */
 export const HASH_KEY_BYTES = 16;
-/** Most bytes of records that are loaded at once, unless a single record has more. */
+/** The most bytes of records that are loaded at once, unless a single record has more. */
 const SLICE_BYTES = 1024 * 1024;
 /** Initial room for the bytes of one record. */
 const FIRST_ROOM = 64 * 1024;

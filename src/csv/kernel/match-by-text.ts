@@ -21,7 +21,7 @@ export interface TupleMatches {
   readonly result: Int32Array;
   /** For each record: the first record with the same tuple. */
   readonly first: Int32Array;
-  readonly misfits: readonly Misfit[];
+  readonly unmatched: readonly UnmatchedResult[];
   /**
    * Records whose results may differ from that of the first record with the same tuple, ascending; results of others
    * equal it. Empty if some records or results have no match.
@@ -30,7 +30,7 @@ export interface TupleMatches {
 }
 
 /** A result without a record. */
-export interface Misfit {
+export interface UnmatchedResult {
   readonly part: number;
   readonly result: number;
   /** The first record with its tuple, all of which have other results; -1 if there is none. */
@@ -50,13 +50,13 @@ export function matchByText(records: TupleTable, parts: readonly TupleTable[]): 
     else queue.records.push(row);
     first[row] = queue?.records[0] ?? row;
   }
-  const misfits: Misfit[] = [];
+  const unmatched: UnmatchedResult[] = [];
   for (const [at, table] of parts.entries()) {
     for (let row = 0; row < table.count; row++) {
       const queue = queues.get(tupleText(table, row));
       const record = queue?.records[queue.taken];
       if (queue === undefined || record === undefined) {
-        misfits.push({ part: at, result: row, first: queue?.records[0] ?? -1 });
+        unmatched.push({ part: at, result: row, first: queue?.records[0] ?? -1 });
         continue;
       }
       queue.taken += 1;
@@ -64,9 +64,9 @@ export function matchByText(records: TupleTable, parts: readonly TupleTable[]): 
       result[record] = row;
     }
   }
-  const isWhole = misfits.length === 0 && !part.includes(-1);
+  const isWhole = unmatched.length === 0 && !part.includes(-1);
   const unequal = isWhole ? [...first.keys()].filter((row) => first[row] !== row) : [];
-  return { part, result, first, misfits, unequal };
+  return { part, result, first, unmatched, unequal };
 }
 
 /** Records with equal tuples, in their order. */

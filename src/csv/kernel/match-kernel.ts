@@ -12,14 +12,14 @@ import type { TableMemory } from './table-memory.js';
 export interface MatchExports {
   readonly memory: WebAssembly.Memory;
   indexTuples(table: number, work: number): void;
-  matchTuples(part: number, table: number, records: number, work: number, misfits: number): number;
+  matchTuples(part: number, table: number, records: number, work: number, unmatched: number): number;
   findUnequal(tables: number, count: number, work: number, out: number): number;
 }
 
 /** Numbers of a table as assembly/match.ts reads it. */
 const TABLE_INTS = 8;
 const SECRET_BYTES = 16;
-/** Bytes of a tuple's hash, and of the length behind each of its values. */
+/** Bytes of a tuple's hash, and of the length after each of its values. */
 const HASH_BYTES = 16;
 const LENGTH_BYTES = 4;
 
@@ -55,7 +55,7 @@ export class MatchKernel {
     const { workAt, part, result, first, out } = this.#prepare(records, parts);
     const { exports } = tables.memory;
     exports.indexTuples(recordsAt, workAt);
-    const misfits = parts.flatMap((table, i) => {
+    const unmatched = parts.flatMap((table, i) => {
       if (table.count === 0) return [];
       const count = exports.matchTuples(i, partsAt + i * TABLE_INTS * INT_BYTES, recordsAt, workAt, out);
       const found = this.#ints(out, 2 * count);
@@ -69,14 +69,14 @@ export class MatchKernel {
       part: this.#ints(part, records.count),
       result: this.#ints(result, records.count),
       first: this.#ints(first, records.count),
-      misfits,
+      unmatched,
     };
-    if (misfits.length > 0 || matches.part.includes(-1)) return { ...matches, unequal: [] };
+    if (unmatched.length > 0 || matches.part.includes(-1)) return { ...matches, unequal: [] };
     const unequal = exports.findUnequal(partsAt, records.count, workAt, out);
     return { ...matches, unequal: [...this.#ints(out, unequal)] };
   }
 
-  /** Lays out the memory behind the tables. */
+  /** Lays out the memory after the tables. */
   #prepare(records: TupleTable, parts: readonly TupleTable[]) {
     const { count } = records;
     const slots = slotsFor(count);

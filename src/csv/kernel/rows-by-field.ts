@@ -23,7 +23,7 @@ export interface RowsLayout {
   readonly chosen: readonly number[];
   /** The source's delimiter, a byte. */
   readonly delimiter: number;
-  /** Whether each record's number stands behind its answers. */
+  /** Whether each record's number follows its answers. */
   readonly numbered: boolean;
 }
 

@@ -34,7 +34,7 @@ const AS_IS = 0;
 /** Values of `rowsStop`: no room for the next row; the caller has to write the answer of the next row. */
 const NO_ROOM = 1;
 const OTHER_ANSWER = 2;
-/** Most bytes of rows in the memory. Before there are more, the rows are moved out. */
+/** The most bytes of rows in the memory. Before there are more, the rows are moved out. */
 const MAX_HELD_ROWS_BYTES = 256 * 1024 * 1024;
 
 export class RowsKernel {

@@ -11,11 +11,11 @@ export interface Grammar {
   readonly delimiter: number;
   /** Fields of a record. */
   readonly fields: number;
-  /** Most bytes of a record, without its line end. */
+  /** The most bytes of a record, without its line end. */
   readonly maxRecordBytes: number;
 }
 
-/** Most field ends of one scan, unless one record has more. Keeps the arrays in the processor's cache. */
+/** The most field ends of one scan, unless one record has more. Keeps the arrays in the processor's cache. */
 export const MAX_ENDS = 65_536;
 
 /**
@@ -61,7 +61,7 @@ interface ScanExports {
 
 /** Numbers kept of a record with another number of fields. */
 export const MISCOUNTED_INTS = 5;
-/** Most records of this kind that one run finds: more than a usual window has. */
+/** The most records of this kind that one run finds: more than a usual window has. */
 const MAX_MISCOUNTED = 4096;
 
 /** The largest number that the kernel takes: more bytes than a window has. */
@@ -114,7 +114,7 @@ export class ScanKernel {
     return this.#ends;
   }
 
-  /** Most records that one `run` finds. */
+  /** The most records that one `run` finds. */
   get capacity(): number {
     return this.#capacity;
   }

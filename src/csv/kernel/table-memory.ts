@@ -18,7 +18,7 @@ import { bytesBetween, endOfFitting, type Table } from '../table.js';
 /** Tables of this size fit into 2 GiB of memory, together with their largest row, which is not larger. */
 const MAX_TABLE_BYTES = 768 * 1024 * 1024;
 
-/** Most bytes of records that are worked on at once, unless a single record has more. */
+/** The most bytes of records that are worked on at once, unless a single record has more. */
 export const SLICE_BYTES = 2 * 1024 * 1024;
 
 /** Addresses of a table's arrays. */

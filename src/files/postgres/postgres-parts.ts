@@ -160,7 +160,7 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
     }
   }
 
-  /** Most parts have a single piece, which is one question. */
+  /** Most parts have a single piece, which takes one question. */
   async function readPieces(values: ReturnType<typeof named>): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for (let piece = 0; ; piece += 1) {

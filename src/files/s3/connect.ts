@@ -5,7 +5,10 @@ import { ConfigError, FoliopipeError } from '../../errors.js';
 import type { Milliseconds } from '../../types.js';
 import { translateError } from './translate-error.js';
 
-/** How a store is reached. What is null is taken from the environment and the profiles of AWS, as credentials always are. */
+/**
+ * How a store is reached. What is null is taken from the environment and the profiles of AWS, as credentials always
+ * are.
+ */
 export interface S3Options {
   readonly endpoint: string | null;
   readonly region: string | null;

@@ -1,6 +1,6 @@
 /**
- * The output store in S3, and in other stores with its interface. An object appears as a whole when its last request ends.
- * With each object its SHA-256 is kept as user metadata, so that it is known again without being read.
+ * The output store in S3, and in other stores with its interface. An object appears as a whole when its last request
+ * ends. With each object its SHA-256 is kept as user metadata, so that it is known again without being read.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -210,7 +210,7 @@ function checkNames({ output, beside }: OutputNames): void {
 }
 
 /**
- * Asks for everything that a publication asks for, so that nothing stays: an upload is begun and given up, and an object
+ * Makes each kind of request that a publication makes, and leaves nothing: an upload is begun and given up, and an object
  * is removed that is not there.
  */
 async function tryRights(store: S3Connection, output: string): Promise<void> {

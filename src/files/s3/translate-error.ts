@@ -45,7 +45,7 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
     facts: { path: name, reason: code, status: status ?? null },
     cause: error,
   });
-  const told = code === '' ? `status ${status}` : code;
+  const reply = code === '' ? `status ${status}` : code;
   if (error instanceof Error && /^Region is missing/i.test(error.message)) {
     return new ConfigError('OUTPUT_REGION_MISSING', `${name}: the region of the bucket is not known`, {
       ...details(`set output.s3.region, or AWS_REGION; ${GO_ON}`),
@@ -61,14 +61,14 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
   if (ELSEWHERE.has(code) || status === 301 || status === 307) {
     return new ConfigError(
       'OUTPUT_BUCKET_ELSEWHERE',
-      `${name}: the bucket is in another region (${told})`,
+      `${name}: the bucket is in another region (${reply})`,
       details(`set output.s3.region to the region of the bucket, ${GO_ON}`),
     );
   }
   if (DENIED.has(code) || status === 401 || status === 403) {
     return new RefusedError(
       'OUTPUT_DENIED',
-      `${name}: the store refuses ${right} (${told})`,
+      `${name}: the store refuses ${right} (${reply})`,
       details(
         code === 'CredentialsProviderError'
           ? `no credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ${GO_ON}`
@@ -79,7 +79,7 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
   if (isPassing(error, code, status)) {
     return new TroubleError(
       'OUTPUT_STORE_DOWN',
-      `${name}: the store does not answer ${right} (${told})`,
+      `${name}: the store does not answer ${right} (${reply})`,
       details(
         'run the same command again later: nothing is paid again; if it never answers, check output.s3',
       ),
@@ -88,7 +88,7 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
   if (status === undefined && !isFault(error)) return error;
   return new ConfigError(
     'OUTPUT_STORE_REFUSED',
-    `${name}: the store refuses ${right} (${told})`,
+    `${name}: the store refuses ${right} (${reply})`,
     details(`check output.path and output.s3, ${GO_ON}`),
   );
 }

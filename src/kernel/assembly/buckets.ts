@@ -169,8 +169,8 @@ export function matchIndexed(
 }
 
 /**
- * Leaves the matches without an entry and those of rows with other values, each with the index of its other in the place of
- * the row's number. Sets a bit for each row that was matched.
+ * Leaves the matches without an entry and those of rows with other values, each with the index of its other in the
+ * place of the row's number. Sets a bit for each row that was matched.
  *
  * @param kept address of the bits, by the numbers of the rows.
  * @param keepsSame whether those of rows with the same values are left too.

@@ -36,8 +36,8 @@ export function exactSize(start: i32, ends: i32, runs: i32, count: i32): i64 {
 }
 
 /**
- * The bytes of room that the chosen fields of a record may need, if those between `out` and `room` may not be enough; else
- * 0. The exact size is only summed up where the quick limit does not fit.
+ * The bytes of room that the chosen fields of a record may need, if those between `out` and `room` may not be enough;
+ * else 0. The exact size is only summed up where the quick limit does not fit.
  *
  * @param more bytes that the caller writes besides the fields.
  */

@@ -75,13 +75,13 @@ export function indexTuples(table: i32, work: i32): void {
  * index, and the first record with its tuple, or -1.
  *
  * @param part index of the table.
- * @param misfits address for these numbers.
+ * @param unmatched address for these numbers.
  * @returns how many results have no record.
  */
-export function matchTuples(part: i32, table: i32, records: i32, work: i32, misfits: i32): i32 {
+export function matchTuples(part: i32, table: i32, records: i32, work: i32, unmatched: i32): i32 {
   const count = load<i32>(table, COUNT);
   const reached = load<i32>(work, REACHED);
-  let out = misfits;
+  let out = unmatched;
   for (let row = 0; row < count; row++) {
     const slot = findSlot(table, row, hashOf(table, row, work), records, work);
     const first = load<i32>(slot) - 1;
@@ -96,7 +96,7 @@ export function matchTuples(part: i32, table: i32, records: i32, work: i32, misf
     store<i32>(load<i32>(work, RESULT) + (record << 2), row);
     store<i32>(reached + (first << 2), load<i32>(load<i32>(work, NEXT) + (record << 2)));
   }
-  return (out - misfits) >> 3;
+  return (out - unmatched) >> 3;
 }
 
 /**

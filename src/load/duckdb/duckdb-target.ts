@@ -117,7 +117,7 @@ function transactionOf(session: DuckdbSession, tempFolder: string, signal: Abort
       rmSync(path);
       return count;
     },
-    // DuckDB keeps one of the two rows without a word.
+    // DuckDB keeps one of the two rows without an error.
     isDoubleKey: () => false,
     commit: () => session.run('commit'),
   };

@@ -61,7 +61,7 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
       equality: collated.has(foldName(column.name)) ? 'loose' : column.type === 'VARCHAR' ? 'text' : 'type',
       mayBeNull: column.nullable,
       isRequired: !column.nullable && column.value === null,
-      // The catalog does not tell. Trying the statements of the load finds them.
+      // The catalog does not show them. Trying the statements of the load finds them.
       isGenerated: false,
     })),
     uniqueKeys: [

@@ -30,7 +30,7 @@ const byText: readonly (readonly [RegExp, Translate])[] = [
 export function translateError(error: unknown, place: string): unknown {
   if (!(error instanceof DuckdbError)) return error;
   const { message, kind } = error;
-  // DuckDB shows the statement behind an empty line.
+  // DuckDB shows the statement after an empty line.
   const text = shorten(oneLine(message.split('\n\n')[0]!), 300);
   const [, translate = failed] = byText.find(([pattern]) => pattern.test(message)) ?? [];
   return translate(text, place, { facts: { kind } });

@@ -18,7 +18,10 @@ export const postgresDialect: SqlDialect = {
   systemColumns: new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']),
 };
 
-/** Columns without a value in the file get their defaults. An empty cell without quotes becomes null, one with quotes an empty text. */
+/**
+ * Columns without a value in the file get their defaults. An empty cell without quotes becomes null, one with quotes an
+ * empty text.
+ */
 export function copyText({ table, columns }: Pick<CopyTarget, 'table' | 'columns'>): string {
   const names = columns.map(({ name }) => quoteName(name)).join(', ');
   return `copy ${table} (${names}) from stdin (format csv, header true, encoding 'UTF8')`;

@@ -46,7 +46,8 @@ export interface ForgetContext {
 /**
  * Writes each segment again without the answers, commits its row, and removes the old file. A segment without any answer
  * stays: it says that the answers of its run are not wanted.
- * @throws ConfigError `REUSE_RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `REUSE_KEY_MISSING`, `REUSE_KEY_UNKNOWN`: then nothing is given up.
+ * @throws ConfigError `REUSE_RUN_UNKNOWN`, `RUN_AMBIGUOUS`, `REUSE_KEY_MISSING`, `REUSE_KEY_UNKNOWN`: then nothing is
+ *   given up.
  */
 export async function forgetAnswers(
   { checkpoint, answers, copies, signal, now }: ForgetContext,

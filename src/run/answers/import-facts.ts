@@ -1,4 +1,6 @@
-/** What the files beside an output say of it: when it was paid for, by which service, and whether that was a local one. */
+/**
+ * What the files beside an output say of it: when it was paid for, by which service, and whether that was a local one.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/schema.js';

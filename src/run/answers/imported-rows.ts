@@ -16,7 +16,7 @@ export interface RowOutcomes {
 }
 
 export interface ImportedRows {
-  /** The sent columns behind the record's number, as an upload holds them. */
+  /** The sent columns after the record's number, as an upload holds them. */
   readonly rows: Table;
   readonly numbers: Int32Array;
   readonly answers: Answers;
@@ -113,7 +113,7 @@ export function createImportedRows(
 
 const NONE: ReadonlySet<number> = new Set();
 
-/** The chosen fields of all rows, behind the record's number. */
+/** The chosen fields of all rows, after the record's number. */
 function tableOf(
   kernel: UploadKernel,
   batch: Batch,

@@ -96,7 +96,8 @@ export interface DroppedAnswers {
 }
 
 /**
- * Takes answers out of a segment: writes it again without them. Commits the row of the new file, and then removes the old file.
+ * Takes answers out of a segment: writes it again without them. Commits the row of the new file, and then removes the
+ * old file.
  * @param now epoch milliseconds; makes the name of the new file.
  * @returns undefined if the segment holds none of the answers.
  */

@@ -52,7 +52,10 @@ export function stateFiles(
   };
 }
 
-/** The copies of sources in pipelines with an unfinished run: what a query or standard input gave it may never come again. */
+/**
+ * The copies of sources in pipelines with an unfinished run: what a query or standard input gave it may never come
+ * again.
+ */
 export function copiesOfOpenRuns(
   copies: readonly string[],
   runs: readonly Pick<Run, 'pipeline' | 'state'>[],

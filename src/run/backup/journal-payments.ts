@@ -63,7 +63,7 @@ export async function knowsPayments(stateDir: string): Promise<boolean> {
     const known = new Set(paid.map(({ run }) => run));
     if (runsWithFiles(stateDir).some((run) => !known.has(run))) return false;
     if (readSearchJournal(stateDir).size !== singleSearches) return false;
-    return paid.every((counts) => tellsTheSame(journalPath(stateDir, counts.run), counts));
+    return paid.every((counts) => knowsTheSame(journalPath(stateDir, counts.run), counts));
   } catch {
     // A state that cannot be read proves nothing.
     return false;
@@ -71,16 +71,17 @@ export async function knowsPayments(stateDir: string): Promise<boolean> {
 }
 
 /** @throws ConfigError `JOURNAL_DAMAGED`, `JOURNAL_NEWER`. */
-function tellsTheSame(path: string, { uploads, folios, searches }: PaidCounts): boolean {
+function knowsTheSame(path: string, { uploads, folios, searches }: PaidCounts): boolean {
   if (!existsSync(path)) return uploads + searches === 0;
   if (isLastLineCut(path)) return false;
-  const told = { uploads: new Set<string>(), folios: new Set<string>(), searches: new Set<number>() };
+  const known = { uploads: new Set<string>(), folios: new Set<string>(), searches: new Set<number>() };
   for (const line of readJournal(path)) {
-    if (line.type === 'intent') told.uploads.add(`${line.chunk} ${line.attempt}`);
-    if (line.type === 'accepted' || line.type === 'adopted') told.folios.add(`${line.chunk} ${line.attempt}`);
-    if (line.type === 'search') told.searches.add(line.record);
+    if (line.type === 'intent') known.uploads.add(`${line.chunk} ${line.attempt}`);
+    if (line.type === 'accepted' || line.type === 'adopted')
+      known.folios.add(`${line.chunk} ${line.attempt}`);
+    if (line.type === 'search') known.searches.add(line.record);
   }
-  return told.uploads.size === uploads && told.folios.size === folios && told.searches.size === searches;
+  return known.uploads.size === uploads && known.folios.size === folios && known.searches.size === searches;
 }
 
 function isLastLineCut(path: string): boolean {

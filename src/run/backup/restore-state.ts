@@ -83,8 +83,8 @@ export async function restoreState(
   const database = checkDatabaseCopy(join(folder, DATABASE));
   const outputs = await newerOutputs(database.publications);
   const { createdAt, results, runs } = list;
-  const told = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
-  if (options.dryRun) return { ...told, recovered: null, isComplete: false, aside: [] };
+  const report = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
+  if (options.dryRun) return { ...report, recovered: null, isComplete: false, aside: [] };
 
   // What stands there of this backup's own unfinished restore is no state yet.
   const mayReplace = options.replace === true || isRestoring(stateDir, folder, createdAt);
@@ -103,7 +103,7 @@ export async function restoreState(
     await withAllPipelinesStopped(stateDir, async () => {
       restored = await putBack({ folder, stateDir, list, database, at: clock.now(), signal });
     });
-    return { ...told, ...restored! };
+    return { ...report, ...restored! };
   } catch (error) {
     throw translateStateError(error, stateDir);
   } finally {

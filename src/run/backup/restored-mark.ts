@@ -98,7 +98,7 @@ function read(stateDir: string): Mark | undefined {
     return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as Mark;
   } catch (error) {
     if (isFileMissing(error)) return undefined;
-    // What cannot be read confirms nothing.
+    // A mark that cannot be read confirms nothing.
     if (error instanceof SyntaxError) return { restoredAt: 0, backupAt: 0, confirmed: [] };
     throw error;
   }

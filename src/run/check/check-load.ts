@@ -1,6 +1,6 @@
 /**
- * Whether the table of the config would take the output: the item `load` of `foliopipe check`, and the same once more when
- * the first results show the columns of the service.
+ * Whether the table of the config would take the output: the item `load` of `foliopipe check`, and the same once more
+ * when the first results show the columns of the service.
  */
 
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
@@ -50,8 +50,8 @@ export async function checkLoadTarget(
     await reader?.close();
   }
   const { table, into } = config.load!;
-  const told = `${table} of ${into} takes the output`;
-  return isLocal ? `${told}; what the local service answers is a rehearsal, and is never loaded` : told;
+  const text = `${table} of ${into} takes the output`;
+  return isLocal ? `${text}; what the local service answers is a rehearsal, and is never loaded` : text;
 }
 
 type CheckLearnedNeeds = Pick<

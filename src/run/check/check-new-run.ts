@@ -1,4 +1,7 @@
-/** What a new run must pass before it pays: the remaining budget, the base of its delta; and the canary that is sent first. */
+/**
+ * What a new run must pass before it pays: the remaining budget, the base of its delta; and the canary that is sent
+ * first.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';

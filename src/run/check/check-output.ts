@@ -63,7 +63,7 @@ async function refuseState({ output: { path }, stateDir }: PlaceConfig): Promise
   );
 }
 
-/** Checks the files of `report` before anything is paid: each replaces a report of before, or nothing. */
+/** Checks the files of `report` before anything is paid: each replaces an earlier report, or nothing. */
 async function checkReports({ report, ownFiles, load, stateDir }: PlaceConfig): Promise<void> {
   const { html, textfile } = report;
   for (const [kind, path] of [[PAGE, html] as const, [METRICS, textfile] as const]) {

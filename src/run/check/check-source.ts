@@ -67,8 +67,8 @@ export async function checkSource(
   const named = await namedFiles(config.source);
   await checkOutputPlace(config, output, named);
   const { logger = silentLogger, clock = systemClock } = options;
-  const tell = options.onProgress;
-  const onCopy = tell && ((copied: { readonly bytes: number }) => tell({ type: 'copy', ...copied }));
+  const emit = options.onProgress;
+  const onCopy = emit && ((copied: { readonly bytes: number }) => emit({ type: 'copy', ...copied }));
   const opened = await openSource(config, named, {
     ...options,
     ...(onCopy && { onCopy }),
@@ -210,7 +210,7 @@ async function scan(
   maxRejected: RejectLimit,
 ): Promise<Source> {
   const { key } = config.source;
-  const tell = options.onProgress;
+  const emit = options.onProgress;
   return scanSource({
     ...config.source,
     paths,
@@ -224,7 +224,7 @@ async function scan(
     onHeader: (header) => checkColumns(header, config),
     ...(options.watch && { watch: options.watch }),
     ...(options.onExcess && { onExcess: options.onExcess }),
-    ...(tell && { onProgress: (progress) => tell({ type: 'scan', ...progress }) }),
+    ...(emit && { onProgress: (progress) => emit({ type: 'scan', ...progress }) }),
   });
 }
 

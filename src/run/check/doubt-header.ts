@@ -1,7 +1,7 @@
 /**
  * Doubts the header of a source before anything is paid: a file without a header whose first record was taken for one,
- * a file with a header that `source.header` sends as a record, and one that says that it is UTF-8 and is read as something
- * else (docs/configuration.md#a-header-that-may-be-none).
+ * a file with a header that `source.header` sends as a record, and one that says that it is UTF-8 and is read as
+ * something else (docs/configuration.md#a-header-that-may-be-none).
  */
 import type { Config } from '../../config/schema.js';
 import { beginsWithMisreadMark } from '../../csv/detect-encoding.js';

@@ -1,6 +1,6 @@
 /**
- * Says how a source differs from the one that a run has read, as far as the run's rows and files tell: which file, when it
- * was written, and the first sent record that differs. Reads the source up to that record, for an error only.
+ * Says how a source differs from the one that a run has read, as far as the run's rows and files tell: which file, when
+ * it was written, and the first sent record that differs. Reads the source up to that record, for an error only.
  */
 import { createHash } from 'node:crypto';
 import type { CheckpointReader, ChunkRow, Run } from '../../checkpoint/checkpoint.js';
@@ -50,7 +50,7 @@ function fileText(then: Source, now: Source, at: number): string {
   const shown = showText(name ?? path, 200);
   if (old === undefined) return `${shown} has come to the source`;
   if (found === undefined) return `${shown} is no longer in the source`;
-  // The time of a copy says nothing.
+  // The time of a copy shows nothing about its source.
   const state = ({ bytes, stamp }: typeof old) => {
     const time = name === undefined ? stampTime(stamp) : undefined;
     return `${formatBytes(bytes)}${time === undefined ? '' : `, written ${time.toISOString().slice(0, 19)}Z`}`;
@@ -62,7 +62,7 @@ async function recordText(context: DifferenceContext, run: Run, now: Source, at:
   try {
     return await findRecord(context, run, now, at);
   } catch (error) {
-    // The text only helps: what stops it is no reason to end with another error.
+    // The text is only help: an error while it is made must not replace the error that it explains.
     if (error instanceof FoliopipeError) return 'which record differs is not known';
     throw error;
   }

@@ -1,4 +1,6 @@
-/** The columns of a source, without reading its records: from the header of its files, or as a database describes them. */
+/**
+ * The columns of a source, without reading its records: from the header of its files, or as a database describes them.
+ */
 
 import type { Config } from '../../config/schema.js';
 import { OWN_DIALECT } from '../../config/sections/source-section.js';

@@ -74,7 +74,7 @@ export async function addToDatabase(
     return { tables, parts, answers };
   } catch (error) {
     // Without an answer, the next call finds out.
-    await settleAddition(stateDir, database).catch(() => undefined);
+    await finishAddition(stateDir, database).catch(() => undefined);
     throw error;
   }
 }
@@ -83,7 +83,7 @@ export async function addToDatabase(
  * Finds out whether the rows of a folder that is marked as moving are in the database, and marks the folder as moved, or
  * removes the mark.
  */
-export async function settleAddition(stateDir: string, database: PostgresState): Promise<void> {
+export async function finishAddition(stateDir: string, database: PostgresState): Promise<void> {
   const session = await database.openParts();
   const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
   try {

@@ -72,7 +72,9 @@ async function readIfWhole(
   }
 }
 
-/** Copies stored answers, choices, row digests and needed copies of sources of a folder to where all machines see them. */
+/**
+ * Copies stored answers, choices, row digests and needed copies of sources of a folder to where all machines see them.
+ */
 export async function shareFiles(
   stateDir: string,
   shared: SharedFiles,

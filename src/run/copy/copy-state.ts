@@ -27,7 +27,8 @@ function placeText({ state, stateDir }: StatePlace): string {
 
 /**
  * No pipeline may be running in either state. Sends no request. A copy that was stopped is begun again by the same call.
- * @throws LockedError `PIPELINE_LOCKED`, `STATE_COPY_FLEET`; ConfigError `STATE_COPY_PLACES`, `STATE_MISSING`, `STATE_NOT_EMPTY`, `STATE_MOVED`,
+ * @throws LockedError `PIPELINE_LOCKED`, `STATE_COPY_FLEET`; ConfigError `STATE_COPY_PLACES`, `STATE_MISSING`,
+ *   `STATE_NOT_EMPTY`, `STATE_MOVED`,
  *   `STATE_COPY_UNFINISHED`, `STATE_COPY_PIPELINES`, `STATE_COPY_ANSWERS`, `CHECKPOINT_BEHIND`; GuardError `RESTORED_UNCONFIRMED`; TroubleError
  *   `STATE_COPY_DIFFERS`.
  */

@@ -24,7 +24,7 @@ import { waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
 import { createReleasers } from '../open/releasers.js';
 import { stateMissing } from '../state-reader.js';
-import { addToDatabase, settleAddition } from './add-to-database.js';
+import { addToDatabase, finishAddition } from './add-to-database.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
 import { copyParts, shareFiles } from './copy-files.js';
 
@@ -50,7 +50,7 @@ export async function copyToDatabase(
     const mark = readCopyMark(stateDir);
     // It was stopped between the two marks: the copy cannot be used, so this state can.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
-    if (mark?.mark === 'moving' && mark.place === place) await settleAddition(stateDir, database);
+    if (mark?.mark === 'moving' && mark.place === place) await finishAddition(stateDir, database);
     for (const name of new Set([pipeline, ...(await lockedPipelines(stateDir))])) {
       releasers.add(await createFileLock(stateDir).take(name, holder));
     }

@@ -88,7 +88,10 @@ function whyNotLoaded(
   return undefined;
 }
 
-/** @throws ConfigError `LOAD_NOT_LOADABLE` for a rehearsal, a sample, and for a partial publication without `load.partial`. */
+/**
+ * @throws ConfigError `LOAD_NOT_LOADABLE` for a rehearsal, a sample, and for a partial publication without
+ * `load.partial`.
+ */
 export function checkLoadable(
   row: Pick<Run, 'id' | 'rehearsal' | 'source'>,
   publication: Pick<Publication, 'exitCode'>,
@@ -110,7 +113,7 @@ type LoadNeeds = Pick<
   RunContext,
   'config' | 'output' | 'loadTarget' | 'signal' | 'clock' | 'at' | 'logger'
 > & {
-  readonly progress: Pick<RunContext['progress'], 'tell'>;
+  readonly progress: Pick<RunContext['progress'], 'emit'>;
   readonly checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad' | 'publications'>;
 };
 
@@ -178,7 +181,7 @@ function reportLoad(
   { state, written }: Pick<LoadEvent, 'state' | 'written'>,
 ): void {
   const { table } = config.load!;
-  progress.tell({ type: 'load', run: id, pipeline, publication: number, table, state, written });
+  progress.emit({ type: 'load', run: id, pipeline, publication: number, table, state, written });
 }
 
 type Ended = Pick<RecordedLoad, 'why' | 'base' | 'written' | 'removed' | 'added'> & {

@@ -1,6 +1,6 @@
 /**
  * What is known of the load of a run's publication without asking the database: how the last attempt ended. The database
- * itself decides what is loaded; this is for people and programs who look at the run.
+ * itself decides what is loaded; this is for people and programs that look at the run.
  */
 import type { Checkpoint, CheckpointReader, RecordedLoad, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';

@@ -167,7 +167,7 @@ async function openLookup(
     ...usable.filter(({ epoch }) => epoch === reuse.epoch),
     ...usable.filter(({ epoch }) => epoch !== reuse.epoch),
   ];
-  // So many failed in a withheld run that its failures are not believed: else they would withhold the next nights too.
+  // So many records failed in a withheld run that its failures are not reused: they would withhold the next nights too.
   const runs = (await checkpoint?.runs()) ?? [];
   const withheldRuns = new Set(runs.filter(({ state }) => state === 'withheld').map(({ id }) => id));
   const ofWithheld = segments.filter(({ run }) => withheldRuns.has(run));

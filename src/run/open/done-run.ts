@@ -83,8 +83,8 @@ export async function checkDoneSource(
 
 /**
  * Whether a done run can be opened again: no other run of the pipeline is open, the source and the frozen values are
- * unchanged, and the file at the output's path, if any, is the publication of a done run. Called before the run is opened,
- * because an open run that cannot go on would block its pipeline.
+ * unchanged, and the file at the output's path, if any, is the publication of a done run. Called before the run is
+ * opened, because an open run that cannot go on would block its pipeline.
  */
 export async function canReopen({
   id,
@@ -109,7 +109,10 @@ export async function canReopen({
   }
 }
 
-/** Checks the source of a run that has begun, and reads the copy that it has read, if any. A run of an older version has sent the blank records, and skips none. */
+/**
+ * Checks the source of a run that has begun, and reads the copy that it has read, if any. A run of an older version has
+ * sent the blank records, and skips none.
+ */
 export async function checkAgain(
   context: Parameters<typeof checkSource>[0],
   run: Run,

@@ -23,7 +23,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * What the unfinished run of the pipeline has frozen. Takes no lock.
- * @returns undefined if there is no such run, or the state cannot be read, which other commands explain.
+ * @returns undefined if there is no such run, or if the state cannot be read; other commands report that.
  */
 export async function frozenValues(config: Config): Promise<FrozenValues | undefined> {
   const run = await unfinishedRun(config);

@@ -1,4 +1,4 @@
-/** The limits of a run: open folios and requests a second, of this process alone or of the account that others use too. */
+/** The limits of a run: open folios and requests a second, of this process alone or of a shared account. */
 import type { RequestLimiter } from '../../api/rate-limiter.js';
 import { SharedLimiter } from '../../api/shared-limiter.js';
 import type { Config } from '../../config/schema.js';

@@ -96,7 +96,8 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
 
 /**
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
- * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then closed.
+ * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then
+ *   closed.
  */
 export async function openRun(whole: Config, handed: RunOptions = {}): Promise<OpenRun> {
   const wanted = guardListeners(handed);
@@ -198,13 +199,13 @@ function choosePorts(config: Config, options: RunOptions, state: OpenState, open
 function reportBegun(
   run: Run,
   found: OpenRun['found'],
-  { onProgress: tell = () => undefined }: RunOptions,
+  { onProgress: emit = () => undefined }: RunOptions,
   { measure, at }: Opening,
 ): OpenRun['progress'] {
   measure.begin();
-  tell({ type: 'run', run: run.id, pipeline: run.pipeline, found });
+  emit({ type: 'run', run: run.id, pipeline: run.pipeline, found });
   if (found === 'new') at('after-run-before-chunk');
-  return { tell, percentages: new Map() };
+  return { emit, percentages: new Map() };
 }
 
 /**

@@ -1,4 +1,7 @@
-/** Opens what a state keeps in files: parts, stored answers and what deltas need, on this disk or where every machine sees them. */
+/**
+ * Opens what a state keeps in files: parts, stored answers and what deltas need, on this disk or where every machine
+ * sees them.
+ */
 import { join } from 'node:path';
 import type { PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
 import type { Config } from '../../config/schema.js';

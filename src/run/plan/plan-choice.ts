@@ -16,7 +16,10 @@ import type { RunOptions } from '../run-options.js';
 export interface PlannedReuse extends Pick<Choice, 'reused' | 'duplicates' | 'sent' | 'outdated'> {
   /** Records that would be sent although an equal one comes earlier; `upload.duplicates: once` sends them once. */
   readonly equal: number;
-  /** Earlier runs whose answers are not in the store yet: a run adds them first where it can, and may send fewer records. */
+  /**
+   * Earlier runs whose answers are not in the store yet: a run adds them first where it can, and may send fewer
+   * records.
+   */
   readonly unkept: number;
   readonly saved: Saved;
   /** The error with which the run would end before it sends anything, because more than `reuse.maxMiss` is new. */

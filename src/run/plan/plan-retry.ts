@@ -1,4 +1,4 @@
-/** What a retry of a run would send and cost: told, and held to the budget, before the run is opened again. */
+/** What a retry of a run would send and cost: shown, and checked against the budget, before the run is opened again. */
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { eachChunk, eachSearch } from '../../checkpoint/walk-run.js';
 import type { Config } from '../../config/schema.js';
@@ -102,7 +102,7 @@ export function retryPlanText({ by, records, amount, currency, rehearsal }: Retr
 }
 
 /**
- * Holds a retry to the budget, while the run is done and its output in place.
+ * Checks a retry against the budget, while the run is done and its output is in place.
  * @throws GuardError `BUDGET_TOO_SMALL` when it could never be finished under `budget.perRun`, or could not begin today.
  */
 export function checkRetryBudget({ run, records, budget }: RetryPlan, logger: Logger): void {

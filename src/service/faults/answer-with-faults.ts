@@ -1,4 +1,7 @@
-/** Handlers for calls while faults are set: they count and carry out each call, then stall, change, cut or send its reply. */
+/**
+ * Handlers for calls while faults are set: they count and carry out each call, then stall, change, cut or send its
+ * reply.
+ */
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDownload, sendAnswer } from '../http/answer.js';

@@ -13,9 +13,9 @@ const CLOCK_RECORDS = 16;
 const FORCED_FAILURE: Failure = { reason: 'made to fail by a fault rule' };
 
 export interface SliceLimits {
-  /** Most records to process. */
+  /** The most records to process. */
   readonly records: number;
-  /** Most successful records: the room left in the part that is being filled. */
+  /** The most successful records: the room left in the part that is being filled. */
   readonly successful: number;
   /** `performance.now()` at which to stop, so that the event loop is not blocked. */
   readonly until: number;

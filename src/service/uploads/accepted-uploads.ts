@@ -49,7 +49,7 @@ export function acceptedUploads(store: FolioStore, uploads: UploadFolder): reado
   });
 }
 
-/** Reads at once, without giving way to the processor, which removes the file of an upload that it has finished. */
+/** Reads at once, without letting the processor run, which removes the file of an upload that it has finished. */
 function sentRecords(name: string, store: FolioStore, uploads: UploadFolder): Record<string, string>[] {
   const folio = store.find(name)!;
   const { columns } = readHeader(folio.header, ',');

@@ -91,7 +91,7 @@ export async function readIntoPool(content: UploadContent): Promise<Buffer> {
   return file;
 }
 
-/** The rows of a chunk's file, behind its header, and how they are scanned. */
+/** The rows of a chunk's file, after its header, and how they are scanned. */
 export function rowsOfChunkFile(file: Buffer): { readonly rows: Buffer; readonly options: ScanOptions } {
   const { columns, bytes } = readHeader(file, ',');
   const options = {

@@ -98,7 +98,7 @@ function numbersToSend(
 type CloseRoundNeeds = Pick<RunContext, 'id' | 'deferred' | 'uploads' | 'logger' | 'at'> & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'recordRoundSettled'
+    'run' | 'nextChunk' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow' | 'recordRoundClosed'
   >;
 };
 
@@ -123,7 +123,7 @@ export async function closeRound(run: CloseRoundNeeds, round: number): Promise<b
   }
   if (sum.chunks === 0) return false;
   run.at('after-round-answered-before-settled');
-  await run.checkpoint.recordRoundSettled(run.id, round);
+  await run.checkpoint.recordRoundClosed(run.id, round);
   run.at('after-settled-before-merge');
   run.logger.info(
     { run: run.id, round, ...sum },

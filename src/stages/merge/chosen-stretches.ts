@@ -23,7 +23,7 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 import { skippedRecords } from './skipped-records.js';
 import type { AnsweredBlocks } from './whole-chunks.js';
 
-/** Most records of a stretch, and most of their bytes: few, so that memory stays flat whatever share is sent. */
+/** The most records of a stretch, and the most bytes of them: few, so that memory stays flat whatever share is sent. */
 const STRETCH = { records: 8_192, bytes: 2 * 1024 * 1024 };
 
 export interface ChosenStretchesOptions {

@@ -8,7 +8,7 @@ import { giveBackLane } from '../../reuse/answer-tables.js';
 import type { RunContext } from '../../run-context.js';
 import { sentColumns } from './join-chunk.js';
 
-/** Most answers that are kept at once: one record may have any number of doubles. */
+/** The most answers that are kept at once: one record may have any number of doubles. */
 const MAX_KEPT = 4_096;
 
 export interface DoubleAnswers {

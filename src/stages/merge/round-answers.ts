@@ -105,7 +105,7 @@ async function* answersOfRound(
   return undefined;
 }
 
-/** Most bytes of the source that are held at once. */
+/** The most bytes of the source that are held at once. */
 const WINDOW_BYTES = 1024 * 1024;
 
 /** Takes items from the front of a list until it is empty. Items may be added meanwhile. */

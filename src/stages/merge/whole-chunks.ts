@@ -198,10 +198,10 @@ function withBlank(block: SourceBlock, sent: RecordBlock, answers: Answers): Ans
   return { block, answers: withSkipped(block, { numbers: sent.numbers, answers }) };
 }
 
-/** Most bytes of the records of a stretch; with their answers, on average. A chunk of the usual size has fewer. */
+/** The most bytes of a stretch's records; with their answers, on average. A chunk of the usual size has fewer. */
 const STRETCH_BYTES = 3 * 1024 * 1024;
 
-/** Most records of a stretch. @param bytes about how many the records have. */
+/** The most records of a stretch. @param bytes about how many the records have. */
 function recordsOfStretch(records: number, bytes: number, { sources }: Answers): number {
   const tables = sources.map((one) => (one.origin === 'fixed' ? 0 : one.table.bytes.length));
   const all = tables.reduce((sum, length) => sum + length, bytes);

@@ -26,13 +26,13 @@ export interface DriftFile {
 
 export type AppendDifferences = (differences: readonly KeyDifference[]) => void;
 
-/** The columns of a list, but for the key, which stands behind the record. */
+/** The columns of a list, without the key, which follows the record. */
 const RECORD = 'record';
 const DIFFERENCE = ['column', 'before', 'now'];
 
 /**
  * @param pathOf gives the list's place beside an output.
- * @param key the columns of the source whose values name a record, and stand behind its number.
+ * @param key the columns of the source whose values name a record, and follow its number.
  */
 export function driftFile(
   { id, config, output }: Pick<RunContext, 'id' | 'config' | 'output'>,

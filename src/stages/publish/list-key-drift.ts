@@ -1,6 +1,6 @@
 /**
- * Lists drift by key (`output.drift`) in a file beside the output: the answers of before stand in the last publication,
- * if it is still where it was put.
+ * Lists drift by key (`output.drift`) in a file beside the output. The earlier answers are read from the last
+ * publication, if it is still where it was put.
  */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
 import { publicationPlace } from '../../config/sections/output-names.js';
@@ -20,7 +20,8 @@ type KeyDriftNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'logger'> & {
 };
 
 /**
- * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putKeyDrift` puts that in place.
+ * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putKeyDrift` puts that in
+ * place.
  * @param compute gets where to list; undefined: the differences are counted only.
  */
 export async function listKeyDrift(

@@ -1,9 +1,9 @@
 /**
- * Publishes a complete work file, or what is made from it (encode-output.ts), in these steps (rule "A file appears whole",
- * docs/architecture.md#a-file-appears-whole): check the source again, commit "publishing" with length and hash, remove
- * old markers, rename the work file, sync the folder, write the manifest, write the marker. In an output that is a folder,
- * each publication has a place of its own, and these steps end with naming it (name-latest.ts). After a kill, a resume
- * that finds "publishing" repeats the steps after that commit.
+ * Publishes a complete work file, or what is made from it (encode-output.ts), in these steps (rule "A file appears
+ * whole", docs/architecture.md#a-file-appears-whole): check the source again, commit "publishing" with length and hash,
+ * remove old markers, rename the work file, sync the folder, write the manifest, write the marker. In an output that is
+ * a folder, each publication has a place of its own, and these steps end with naming it (name-latest.ts). After a kill,
+ * a resume that finds "publishing" repeats the steps after that commit.
  */
 
 import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
@@ -156,7 +156,7 @@ async function reportPublished(
     { run: id, pipeline, publication: number, path, records, bytes, exitCode },
     `publication ${number} of run ${id} is in place: ${path}, ${countOf(records, 'row')}, ${formatBytes(bytes)}`,
   );
-  progress.tell({ type: 'published', run: id, pipeline, publication: number, path, records, bytes });
+  progress.emit({ type: 'published', run: id, pipeline, publication: number, path, records, bytes });
 }
 
 /** The config with the output settings of a publication, and with its place as their path. */

@@ -35,9 +35,9 @@ export async function removeUnneeded(
 
 /**
  * Removes what waits beside one path after a run that had ended was written again: no later command uses it, because
- * each writes all rows anew.
+ * each writes all rows again.
  * @param before the run as it was.
- * @param path where it was written; what an earlier attempt has left beside the path of before goes too.
+ * @param path where it was written; what an earlier attempt has left beside the earlier path is removed too.
  */
 export async function removeRewritten(
   checkpoint: Pick<CheckpointReader, 'run'>,
@@ -68,8 +68,8 @@ interface WorkContext {
 
 /**
  * Gives up what an earlier process has left of an output where the state is in a database: that process may have been on
- * another machine, and may wake up. So its files are removed, not gone on with: a paused process then writes into a file
- * without a name. All rows are written again from the parts.
+ * another machine, and may be paused and not dead. So its files are removed and not continued: if it resumes, it writes
+ * into a file without a name. All rows are written again from the parts.
  * @param limit finds the sample with this limit alone.
  */
 export async function forgetWork(

@@ -1,6 +1,6 @@
 /**
- * What becomes of a chunk whose upload has failed: it is replaced by other chunks, waits for another permit, is decided on
- * when everything else is sent, or is left to a later run. Some failures end the run.
+ * What becomes of a chunk whose upload has failed: it is replaced by other chunks, waits for another permit, is decided
+ * on when everything else is sent, or is left to a later run. Some failures end the run.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError } from '../../errors.js';

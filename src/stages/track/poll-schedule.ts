@@ -72,7 +72,7 @@ export class FolioSchedule {
     return Math.max(now - this.#since - (this.#last?.elapsed ?? 0), 0);
   }
 
-  /** Counts a poll and takes its status. @returns whether the status is another one than before. */
+  /** Counts a poll and takes its status. @returns whether the status has changed. */
   polled(status: string, now: number): boolean {
     this.#polls += 1;
     if (status === this.#status) return false;
@@ -232,8 +232,8 @@ export function expectedTime(
   { first }: Pick<PollLimits, 'first'>,
   pollCost: Milliseconds,
 ): Milliseconds | null {
-  // Where polls may be close together, an early one costs little. The folio finished slightly before its last poll; without
-  // this correction each estimate would be later than the one before.
+  // Where polls may be close together, an early one costs little. The folio finished slightly before its last poll:
+  // without this correction each estimate would be later than the one before.
   const found = times.map(({ by }) => by * (1 - tolerance)).sort((a, b) => a - b)[times.length >> 2];
   if (found !== undefined && first < found * longWaitShare) return found;
   const ends = times.map((time) => likelyEnd(time, times)).sort((a, b) => a - b);

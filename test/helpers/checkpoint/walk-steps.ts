@@ -87,7 +87,7 @@ export const runChanges: Readonly<Record<string, Change>> = {
   recordMixed: (to, { run }) => to.recordMixed(run),
   recordSuperseded: (to, { run, vary }) => to.recordSuperseded(run, vary),
   recordAllCut: (to, { run }) => to.recordAllCut(run),
-  recordRoundSettled: (to, { run }, seen) => to.recordRoundSettled(run, nextRound(seen.run)),
+  recordRoundClosed: (to, { run }, seen) => to.recordRoundClosed(run, nextRound(seen.run)),
   recordColumns: (to, { run, vary }) => to.recordColumns(run, [`code${vary}`], vary === 1),
   recordColumnsAdded: (to, { run, vary }) => to.recordColumnsAdded(run, [`code${vary}`, 'title']),
   recordJoin: (to, { run, vary }) =>
@@ -210,8 +210,8 @@ export const wrongChanges: Readonly<Record<string, Change>> = {
     });
     return to.recordSplit(target.run, target.chunk, [first!, second!]);
   },
-  settleOtherRound: (to, { run, vary }, seen) =>
-    to.recordRoundSettled(run, nextRound(seen.run) + [-1, 1, 2][vary]!),
+  closeOtherRound: (to, { run, vary }, seen) =>
+    to.recordRoundClosed(run, nextRound(seen.run) + [-1, 1, 2][vary]!),
   mergeOtherCounts: (to, target, seen) => {
     const counts = { ...endsOf(target, seen), failed: target.vary + 1 };
     return to.recordMerged(target.run, { ...stretchOf(target, seen), counts });

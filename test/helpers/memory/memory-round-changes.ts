@@ -9,12 +9,12 @@ type SearchEnd =
 
 export function memoryRoundChanges(memory: Memory) {
   return {
-    recordRoundSettled(id: string, round: number) {
-      const run = runIn(memory, 'recordRoundSettled', id, 'open');
+    recordRoundClosed(id: string, round: number) {
+      const run = runIn(memory, 'recordRoundClosed', id, 'open');
       const isOver = chunksInOrder(run, round).every(({ row }) =>
         ['downloaded', 'unprocessed', 'refused'].includes(row.state),
       );
-      must('recordRoundSettled', round === run.row.round + 1 && isOver);
+      must('recordRoundClosed', round === run.row.round + 1 && isOver);
       run.row.round = round;
       unmerge(run, 1);
     },

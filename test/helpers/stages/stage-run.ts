@@ -115,7 +115,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     work: { written: undefined },
     uploads: { stopped: false, inFlight: new Set(), unrecorded: [] },
     signal: controller.signal,
-    progress: { tell: () => undefined, percentages: new Map() },
+    progress: { emit: () => undefined, percentages: new Map() },
     clock,
     logger: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
     at: () => undefined,

@@ -6,9 +6,9 @@ export interface AccountWishes {
   /** The identity of the service. */
   readonly service: string;
   readonly pipeline: string;
-  /** Most open folios. */
+  /** The largest number of open folios. */
   readonly folios: number;
-  /** Most requests a second. */
+  /** The largest number of requests a second. */
   readonly perSecond: number;
 }
 

@@ -262,7 +262,7 @@ export function accountPermits(db: AccountDatabase, member: AccountPipeline): Pe
         if (asking !== null && asking !== holder) return { asking, result: false };
         const others = Math.max(open - 1, 0);
         limit.refused(others, now);
-        // Where nothing is open that can end, there is nothing to wait for but the service.
+        // Without an open folio that can end, only the service can be waited for.
         const asksAgain = others < limit.limit || others === 0;
         return { asking: asksAgain ? holder : null, result: asksAgain };
       }),

@@ -12,7 +12,7 @@ export interface AccountState {
   /** How many may be open, and how many requests a second may be sent; null while no pipeline works with the account. */
   readonly folios: number | null;
   readonly requestsPerSecond: number | null;
-  /** How many folios the service lets be open, if it has refused more. */
+  /** How many open folios the service allows, if it has refused more. */
   readonly admitted: number | null;
   /** Pipelines that wait for a permit. */
   readonly waiting: number;

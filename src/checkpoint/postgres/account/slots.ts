@@ -15,11 +15,12 @@ const NOW = epochMs('clock_timestamp()');
 const lasts = (slots: string) =>
   `(@lasts::float8 + (@lastsAlone::float8 - @lasts::float8) * greatest(1 - (${slots})::float8 / most, 0))`;
 
-// What depends on the slots that others have taken stands in SET: it is computed again if they take some meanwhile.
-// They end in the order in which they are taken, half as far apart as the limit asks for at least. A slot that was not
-// used in its time is exchanged for one at once if no second with the new one can be full without the old one: all that
-// are taken for later reach back to less than a second after it. Whoever did not know how low the limit is now gets no
-// more than a second's slots: later ones would have to keep their distance from these, which do not count yet.
+// SET computes everything that depends on the slots of others: it is computed again if they take some meanwhile.
+// Slots end in the order in which they are taken, at least half as far apart as the limit requires. A slot that was not
+// used in its time is exchanged for one that opens at once, if no second that contains the new slot can be full without
+// the old one: all slots that are taken for later reach back to less than a second after it. A process that did not know
+// how low the limit is gets the slots of one second at most: later ones would have to keep their distance from these,
+// which do not count yet.
 const take: Prepared<TakenSlots> = statement(`
   UPDATE accounts SET slots = (
     SELECT kept.ends || array(

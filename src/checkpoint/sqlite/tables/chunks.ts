@@ -15,7 +15,9 @@ const COLUMNS = [
 
 const SELECT = `SELECT ${COLUMNS.join(', ')} FROM chunks`;
 
-/** The values of `COLUMNS`. A chunk is read a dozen times, and a row as a list takes half of the time of one with names. */
+/**
+ * The values of `COLUMNS`. A chunk is read a dozen times, and a row as a list takes half of the time of one with names.
+ */
 type PackedChunk = ValuesOf<typeof COLUMNS>;
 type ValuesOf<Names extends readonly (keyof StoredChunk)[]> = {
   readonly [At in keyof Names]: StoredChunk[Names[At]];

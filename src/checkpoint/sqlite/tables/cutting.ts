@@ -10,10 +10,10 @@ import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkRead } from './chunks.js';
 import { UNMERGE } from './merges.js';
 
-/** Makes `recordCut`, `recordAllCut` and `recordRoundSettled`. */
+/** Makes `recordCut`, `recordAllCut` and `recordRoundClosed`. */
 export function cutChanges(
   db: StateDatabase,
-): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundSettled'> {
+): Pick<Checkpoint, 'recordCut' | 'recordAllCut' | 'recordRoundClosed'> {
   const insertChunk = chunkInsertion(db);
   const isNext = `id = @run AND state = 'open'
       AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
@@ -27,7 +27,7 @@ export function cutChanges(
     UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
       WHERE run = @run AND round = 0 AND state <> 'split'))
     WHERE id = @run AND state = 'open'`);
-  const settleRound = db.prepare(`
+  const closeRound = db.prepare(`
     UPDATE runs SET round = @round
     WHERE id = @run AND state = 'open' AND round = @round - 1 AND NOT EXISTS (
       SELECT 1 FROM chunks INDEXED BY chunks_in_order
@@ -48,9 +48,9 @@ export function cutChanges(
     recordAllCut: db.change((run: string) => {
       expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
     }),
-    recordRoundSettled: db.change((run: string, round: number) => {
+    recordRoundClosed: db.change((run: string, round: number) => {
       const missing = `no open run ${run} whose next round is ${round}, with all its chunks answered or given up`;
-      expectOneRow(settleRound.run({ run, round }), 'recordRoundSettled', missing);
+      expectOneRow(closeRound.run({ run, round }), 'recordRoundClosed', missing);
       unmerge.run({ run, fromRecord: 1 });
     }),
   };

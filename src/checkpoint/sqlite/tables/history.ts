@@ -48,7 +48,10 @@ export function historyReads(db: StateDatabase): Pick<CheckpointReader, 'nights'
   };
 }
 
-/** Makes `tally` and `answered`. The tally is read from indexes only, so that it is fast even with a hundred thousand chunks. */
+/**
+ * Makes `tally` and `answered`. The tally is read from indexes only, so that it is fast even with a hundred thousand
+ * chunks.
+ */
 export function tallyReads(db: StateDatabase): Pick<CheckpointReader, 'tally' | 'answered'> {
   const byState = db.prepare<[string], StateRow>(`
     SELECT state, count(*) AS chunks, sum(records) AS records FROM chunks WHERE run = ? GROUP BY state`);
