@@ -18,14 +18,13 @@ export interface PruneAnswersTerms {
   readonly now: number;
   /** Only report what would be removed. */
   readonly dryRun?: boolean | undefined;
-  /** Whether nobody has asked for this prune: then answers stay that a retained run would still take (`longestAges`). */
+  /** Whether nobody has asked for this prune: then answers stay that a retained run would still take (`agesOf`). */
   readonly isUnasked?: boolean | undefined;
 }
 
 /**
  * Removes the segments in which every answer is too old: those that runs of this pipeline have bought, and the imports
- * that count for it. Segments of another epoch stay until then, because new answers are compared with them. Without
- * `reuse.maxAge` nothing is too old. A run that still has its results keeps its row with an empty segment: else the next
+ * that count for it. Segments of another epoch stay until then, because new answers are compared with them. A run that still has its results keeps its row with an empty segment: else the next
  * run would make the segment again. Rows change first; files that a kill leaves go with a later prune.
  * @returns the segments as they were.
  */
@@ -37,13 +36,13 @@ export async function pruneAnswers(
   const own = new Map(
     runs.filter(({ pipeline }) => pipeline === config.pipeline).map((run) => [run.id, run]),
   );
-  const reuse = isUnasked ? longestAges(config.reuse, runs) : config.reuse;
-  const all = reuse.maxAge === 0 ? [] : await checkpoint.segments();
+  const reuse = agesOf(config.reuse, isUnasked ? runs : []);
+  const all = reuse === undefined ? [] : await checkpoint.segments();
   const isOurs = (segment: Segment) =>
     own.has(segment.run) || (segment.run.startsWith(IMPORT) && isUsable(segment, config));
   const pruned: Segment[] = [];
   for (const segment of all) {
-    if (!isOurs(segment) || !isExpired(segment, reuse, now)) continue;
+    if (!isOurs(segment) || !isExpired(segment, reuse!, now)) continue;
     const hasResults = own.get(segment.run)?.prunedAt === null;
     if (hasResults && segment.successful + segment.failed === 0) continue;
     pruned.push(segment);
@@ -59,17 +58,19 @@ export async function pruneAnswers(
 }
 
 /**
- * The longest ages with which any retained run has taken answers, for a prune that nobody has asked for: a value that was
- * set for one run, or for one pipeline, must not remove what other runs still take.
+ * The ages by which answers are too old; undefined without `reuse.maxAge`: then nothing is too old.
+ * @param runs for a prune that nobody has asked for: none of their ages, if they are retained, is undercut, because a
+ *   value that was set for one run, or for one pipeline, must not remove what other runs still take.
  */
-export function longestAges(
+export function agesOf(
   { maxAge, failedAge, ...rest }: Config['reuse'],
   runs: readonly Pick<Run, 'choice' | 'prunedAt'>[],
-): Config['reuse'] {
+): Config['reuse'] | undefined {
+  if (maxAge === 0) return undefined;
   const kept = runs.flatMap(({ choice, prunedAt }) => (choice === null || prunedAt !== null ? [] : [choice]));
   return {
     ...rest,
-    maxAge: maxAge === 0 ? 0 : Math.max(maxAge, ...kept.map((choice) => choice.maxAge)),
+    maxAge: Math.max(maxAge, ...kept.map((choice) => choice.maxAge)),
     failedAge: Math.max(failedAge, ...kept.map((choice) => choice.failedAge)),
   };
 }

@@ -1,6 +1,6 @@
 /** Which ages a prune that nobody has asked for goes by. */
 import { expect, it } from 'vitest';
-import { longestAges } from '../../../src/run/answers/prune-answers.js';
+import { agesOf } from '../../../src/run/answers/prune-answers.js';
 import { sampleChoice } from '../../helpers/checkpoint/samples.js';
 
 const reuse = { maxAge: 1_000, failedAge: 0, epoch: '', maxMiss: 0.5 };
@@ -11,11 +11,11 @@ const begunWith = (maxAge: number, failedAge: number, prunedAt: number | null = 
 
 it('are the longest of the config and of the retained runs, so that a value for one run removes nothing', () => {
   const runs = [begunWith(9_000, 10), begunWith(500, 700), { choice: null, prunedAt: null }];
-  expect(longestAges(reuse, runs)).toEqual({ ...reuse, maxAge: 9_000, failedAge: 700 });
-  expect(longestAges(reuse, [])).toEqual(reuse);
+  expect(agesOf(reuse, runs)).toEqual({ ...reuse, maxAge: 9_000, failedAge: 700 });
+  expect(agesOf(reuse, [])).toEqual(reuse);
 });
 
-it('leave out runs without results, and stay 0 where nothing is reused', () => {
-  expect(longestAges(reuse, [begunWith(9_000, 10, 5)])).toEqual(reuse);
-  expect(longestAges({ ...reuse, maxAge: 0 }, [begunWith(9_000, 10)]).maxAge).toBe(0);
+it('leave out runs without results, and are none where nothing is reused', () => {
+  expect(agesOf(reuse, [begunWith(9_000, 10, 5)])).toEqual(reuse);
+  expect(agesOf({ ...reuse, maxAge: 0 }, [begunWith(9_000, 10)])).toBeUndefined();
 });
