@@ -28,9 +28,11 @@ function holderPath(path: string): string {
   return `${path}.json`;
 }
 
-/** The lock is held by another process, which is named if it is known. */
+/** The lock is held, by the process that is named if it is known. */
 export interface Taken {
   readonly kind: 'taken';
+  /** This process holds it, such as by a run that it has not closed. */
+  readonly here?: boolean;
   readonly holder: LockHolder | undefined;
 }
 
@@ -60,8 +62,9 @@ export async function lockOutput(output: string, holder: LockHolder): Promise<Ou
   if (networkFileSystem((await statfs(folder)).type) !== undefined) return { kind: 'none' };
   const path = outputLockPath(join(folder, basename(output)));
   try {
+    const isOurs = isHeldHere(path);
     const file = takeFile(path);
-    if (file === undefined) return await takenBy(path);
+    if (file === undefined) return await takenBy(path, isOurs);
     await tryToWriteHolder(path, holder);
     return { kind: 'held', lock: createLock(path, file, holder) };
   } catch (error) {
@@ -78,8 +81,9 @@ function createLock(path: string, taken: Stats, holder: LockHolder): OutputLock 
       if (own !== undefined && isSame(own, lookAt(path))) return undefined;
       if (own !== undefined) freeLock(path);
       own = undefined;
+      const isOurs = isHeldHere(path);
       own = takeFile(path);
-      if (own === undefined) return takenBy(path);
+      if (own === undefined) return takenBy(path, isOurs);
       await tryToWriteHolder(path, holder);
       return undefined;
     },
@@ -99,8 +103,8 @@ function createLock(path: string, taken: Stats, holder: LockHolder): OutputLock 
   };
 }
 
-async function takenBy(path: string): Promise<Taken> {
-  return { kind: 'taken', holder: await readHolder(holderPath(path)) };
+async function takenBy(path: string, isOurs: boolean): Promise<Taken> {
+  return { kind: 'taken', ...(isOurs && { here: true }), holder: await readHolder(holderPath(path)) };
 }
 
 /** On a full disk the run may still have something to collect. Only the lock itself proves that it is held. */

@@ -179,6 +179,7 @@ async function lockShared(outputs: PipelineLock, path: string, holder: LockHolde
     const other = { pid: Number(pid), command: String(command), since: Date.parse(String(since)) };
     const { code, message, facts, hint } = outputLocked(path, {
       kind: 'taken',
+      ...(error.facts.here === true && { here: true }),
       holder: pid === undefined ? undefined : other,
     });
     throw new LeaseHeldError(code, message, { facts, hint: hint! }, error);
@@ -206,14 +207,25 @@ async function lockLocal(path: string, holder: LockHolder, logger: Logger): Prom
   return noLock;
 }
 
-function outputLocked(path: string, { holder }: Taken): LockedError {
-  const { pid, command, since } = holder ?? {};
-  const who = holder === undefined ? 'another process' : `process ${pid} (${escapeUnprintable(command!)})`;
-  const from = since === undefined ? '' : ` since ${new Date(since).toISOString()}`;
-  return new LockedError('OUTPUT_LOCKED', `${who} has been writing ${path}${from}`, {
-    hint: 'wait until it ends (--wait-lock does); two pipelines need another output.path each',
-    facts: { path, ...(holder && { pid: holder.pid, command: escapeUnprintable(holder.command) }) },
+function outputLocked(path: string, { holder, here = false }: Taken): LockedError {
+  const from = holder === undefined ? '' : ` since ${new Date(holder.since).toISOString()}`;
+  return new LockedError('OUTPUT_LOCKED', `${nameOf(holder, here)} has been writing ${path}${from}`, {
+    hint: here
+      ? 'close the run that this process has open with this output, or await its job, and call again (the option waitLock waits for it); two pipelines need another output.path each'
+      : 'wait until it ends (--wait-lock does); two pipelines need another output.path each',
+    facts: {
+      path,
+      ...(holder && { pid: holder.pid, command: escapeUnprintable(holder.command) }),
+      ...(here && { here }),
+    },
   });
+}
+
+/** While this process frees the lock, its file of the holder is gone already. */
+function nameOf(holder: LockHolder | undefined, here: boolean): string {
+  if (holder === undefined) return here ? 'this process' : 'another process';
+  const { pid, command } = holder;
+  return `${here ? 'this process, ' : 'process '}${pid} (${escapeUnprintable(command)})${here ? ',' : ''}`;
 }
 
 function lockFailed(path: string, cause: unknown): unknown {

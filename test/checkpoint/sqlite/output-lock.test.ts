@@ -21,12 +21,12 @@ it('is held once, names its holder through a link too, and leaves nothing behind
   const { out, output, linked } = await places();
   const first = await lockOutput(output, holder);
   expect(first.kind).toBe('held');
-  expect(await lockOutput(linked, { ...holder, pid: 1 })).toEqual({ kind: 'taken', holder });
+  expect(await lockOutput(linked, { ...holder, pid: 1 })).toEqual({ kind: 'taken', here: true, holder });
   expect((await lockOutput(join(out, 'other.csv'), holder)).kind).toBe('held');
   if (first.kind === 'held') await first.lock.close();
   const second = await lockOutput(linked, holder);
   if (first.kind === 'held') await first.lock.close();
-  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder });
+  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', here: true, holder });
   if (second.kind === 'held') await second.lock.close();
   expect((await readdir(out)).filter((name) => name.startsWith('.o.csv'))).toEqual([]);
 });
@@ -51,7 +51,7 @@ it.each<[string, (name: string, victim: string) => unknown]>([
   await writeFile(victim, 'precious');
   for (const end of ['.json', '.json.partial']) await put(`${outputLockPath(output)}${end}`, victim);
   const locking = await lockOutput(output, holder);
-  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder });
+  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', here: true, holder });
   if (locking.kind === 'held') await locking.lock.close();
   expect(await readFile(victim, 'utf8')).toBe('precious');
   expect(await readdir(out)).toEqual(['victim']);
@@ -77,7 +77,7 @@ it('does not read the holder from what is no file', async () => {
   const beside = `${outputLockPath(output)}.json`;
   execFileSync('rm', [beside]);
   execFileSync('mkfifo', [beside]);
-  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder: undefined });
+  expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', here: true, holder: undefined });
   if (locking.kind === 'held') await locking.lock.close();
 });
 
@@ -89,7 +89,7 @@ describe('the file of a held lock that is removed', () => {
     expect(await locking.lock.renew()).toBeUndefined();
     for (const name of await readdir(out)) await rm(join(out, name));
     expect(await locking.lock.renew()).toBeUndefined();
-    expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', holder });
+    expect(await lockOutput(output, holder)).toEqual({ kind: 'taken', here: true, holder });
     await locking.lock.close();
     expect(await readdir(out)).toEqual([]);
   });

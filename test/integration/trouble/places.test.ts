@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { planRun, publish } from '../../../pipelines/index.js';
+import { loadConfig, openRun, planRun, publish } from '../../../pipelines/index.js';
 import { silentLogger } from '../../../src/logger.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
@@ -222,6 +222,29 @@ describe('two pipelines with one output', () => {
       });
     },
   );
+
+  it('exclude each other in one process, which is named as the one that holds the output', async () => {
+    const service = await openFakeService(behaviour);
+    const output = { path: path.join(await folder(), 'shared.csv') };
+    const configs = await Promise.all(
+      ['one', 'other'].map(async (pipeline) => {
+        const options = { pipeline, baseUrl: service.url, settings: { output } };
+        const job = await createJob(await folder(), options);
+        const env = { ...job.env, FOLIOPIPE_TOKEN: service.token };
+        return loadConfig({ files: [job.config], env, overrides: [], cwd: job.folder });
+      }),
+    );
+    const run = await openRun(configs[0]!);
+    await expect(openRun(configs[1]!)).rejects.toMatchObject({
+      code: 'OUTPUT_LOCKED',
+      message: expect.stringMatching(/^this process, \d+ \(foliopipe, pipeline one\), has been writing /),
+      hint: expect.stringMatching(/^close the run that this process has open/),
+      facts: { pid: process.pid, here: true },
+    });
+    await run.close();
+    await (await openRun(configs[1]!)).close();
+    await service.close();
+  });
 
   it('exclude each other although the lock was removed: one publishes, and the other says why not', async () => {
     let isReady = false;
