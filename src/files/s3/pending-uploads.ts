@@ -36,21 +36,22 @@ export async function abortUpload(store: S3Connection, name: string, uploadId: s
 }
 
 /**
- * Gives up all uploads under a name but one. A store that cannot list uploads keeps them, until a rule of its own removes
- * them.
+ * Gives up all uploads under a name. A store that cannot list uploads keeps them, until a rule of its own removes them.
  */
-export async function abortOthers(store: S3Connection, name: string, own: string | undefined): Promise<void> {
+export async function abortListed(store: S3Connection, name: string): Promise<void> {
   const { key } = parseS3(name);
   let from: UploadMarker | undefined = {};
   while (from !== undefined) {
     const page: ListMultipartUploadsCommandOutput | undefined = await listUploads(store, name, from);
     for (const { Key, UploadId } of page?.Uploads ?? []) {
       // The list has all keys that begin like this one.
-      if (Key === key && UploadId !== undefined && UploadId !== own) await abortUpload(store, name, UploadId);
+      if (Key === key && UploadId !== undefined) await abortUpload(store, name, UploadId);
     }
-    from = page?.IsTruncated
-      ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
-      : undefined;
+    // Without a marker, the same page would follow.
+    from =
+      page?.IsTruncated && page.NextKeyMarker !== undefined
+        ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
+        : undefined;
   }
 }
 

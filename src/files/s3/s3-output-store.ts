@@ -11,9 +11,9 @@ import { makeFolder } from '../../make-folder.js';
 import { type HashedFile, hashFile, stampAt } from '../../streams/file-identity.js';
 import type { OutputIdentity, OutputNames, OutputStore } from '../output-store.js';
 import { connect, type S3Connection, type S3Options } from './connect.js';
-import { abortUpload, beginUpload } from './pending-uploads.js';
+import { abortListed, abortUpload, beginUpload } from './pending-uploads.js';
 import { isMissing } from './translate-error.js';
-import { type BegunUploads, partBytesFor, uploadParts } from './upload-parts.js';
+import { type BegunUploads, giveUpUpload, partBytesFor, uploadParts } from './upload-parts.js';
 
 const MB = 1024 * 1024;
 
@@ -78,17 +78,13 @@ async function put(
   if (content === undefined) throw missing(localFile);
   // A kill may have come when all was sent.
   const there = await identify(store, name);
-  if (there === undefined || !(await isContent(there, content))) {
-    if (content.bytes <= partBytes) await putAtOnce(store, localFile, name, content);
-    else
-      await uploadParts(
-        store,
-        begunUploads,
-        localFile,
-        name,
-        content,
-        partBytesFor(content.bytes, partBytes),
-      );
+  const isThere = there !== undefined && (await isContent(there, content));
+  const isSmall = content.bytes <= partBytes;
+  if (isThere || isSmall) await giveUpUpload(store, begunUploads, name);
+  if (!isThere && isSmall) await putAtOnce(store, localFile, name, content);
+  if (!isThere && !isSmall) {
+    const size = partBytesFor(content.bytes, partBytes);
+    await uploadParts(store, begunUploads, localFile, name, content, size);
   }
   const placed = await identify(store, name);
   if (placed === undefined || !(await isContent(placed, content)) || stampAt(localFile) !== before) {
@@ -97,6 +93,8 @@ async function put(
       facts: { path: name },
     });
   }
+  // Those of other contents, and those whose id was lost with a reply or in a kill.
+  await abortListed(store, name);
   if ((await begunUploads.outputUpload(name)) !== undefined)
     await begunUploads.recordOutputUpload(name, null);
   await rm(localFile);

@@ -115,8 +115,8 @@ function factsOf(error: unknown): { readonly code: string; readonly status: numb
     readonly $response?: { readonly statusCode?: number };
   };
   const named = typeof code === 'string' ? code : error.name;
-  // A name that is no code may be any text of the store.
-  const isCode = /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(named) && named !== 'Error' && named !== 'UnknownError';
+  // A name that is no code may be any text of the store, or that of an answer without a code.
+  const isCode = /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(named) && !/^(?:Unknown)?(?:Error)?$/.test(named);
   return { code: isCode ? named : '', status: $metadata?.httpStatusCode ?? $response?.statusCode };
 }
 
@@ -124,6 +124,8 @@ const PASSING: ReadonlySet<string> = new Set([
   'BadDigest',
   'IncompleteBody',
   'InternalError',
+  // A part is gone, or its tag was another one: those that are not as they were sent are sent again.
+  'InvalidPart',
   'OperationAborted',
   'RequestTimeout',
   'ServiceUnavailable',

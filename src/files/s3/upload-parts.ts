@@ -1,14 +1,14 @@
 /**
  * Uploads a large local file in parts. The id of the upload is kept before the first part is sent: after a kill the same
- * content goes on with the parts that the store has. Any other upload under the name is aborted, because its parts cost
- * money until somebody does.
+ * content goes on with the parts that the store has. Once the content stands under its name, any upload that is left there
+ * is aborted, because its parts cost money until somebody does.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { CompletedPart } from '@aws-sdk/client-s3';
 import type { HashedFile } from '../../streams/file-identity.js';
 import type { S3Connection } from './connect.js';
-import { abortOthers, beginUpload, partsOf, type UploadedPart } from './pending-uploads.js';
+import { abortUpload, beginUpload, partsOf, type UploadedPart } from './pending-uploads.js';
 import { isMissing } from './translate-error.js';
 
 /** A store takes at most this many parts. */
@@ -50,12 +50,24 @@ export async function uploadParts(
 ): Promise<void> {
   const wanted = { name, ...content, partBytes };
   const begun = await findBegun(begunUploads, wanted);
-  await abortOthers(store, name, begun?.uploadId);
+  if (begun === undefined) await giveUpUpload(store, begunUploads, name);
   const there = begun === undefined ? undefined : await partsOf(store, name, begun.uploadId);
   const upload =
     there === undefined || begun === undefined ? await begin(store, begunUploads, wanted) : begun;
   const parts = await sendParts(store, localFile, upload, there ?? new Map());
   await complete(store, upload, parts);
+}
+
+/** Gives up the upload that is kept for a name; none is kept afterwards. Not every store lists uploads. */
+export async function giveUpUpload(
+  store: S3Connection,
+  begunUploads: BegunUploads,
+  name: string,
+): Promise<void> {
+  const kept = await begunUploads.outputUpload(name);
+  if (kept === undefined) return;
+  await abortUpload(store, name, (JSON.parse(kept) as BegunUpload).uploadId);
+  await begunUploads.recordOutputUpload(name, null);
 }
 
 async function findBegun(

@@ -143,8 +143,28 @@ describe('a large file', () => {
     await expect(store(controller.signal).put(localFile, name, 0o640)).rejects.toThrow('killed');
     server.seen.length = 0;
     await store().put(localFile, name, 0o640);
-    expect(server.seen.map(({ what }) => what)).toEqual(['HEAD', 'HEAD']);
+    expect(server.seen.map(({ what }) => what)).toEqual(['HEAD', 'DELETE upload', 'HEAD', 'GET uploads']);
     await expect(access(localFile)).rejects.toThrow('ENOENT');
+    expect(await checkpoint.outputUpload(name)).toBeUndefined();
+  });
+
+  it('leaves no upload where the reply to its beginning was lost', async () => {
+    server.after = ({ what }) => what === 'POST begin' && asked('POST begin') === 1;
+    await store().put(localFile, name, 0o640);
+    expect(asked('POST begin')).toBe(2);
+    expect(await server.uploads()).toEqual({});
+  });
+
+  it('is passing trouble if the store lacks a part that it has taken', async () => {
+    server.before = ({ what }) =>
+      what === 'POST complete' ? { status: 400, code: 'InvalidPart' } : undefined;
+    expect(await errorOf(store().put(localFile, name, 0o640))).toMatchObject({
+      code: 'OUTPUT_STORE_DOWN',
+      exitCode: 5,
+    });
+    server.before = () => undefined;
+    await store().put(localFile, name, 0o640);
+    expect(await (await store().identity(name))!.sha256()).toBe(sha256);
   });
 
   it('is sent through 503s, and no longer than they last', async () => {
@@ -153,6 +173,31 @@ describe('a large file', () => {
       what === 'PUT part' && failures++ === 3 ? { status: 503, code: 'SlowDown' } : undefined;
     await store().put(localFile, name, 0o640);
     expect(await (await store().identity(name))!.sha256()).toBe(sha256);
+  });
+});
+
+describe('a small file', () => {
+  it('gives up the upload of a large one that never ended', async () => {
+    await putUntil(3);
+    await writeFile(localFile, 'small\n');
+    await store().put(localFile, name, 0o640);
+    expect(await server.uploads()).toEqual({});
+    expect(await checkpoint.outputUpload(name)).toBeUndefined();
+  });
+
+  it('does so where the store cannot list uploads, and where a list has no end', async () => {
+    await putUntil(3);
+    await writeFile(localFile, 'small\n');
+    server.before = ({ what }) =>
+      what === 'GET uploads' ? { status: 501, code: 'NotImplemented' } : undefined;
+    await store().put(localFile, name, 0o640);
+    expect(await server.uploads()).toEqual({});
+
+    await writeFile(localFile, 'small again\n');
+    const body = '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated></ListMultipartUploadsResult>';
+    server.before = ({ what }) => (what === 'GET uploads' ? { status: 200, code: '', body } : undefined);
+    await store().put(localFile, name, 0o640);
+    expect((await store().identity(name))!.bytes).toBe(12);
   });
 });
 
@@ -181,6 +226,7 @@ describe('the check before anything is paid', () => {
       'OUTPUT_BUCKET_ELSEWHERE',
       2,
     ],
+    ['a look without a code', 'HEAD', { status: 400, code: 'ExpiredToken' }, 'OUTPUT_STORE_REFUSED', 2],
     ['a store that is down', 'POST begin', { status: 500, code: 'InternalError' }, 'OUTPUT_STORE_DOWN', 5],
     [
       'a request that it refuses',
@@ -218,6 +264,7 @@ describe('the check before anything is paid', () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that none is shown
     expect(error.message).not.toMatch(/[\u0000-\u001f]/);
     expect(error.message).toContain(name.slice(0, 20));
+    expect(error.message).not.toContain('Unknown');
     expect(await server.uploads()).toEqual({});
   });
 

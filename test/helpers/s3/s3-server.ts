@@ -38,6 +38,8 @@ export interface S3Server {
   readonly seen: SeenRequest[];
   /** Called before each request is answered. It may refuse it, or never resolve. */
   before: (request: SeenRequest) => Promise<Refusal | undefined> | Refusal | undefined;
+  /** Says whether the answer to a request that was done is lost. */
+  after: (request: SeenRequest) => boolean;
   /** The uploads in parts that are neither complete nor aborted: key to number of parts. */
   uploads(): Promise<Record<string, number>>;
   /** The keys of all objects, sorted. */
@@ -69,6 +71,7 @@ export async function openS3Server(bucket = 'nightly-out'): Promise<S3Server> {
     self.seen.push(seen);
     const refusal = await self.before(seen);
     if (refusal !== undefined) return refuse(request, response, refusal);
+    if (self.after(seen)) loseReply(response);
     if (inBucket !== bucket) return handle(request, response);
     const uploadId = url.searchParams.get('uploadId');
     if (uploadId !== null && !existsSync(join(pending, uploadId))) {
@@ -92,6 +95,7 @@ export async function openS3Server(bucket = 'nightly-out'): Promise<S3Server> {
     bucket,
     seen: [],
     before: () => undefined,
+    after: () => false,
     uploads: async () => {
       const ids = await readdir(pending).catch(() => []);
       const entries = await Promise.all(
@@ -115,6 +119,13 @@ export async function openS3Server(bucket = 'nightly-out'): Promise<S3Server> {
   };
   await mkdir(pending, { recursive: true });
   return self;
+}
+
+/** Cuts the connection when the reply begins. */
+function loseReply(response: ServerResponse): void {
+  response.writeHead = () => response.destroy();
+  response.write = () => false;
+  response.end = () => response.destroy();
 }
 
 function kindOf(method: string, query: URLSearchParams): string {
