@@ -81,6 +81,9 @@ function describe(error: unknown): { code: string; message: string } {
   return { code, message: tlsText(error.message) ?? (error.message || code) };
 }
 
+/** How a message begins that is about the proxy, not the service. */
+export const BY_PROXY = 'the proxy: ';
+
 /** What OpenSSL says when the other side does not speak TLS. */
 const NO_TLS = /wrong version number|http request|https proxy request|packet length too long|record layer/i;
 
@@ -88,9 +91,10 @@ const NO_TLS = /wrong version number|http request|https proxy request|packet len
 function tlsText(message: string): string | undefined {
   const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1];
   if (reason === undefined) return undefined;
+  const where = message.startsWith(BY_PROXY) ? BY_PROXY : '';
   return NO_TLS.test(reason)
-    ? 'no TLS is spoken there; is it an http:// address?'
-    : `the TLS handshake failed: ${reason}`;
+    ? `${where}no TLS is spoken there; is it an http:// address?`
+    : `${where}the TLS handshake failed: ${reason}`;
 }
 
 /** Codes of OpenSSL and Node for a certificate that does not verify. */

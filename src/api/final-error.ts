@@ -10,7 +10,7 @@ import {
   RefusedError,
 } from '../errors.js';
 import type { Doubt } from '../types.js';
-import type { Failure, Operation } from './failure.js';
+import { BY_PROXY, type Failure, type Operation } from './failure.js';
 import type { Decision } from './retry-decision.js';
 
 /** One call of an operation, for messages and logs. Nothing in it holds the token. */
@@ -52,7 +52,7 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
         { hint: 'show the reply to the service provider, then run the same command again', facts },
       );
     case 'misconfigured':
-      return new ConfigError('CONFIG_CERTIFICATE', `the service's certificate does not verify: ${what}`, {
+      return new ConfigError('CONFIG_CERTIFICATE', `${ownerOf(what)} certificate does not verify: ${what}`, {
         hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
         facts,
       });
@@ -65,6 +65,10 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
         { hint: call.operation === 'search' ? SEARCH_AGAIN : GO_ON, facts },
       );
   }
+}
+
+function ownerOf(what: string): string {
+  return what.startsWith(BY_PROXY) ? "the proxy's" : "the service's";
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';

@@ -10,6 +10,7 @@ import { HttpsProxyAgent } from 'hpagent';
 import { ConfigError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
 import type { Milliseconds } from '../types.js';
+import { BY_PROXY } from './failure.js';
 import {
   type Connection,
   type HttpReply,
@@ -79,12 +80,19 @@ function createAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOption
   if (protocol !== 'https:') return new http.Agent({ keepAlive });
   if (proxy === undefined) return new https.Agent({ keepAlive });
   // The time-out of the request comes first. This one closes a tunnel that no request waits for any more.
-  return new TunnelAgent({ keepAlive, proxy, timeout: connectTimeout + 1000 });
+  return new TunnelAgent({ keepAlive, proxy: dialled(proxy), timeout: connectTimeout + 1000 });
+}
+
+/** An address whose host can be looked up: an IPv6 address stands in brackets in a URL alone. */
+function dialled(proxy: URL): URL {
+  const { protocol, hostname, port, username, password } = proxy;
+  if (!hostname.startsWith('[')) return proxy;
+  return { protocol, hostname: hostname.slice(1, -1), port, username, password } as URL;
 }
 
 type Connected = (error: NodeJS.ErrnoException | null, socket: Duplex) => void;
 
-/** Adds a code to a proxy's errors, which have none. */
+/** Says of a proxy's errors that they are its own, and adds the code that they lack. */
 class TunnelAgent extends HttpsProxyAgent {
   override createConnection(
     options: http.ClientRequestArgs,
@@ -92,10 +100,16 @@ class TunnelAgent extends HttpsProxyAgent {
   ): Duplex | null | undefined {
     return super.createConnection(options, (error: NodeJS.ErrnoException | null, socket: Duplex) => {
       if (error === null) return connected(error, socket);
-      const message = `the proxy: ${error.message}`;
+      const status = /^Bad response: (\d+)$/.exec(error.message)?.[1];
+      const message = status === undefined ? `${BY_PROXY}${error.message}` : refusalText(status);
       connected(Object.assign(new Error(message), { code: error.code ?? 'PROXY_FAILED' }), socket);
     });
   }
+}
+
+function refusalText(status: string): string {
+  const why = status === '407' ? ', so it does not know the user and password in HTTPS_PROXY' : '';
+  return `the proxy answers ${status}${why}`;
 }
 
 /** Values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; the caller reads the environment. */
@@ -125,12 +139,21 @@ function proxyAddress(value: string | undefined): URL | undefined {
   if (!value) return undefined;
   const address = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !isEncoded(url.username + url.password)) {
     throw new ConfigError('CONFIG_PROXY', 'the proxy in HTTPS_PROXY or HTTP_PROXY is not a valid address', {
-      hint: 'write it as http://host:port',
+      hint: 'write it as http://host:port or http://user:password@host:port, in which % is %25, @ is %40 and / is %2F',
     });
   }
   return url;
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A domain matches itself and everything below it, with or without a dot or `*.` before it. */

@@ -2,6 +2,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { createProxyChoice } from '../../src/api/http-client.js';
@@ -18,10 +19,14 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-async function listen(server: net.Server): Promise<number> {
+const hasIPv6 = Object.values(networkInterfaces()).some((all) =>
+  all?.some(({ address }) => address === '::1'),
+);
+
+async function listen(server: net.Server, host = '127.0.0.1'): Promise<number> {
   const sockets = new Set<net.Socket>();
   server.on('connection', (socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   closers.push(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
@@ -129,6 +134,40 @@ test.each<[string, string, (socket: Duplex) => void]>([
   expect(connects).toBeLessThan(20);
 });
 
+test('a proxy that does not know the user says so, and how to give another one', async () => {
+  const httpsProxy = await openProxy((_target, socket) => socket.end('HTTP/1.1 407 Who are you\r\n\r\n'));
+  const error = await errorOf(
+    open('https://service.example', { proxies: { httpsProxy } }).track('F', noSignal),
+  );
+  expect((error as Error).message).toContain(
+    'the proxy answers 407, so it does not know the user and password in HTTPS_PROXY',
+  );
+});
+
+test('a proxy without TLS, or with a certificate that does not verify, is told from the service', async () => {
+  const ask = async (port: number) => {
+    const proxies = { httpsProxy: `https://localhost:${port}` };
+    return (await errorOf(open('https://service.example', { proxies }).track('F', noSignal))) as Error;
+  };
+  const plain = await listen(net.createServer((socket) => socket.end('HTTP/1.1 400 Bad\r\n\r\n')));
+  expect((await ask(plain)).message).toContain('the proxy: no TLS is spoken there');
+  const unknown = await listen(https.createServer(certificate, (_request, response) => response.end()));
+  const error = await ask(unknown);
+  expect(error).toMatchObject({ code: 'CONFIG_CERTIFICATE' });
+  expect(error.message).toContain("the proxy's certificate does not verify");
+});
+
+test.runIf(hasIPv6)('a proxy may have an IPv6 address', async () => {
+  let connects = 0;
+  const proxy = http.createServer().on('connect', (_request, socket) => {
+    connects += 1;
+    socket.end('HTTP/1.1 502 Bad\r\n\r\n');
+  });
+  const httpsProxy = `http://[::1]:${await listen(proxy, '::1')}`;
+  await errorOf(open('https://service.example', { proxies: { httpsProxy } }).track('F', noSignal));
+  expect(connects).toBeGreaterThan(0);
+});
+
 test('a proxy gets the user and password of its address', async () => {
   let authorization: string | undefined;
   const proxy = http.createServer().on('connect', (request, socket) => {
@@ -162,11 +201,14 @@ test('this machine is never reached through a proxy', async () => {
   expect(connects).toBe(0);
 });
 
-test("a proxy's address that is not valid is a config error that does not repeat it", () => {
-  const proxies = { httpsProxy: 'http://me:pass word@:99999' };
-  expect(() => openTestClient('https://service.example', { proxies })).toThrow(ConfigError);
-  expect(() => openTestClient('https://service.example', { proxies })).not.toThrow(/pass/);
-});
+test.each(['http://me:pass word@:99999', 'http://me:pass%zz@proxy:3128'])(
+  "a proxy's address that is not valid is a config error that does not repeat it: %s",
+  (httpsProxy) => {
+    const proxies = { httpsProxy };
+    expect(() => openTestClient('https://service.example', { proxies })).toThrow(ConfigError);
+    expect(() => openTestClient('https://service.example', { proxies })).not.toThrow(/pass/);
+  },
+);
 
 const chosen = (url: string, proxies: Parameters<typeof createProxyChoice>[0]) =>
   createProxyChoice(proxies)(new URL(url))?.href;

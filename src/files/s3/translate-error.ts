@@ -126,6 +126,8 @@ const PASSING: ReadonlySet<string> = new Set([
   'InternalError',
   // A part is gone, or its tag was another one: those that are not as they were sent are sent again.
   'InvalidPart',
+  // Somebody has given up the upload: it is begun again.
+  'NoSuchUpload',
   'OperationAborted',
   'RequestTimeout',
   'ServiceUnavailable',

@@ -155,9 +155,11 @@ describe('a large file', () => {
     expect(await server.uploads()).toEqual({});
   });
 
-  it('is passing trouble if the store lacks a part that it has taken', async () => {
-    server.before = ({ what }) =>
-      what === 'POST complete' ? { status: 400, code: 'InvalidPart' } : undefined;
+  it.each([
+    ['lacks a part that it has taken', 'POST complete', { status: 400, code: 'InvalidPart' }],
+    ['no longer knows the upload', 'PUT part', { status: 404, code: 'NoSuchUpload' }],
+  ])('is passing trouble if the store %s', async (_, at, refusal) => {
+    server.before = ({ what }) => (what === at ? refusal : undefined);
     expect(await errorOf(store().put(localFile, name, 0o640))).toMatchObject({
       code: 'OUTPUT_STORE_DOWN',
       exitCode: 5,
