@@ -207,12 +207,15 @@ async function lockLocal(path: string, holder: LockHolder, logger: Logger): Prom
   return noLock;
 }
 
+const WAIT_FOR_IT = 'wait until it ends (--wait-lock does); two pipelines need another output.path each';
+const CLOSE_IT =
+  'close the run that this process has open with this output, or await its job, and call again (the option waitLock waits for it); two pipelines need another output.path each';
+
 function outputLocked(path: string, { holder, here = false }: Taken): LockedError {
+  const isOther = !here;
   const from = holder === undefined ? '' : ` since ${new Date(holder.since).toISOString()}`;
   return new LockedError('OUTPUT_LOCKED', `${nameOf(holder, here)} has been writing ${path}${from}`, {
-    hint: here
-      ? 'close the run that this process has open with this output, or await its job, and call again (the option waitLock waits for it); two pipelines need another output.path each'
-      : 'wait until it ends (--wait-lock does); two pipelines need another output.path each',
+    hint: isOther ? WAIT_FOR_IT : CLOSE_IT,
     facts: {
       path,
       ...(holder && { pid: holder.pid, command: escapeUnprintable(holder.command) }),
