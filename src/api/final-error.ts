@@ -62,13 +62,19 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
       return new OutageError(
         'SERVICE_UNAVAILABLE',
         `${call.operation}: still failing after retry.giveUpAfter: ${what}`,
-        { hint: call.operation === 'search' ? SEARCH_AGAIN : GO_ON, facts },
+        { hint: call.operation === 'search' ? SEARCH_AGAIN : GO_ON + orGiveUp(failure, call), facts },
       );
   }
 }
 
 function ownerOf(what: string): string {
   return what.startsWith(BY_PROXY) ? "the proxy's" : "the service's";
+}
+
+/** A part that cannot be read may stay so. */
+function orGiveUp({ kind }: Failure, { operation, facts }: Call): string {
+  if (kind !== 'malformed' || operation !== 'download') return '';
+  return `;\nif folio ${facts.folio} stays so, ask the service provider about it, or give it up: foliopipe abandon --run last --chunk CHUNK, with the chunk that foliopipe status shows for it`;
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';

@@ -2,6 +2,7 @@
 import { KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
 import { JsonSkeleton, type JsonSkeletonOptions } from './json-skeleton.js';
 import { MalformedReplyError } from './malformed-reply-error.js';
+import { strangeBase64 } from './strange-base64.js';
 
 /** Most parts fit into one piece, so that a consumer that passes pieces to another thread does it once a part. */
 const PIECE_BYTES = 1024 * 1024;
@@ -69,6 +70,7 @@ interface Base64Exports {
 }
 
 const CLOSED = 2;
+const BAD_END = 4;
 /** The error for each result of the kernel. */
 const TROUBLES: readonly (string | undefined)[] = [
   undefined,
@@ -112,6 +114,8 @@ class Base64Text {
   readonly #cut = Buffer.allocUnsafe(CUT_BYTES);
   readonly #memory: KernelMemory<Base64Exports>;
   #cutBytes = 0;
+  /** Decoded so far. */
+  #decoded = 0;
 
   constructor(memory: KernelMemory<Base64Exports>) {
     this.#memory = memory;
@@ -130,11 +134,19 @@ class Base64Text {
     const to = TEXT_AT + bytes.copy(memory, TEXT_AT, start, Math.min(start + TEXT_BYTES, bytes.length));
     const found = exports.decodeBase64(from, to, DECODED_AT + at);
     const trouble = TROUBLES[found];
-    if (trouble !== undefined) throw new MalformedReplyError(`the base64 text ${trouble}`);
+    const { textEnd, decodedEnd } = exports;
+    const count = decodedEnd.value - DECODED_AT - at;
+    this.#decoded += count;
+    if (trouble !== undefined) {
+      const strange =
+        found === BAD_END
+          ? undefined
+          : strangeBase64(memory.subarray(textEnd.value, to), (this.#decoded / 3) * 4);
+      throw strange ?? new MalformedReplyError(`the base64 text ${trouble}`);
+    }
     this.closed = found === CLOSED;
-    const textEnd = exports.textEnd.value;
-    this.#cutBytes = this.closed ? 0 : memory.copy(this.#cut, 0, textEnd, to);
-    this.stoppedAt = start + textEnd + this.#cutBytes - TEXT_AT;
-    return exports.decodedEnd.value - DECODED_AT - at;
+    this.#cutBytes = this.closed ? 0 : memory.copy(this.#cut, 0, textEnd.value, to);
+    this.stoppedAt = start + textEnd.value + this.#cutBytes - TEXT_AT;
+    return count;
   }
 }

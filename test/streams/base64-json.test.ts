@@ -116,6 +116,32 @@ test.each(malformed)('%s is malformed', async (_name, json) => {
   }
 });
 
+const written = 'QUJD'.repeat(19);
+
+test.each([
+  ['a line break', `${written}\\r\\n${written}`, 'a line break after 76 characters: MIME', true],
+  ['a line break at the end', `${written}\\n`, 'a line break after 76 characters: MIME', true],
+  ['a line break as it is', `QUJDQ\nUJD`, 'a line break after 5 characters', true],
+  ['white space', `${written}QU JD`, 'white space after 78 characters', true],
+  ['the URL alphabet', `${written}Q_JD`, '"_" after 77 characters: that is the alphabet for URLs', true],
+  ['any other character', `${written}QUJ*`, '"*" after 79 characters, which is outside its alphabet', false],
+  ['the second character', '+*==', '"*" after 1 character, which', false],
+  ['an escape', `${written}\\bUJD`, '"\\\\b" after 76 characters, which', false],
+])('says what it has found: %s', async (_name, content, found, isWritten) => {
+  const bytes = Buffer.from(withContent(content));
+  for (const size of [1, 3, 64, bytes.length]) {
+    const error = await decode(bytes, size).catch((thrown: unknown) => thrown as MalformedReplyError);
+    expect(error).toBeInstanceOf(MalformedReplyError);
+    expect((error as MalformedReplyError).message).toContain(`the base64 text holds ${found}`);
+    expect((error as MalformedReplyError).breach === null).toBe(!isWritten);
+  }
+});
+
+test('says what it has found after padding, if that is not cut off', async () => {
+  const error = decode(withContent(`${written}QQ==\\u000d\\u000a`));
+  await expect(error).rejects.toThrow('the base64 text holds a line break after 80 characters');
+});
+
 describe('a reply cut anywhere is malformed', () => {
   const json = '{"message":"ok","response":{"filename":"x","content":"QUJD\\/UJDRA=="},"n":1}';
   test.each(Array.from({ length: json.length }, (_, length) => json.slice(0, length)))('%j', async (cut) => {

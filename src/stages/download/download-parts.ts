@@ -1,6 +1,7 @@
 /** Fourth stage: downloads the parts of finished folios to the disk, a limited number of parts at once. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { FolioLostError, MismatchError, OutageError } from '../../errors.js';
+import { BrokenReplyError, FolioLostError, MismatchError, OutageError } from '../../errors.js';
+import { withAbandonHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -19,7 +20,7 @@ export type DownloadPartsNeeds = RefetchPartsNeeds &
   };
 
 /**
- * Passes on chunks that are downloaded, and chunks that are given up.
+ * Passes on chunks that are downloaded, and chunks that are given up; not a chunk whose parts cannot be fetched.
  * @param until once aborted, one answer that a folio is not known leaves its chunk for a later run.
  */
 export function downloadParts(
@@ -40,6 +41,11 @@ export function downloadParts(
     } catch (error) {
       if (error instanceof OutageError) {
         run.deferred.error ??= error;
+        return undefined;
+      }
+      // A person must look at such replies, after the other folios are fetched.
+      if (error instanceof BrokenReplyError) {
+        run.deferred.error = withAbandonHint(error, chunk.number);
         return undefined;
       }
       if (!(error instanceof FolioLostError)) throw error;

@@ -6,7 +6,7 @@ import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { BrokenReplyError, FolioLostError, OutageError } from '../../errors.js';
 import { abandonCommand } from '../../report/adoptable.js';
-import { untrustedFolioHint } from '../../results/mismatch-hints.js';
+import { withAbandonHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -207,18 +207,11 @@ async function pollOnce(
     const isBroken = error instanceof BrokenReplyError;
     if (!isBroken && !(error instanceof OutageError)) throw error;
     // A person must look at such replies; after an outage the same command goes on.
-    if (isBroken) run.deferred.error = withAbandonHint(error, chunk);
+    if (isBroken) run.deferred.error = withAbandonHint(error, chunk.number);
     else run.deferred.error ??= error;
     await run.folioPermits.keep(permitName(run.id, chunk.number));
     return undefined;
   }
-}
-
-function withAbandonHint({ code, message, facts }: BrokenReplyError, { number }: ChunkRow): BrokenReplyError {
-  return new BrokenReplyError(code, message, {
-    hint: untrustedFolioHint(number),
-    facts: { ...facts, chunk: number },
-  });
 }
 
 /** Sleeps for the delay, or until one of the signals is aborted. @returns whether it slept for the whole delay. */

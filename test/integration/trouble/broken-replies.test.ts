@@ -1,7 +1,7 @@
 /** A service whose status replies break its interface: told apart from an outage, and left again without paying. */
 import { expect, it } from 'vitest';
 import { abandon } from '../../../pipelines/index.js';
-import type { FakeFolio, Reply } from '../../fake-service/behaviour.js';
+import type { FakeFolio, Reply, TroubleMaker } from '../../fake-service/behaviour.js';
 import { type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour } from '../../helpers/jobs/interrupted-job.js';
 
@@ -35,6 +35,26 @@ it.each(Object.entries(breaches))('%s is exit 6, after the other folios', async 
     const others = job.service.folios.filter((folio) => !isFirst(folio));
     expect(others.every(({ finished }) => finished)).toBe(true);
     expect(job.service.count('upload')).toBe(6);
+    await expectWayOut(job, 1);
+  });
+});
+
+it('base64 with line breaks in a download is exit 6, after the other folios', async () => {
+  const withBreaks = (reply: string) => reply.replace(/("content":"[^"]{8})/, '$1\\r\\n');
+  const trouble: TroubleMaker = ({ operation, chunk }) =>
+    operation === 'download' && chunk === 1 ? { kind: 'change', change: withBreaks } : undefined;
+  await withJob({ behaviour: { ...behaviour, trouble } }, async (job) => {
+    expect(await job.failure()).toMatchObject({
+      code: 'REPLY_BREAKS_INTERFACE',
+      exitCode: 6,
+      message: expect.stringMatching(
+        /^download: the service keeps answering for folio \S+ .*: the base64 text holds a line break after 8 characters/,
+      ),
+      hint: expect.stringMatching(/ask the service provider .* foliopipe abandon --run last --chunk 1$/),
+      facts: { chunk: 1, folio: expect.any(String) },
+    });
+    expect(job.service.count('upload')).toBe(6);
+    job.service.behaviour = behaviour;
     await expectWayOut(job, 1);
   });
 });
