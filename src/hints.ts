@@ -1,6 +1,6 @@
 /**
- * Hints for errors, by their code: the command to run or the setting to change. The checkpoint knows no commands and
- * flags, so its errors have no hint of their own. Errors of the stages may have their own.
+ * Hints for errors, by their code: the command to run or the setting to change. The checkpoint and the stores know no
+ * commands and flags, so their errors name none. Errors of the stages may have hints of their own.
  */
 import type { ErrorFacts, FoliopipeError } from './errors.js';
 import { databaseCheck } from './postgres/read-error.js';
@@ -108,7 +108,37 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   JOURNAL_DAMAGED: () =>
     'see what can be rebuilt with: foliopipe recover --dry-run; or put back a copy of the file',
   JOURNAL_NEWER: () => UPGRADE,
+
+  OUTPUT_CHANGED: () => 'write it again with: foliopipe publish RUN',
+  FOLDER_UNWRITABLE: ({ reason }) =>
+    `${RIGHTS.has(String(reason)) ? 'let this user write there, or ' : ''}name another folder with output.path (--output), then run the same command again`,
+  DELTA_BASE_LOST: withoutDelta,
+  DELTA_BASE_DAMAGED: withoutDelta,
+  REUSE_CHOICE_LOST: afterChoiceLost,
+  REUSE_CHOICE_DAMAGED: afterChoiceLost,
+  REUSE_SEGMENT_LOST: afterSegmentLost,
+  REUSE_SEGMENT_DAMAGED: afterSegmentLost,
+  REUSE_SECRET_LOST: ({ file }) =>
+    `restore ${file} from a backup; without it no stored answer can be found: to give the answers up, run foliopipe reuse forget --all; those that stand in an output can then be imported: foliopipe reuse import FILE`,
 };
+
+/** The codes of the system for a place that somebody can open to this user. */
+const RIGHTS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
+
+/** The base of a delta is lost. */
+function withoutDelta(): string {
+  return 'nothing is published, and nothing is paid again; to begin anew, publish once without a delta (foliopipe publish RUN --set output.delta=false), then run the same command again: its delta has no base and holds every row';
+}
+
+/** A run cannot know any more which answers it reuses. */
+function afterChoiceLost({ file }: ErrorFacts): string {
+  return `restore ${file} from a backup; without it begin a new run with --new`;
+}
+
+/** The stored answers of a run are lost. */
+function afterSegmentLost({ file, run }: ErrorFacts): string {
+  return `restore ${file} from a backup, or give its answers up with foliopipe reuse forget --run ${run}: they are bought again then, unless they are imported from an output: foliopipe reuse import FILE`;
+}
 
 /** The checkpoint is older than the journal that the facts name; without a journal, it lacks a whole run. */
 function afterBehind({ journal }: ErrorFacts): string {

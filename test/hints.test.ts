@@ -1,19 +1,33 @@
-/** Errors of the checkpoint carry no hint; the terminal has one for each of their codes. */
+/** Errors of storage name no command: those of the checkpoint carry no hint. The terminal has one for each code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ConfigError, GuardError, LockedError, TroubleError } from '../src/errors.js';
 import { hintOf } from '../src/hints.js';
 
-const checkpoint = new URL('../src/checkpoint/', import.meta.url);
-const sources = readdirSync(checkpoint, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
-  .map((name) => readFileSync(new URL(name, checkpoint), 'utf8'));
+const sources = sourcesOf('checkpoint');
+
+function sourcesOf(folder: string): string[] {
+  const place = new URL(`../src/${folder}/`, import.meta.url);
+  return readdirSync(place, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(new URL(name, place), 'utf8'));
+}
 
 it('the checkpoint throws no hint, and names no command and no flag in a message', () => {
   for (const source of sources) expect(source).not.toMatch(/\bhint\b|foliopipe [a-z]+`|['` ]--[a-z]/);
 });
 
-it('each of its codes has a hint', () => {
+it.each(['files', 'reuse', 'delta'])('the stores of %s name no command and no flag', (folder) => {
+  for (const source of sourcesOf(folder)) {
+    const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    expect(code).not.toMatch(
+      /\bfoliopipe (?:check|load|plan|publish|recover|retry|reuse(?! \d)|run|state|status)\b/,
+    );
+    expect(code).not.toMatch(/['` (]--[a-z]/);
+  }
+});
+
+it('each code of the checkpoint has a hint', () => {
   const thrown = sources.flatMap((source) =>
     [...source.matchAll(/new (?:Config|Guard|Locked|Trouble)Error\(\s*'([A-Z_]+)'/g)].map(
       ([, code]) => code!,

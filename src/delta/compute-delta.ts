@@ -6,13 +6,7 @@ import type { PublishedDelta } from '../types.js';
 import { createAnswerDrift, type DriftOptions } from './answer-drift.js';
 import { allAdded, compareRows } from './compare-rows.js';
 import { digestRows, type OutputTable, writeDeltaRows } from './delta-rows.js';
-import {
-  baseLostError,
-  type DeltaStore,
-  type LastPublication,
-  restartHint,
-  type StoredDigests,
-} from './delta-store.js';
+import { baseLostError, type DeltaStore, type LastPublication, type StoredDigests } from './delta-store.js';
 import {
   createDigestWriter,
   DamagedDigestsError,
@@ -180,7 +174,6 @@ function refuse(error: unknown, { pipeline, last }: BaseOptions): never {
   if (!(error instanceof DamagedDigestsError)) throw error;
   const what = `the row digests of publication ${last?.publication} are damaged: ${error.message}`;
   throw new ConfigError('DELTA_BASE_DAMAGED', `pipeline ${pipeline}: ${what}`, {
-    hint: restartHint,
     facts: { pipeline, publication: last?.publication ?? null },
     cause: error,
   });

@@ -53,14 +53,9 @@ export interface StoredDigests {
   close(): Promise<void>;
 }
 
-/** What to do when a delta cannot be computed because its base is lost. */
-export const restartHint =
-  'nothing is published, and nothing is paid again; to begin anew, publish once without a delta (foliopipe publish RUN --set output.delta=false), then run the same command again: its delta has no base and holds every row';
-
 /** The error for a pipeline whose last publication cannot be compared with. */
 export function baseLostError(pipeline: string, what: string): ConfigError {
   return new ConfigError('DELTA_BASE_LOST', `pipeline ${pipeline}: ${what}`, {
-    hint: restartHint,
     facts: { pipeline },
   });
 }

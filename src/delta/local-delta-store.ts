@@ -8,7 +8,7 @@ import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { GatheredWrites } from '../streams/gathered-writes.js';
 import { isFileMissing } from '../streams/system-error.js';
-import { type DeltaStore, type LastPublication, restartHint, type StoredDigests } from './delta-store.js';
+import type { DeltaStore, LastPublication, StoredDigests } from './delta-store.js';
 
 const LAST = 'last.json';
 
@@ -85,7 +85,6 @@ function decodeLast(content: string, path: string): LastPublication {
   const [text = '', sum, ...rest] = content.split('\n');
   if (sum === String(crc32(text)) && rest.join() === '') return JSON.parse(text) as LastPublication;
   throw new ConfigError('DELTA_BASE_DAMAGED', `${path} is damaged`, {
-    hint: restartHint,
     facts: { path },
   });
 }

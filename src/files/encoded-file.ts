@@ -138,7 +138,6 @@ export async function* readContent(
 
 function damaged(path: string, cause: unknown): ConfigError {
   return new ConfigError('OUTPUT_CHANGED', `${path} cannot be decompressed: it is not what was published`, {
-    hint: 'write it again with: foliopipe publish RUN',
     facts: { path },
     cause,
   });

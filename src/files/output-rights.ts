@@ -126,14 +126,10 @@ function isLink(path: string): Promise<boolean> {
   );
 }
 
-/** The codes of the system for a place that somebody can open to this user. */
-const RIGHTS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
-
 /** The error for an output folder in which nothing can be written. */
 export function unwritable(folder: string, why: string, cause?: unknown): ConfigError {
   return new ConfigError('FOLDER_UNWRITABLE', `cannot write the output into ${folder}: ${why}`, {
-    hint: `${RIGHTS.has(codeOf(cause)) ? 'let this user write there, or ' : ''}name another folder with output.path (--output), then run the same command again`,
-    facts: { path: folder },
+    facts: { path: folder, reason: codeOf(cause) },
     ...(cause !== undefined && { cause }),
   });
 }

@@ -12,9 +12,9 @@ import { type Lane, laneSize, readLane } from './lanes.js';
 
 /** @throws ConfigError `REUSE_CHOICE_LOST`, `REUSE_CHOICE_DAMAGED`. */
 export function openChoiceReader(run: string, choice: Choice, path: string): ChosenAnswers {
-  const damaged = () => choiceError('REUSE_CHOICE_DAMAGED', run, path, 'is damaged');
+  const damaged = () => choiceError(run, path);
   const file = openChecked<ChoiceDirectory>(path, CHOICE_FORMAT, choice, {
-    lost: (cause) => choiceError('REUSE_CHOICE_LOST', run, path, 'is missing', cause),
+    lost: (cause) => choiceError(run, path, cause),
     damaged,
   });
   const { directory } = file;
@@ -95,10 +95,12 @@ function sortedPairs(
   return { firsts, doubles };
 }
 
-function choiceError(code: string, run: string, path: string, what: string, cause?: unknown): ConfigError {
-  return new ConfigError(code, `${path}: the file that says which answers run ${run} reuses ${what}`, {
-    hint: `restore ${path} from a backup; without it begin a new run with --new`,
-    facts: { run, file: path },
-    ...(cause !== undefined && { cause }),
-  });
+/** @param missing what the system says of a file that is missing; left out for one that is damaged. */
+function choiceError(run: string, path: string, missing?: unknown): ConfigError {
+  const isDamaged = missing === undefined;
+  return new ConfigError(
+    isDamaged ? 'REUSE_CHOICE_DAMAGED' : 'REUSE_CHOICE_LOST',
+    `${path}: the file that says which answers run ${run} reuses is ${isDamaged ? 'damaged' : 'missing'}`,
+    { facts: { run, file: path }, ...(!isDamaged && { cause: missing }) },
+  );
 }

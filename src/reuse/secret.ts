@@ -48,7 +48,6 @@ export function deriveKey(secret: Buffer, sentColumns: readonly string[]): HashK
 /** The error for a secret that is missing, or is not the one that was used. */
 export function secretLost(path: string, what: string): ConfigError {
   return new ConfigError('REUSE_SECRET_LOST', `${path}: the secret of the stored answers ${what}`, {
-    hint: `restore ${path} from a backup; without it no stored answer can be found: to give the answers up, run foliopipe reuse forget --all; those that stand in an output can then be imported: foliopipe reuse import FILE`,
     facts: { file: path },
   });
 }

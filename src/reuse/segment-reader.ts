@@ -160,19 +160,13 @@ function hashBytes(count: number): number {
 
 function segmentLost({ id, run }: Segment, path: string, cause: unknown): ConfigError {
   return new ConfigError('REUSE_SEGMENT_LOST', `${path}: the stored answers of ${id} are missing`, {
-    hint: hintFor(path, run),
-    facts: { segment: id, file: path },
+    facts: { segment: id, run, file: path },
     cause,
   });
 }
 
 function segmentDamaged({ id, run }: Segment, path: string): ConfigError {
   return new ConfigError('REUSE_SEGMENT_DAMAGED', `${path}: the stored answers of ${id} are damaged`, {
-    hint: hintFor(path, run),
-    facts: { segment: id, file: path },
+    facts: { segment: id, run, file: path },
   });
-}
-
-function hintFor(path: string, run: string): string {
-  return `restore ${path} from a backup, or give its answers up with foliopipe reuse forget --run ${run}: they are bought again then, unless they are imported from an output: foliopipe reuse import FILE`;
 }

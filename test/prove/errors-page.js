@@ -117,7 +117,7 @@ function laterHints() {
     /^ {2}([A-Z_]+): (?:\([^)]*\) =>\s*(?:'([^']*)'|`([^`]*)`|([A-Z_]+))|(\w+)),/gm,
   )) {
     const body = called && source.slice(source.indexOf(`function ${called}(`));
-    const own = called && /\?\s+(?:'([^']*)'|`([^`]*)`)/.exec(body);
+    const own = called && /(?:\?|return)\s+(?:'([^']*)'|`([^`]*)`)/.exec(body);
     const text = plain ?? template ?? named.get(name) ?? own?.[1] ?? own?.[2];
     if (text !== undefined) hints.set(code, shown(text, named));
   }
