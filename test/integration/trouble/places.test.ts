@@ -5,7 +5,14 @@ import { chmod, mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type FoliopipeError, hintOf, loadConfig, openRun, planRun, publish } from '../../../pipelines/index.js';
+import {
+  type FoliopipeError,
+  hintOf,
+  loadConfig,
+  openRun,
+  planRun,
+  publish,
+} from '../../../pipelines/index.js';
 import { silentLogger } from '../../../src/logger.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
