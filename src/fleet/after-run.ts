@@ -40,6 +40,13 @@ const MOST_CRASHES = 3;
 /** The same command goes on, after a while. */
 const PASSING: ReadonlySet<number> = new Set([5, 8, 10]);
 
+/** This worker cannot do the run, and a newer one can: the tables were migrated while it lived. */
+const OF_NEWER_WORKER = 'CHECKPOINT_NEWER';
+
+/** Each repeat sends these uploads again, which may be paid again. So often in a row, and no more. */
+const MAY_PAY_AGAIN = 'CHUNKS_AMBIGUOUS';
+const MOST_PAID_AGAIN = 5;
+
 const INTERRUPTED: ReadonlySet<number> = new Set([130, 143]);
 
 /** Whether a worker does a job again by itself whose run has ended with this exit code. */
@@ -78,15 +85,19 @@ export function afterRun(
   const problem = problemOf(end);
   const isSame = before?.code === problem.code;
   const inRow = isSame ? before.times + 1 : 1;
-  const isCrash = exitCode === null || !end.hasReported;
-  if (!(problem.exitCode !== null && PASSING.has(problem.exitCode)) && !(isCrash && inRow < MOST_CRASHES))
-    return { kind: 'person', problem };
+  const trouble = { ...problem, times: inRow, since: isSame ? before.since : now };
+  if (problem.code === OF_NEWER_WORKER) return { kind: 'again', after: times.locked, trouble };
+  if (!isPassing(end, problem, inRow)) return { kind: 'person', problem };
   const pause = Math.min(times.pause * 2 ** Math.min(inRow - 1, 10), LONGEST_MS);
-  return {
-    kind: 'again',
-    after: Math.round(pause * (0.8 + 0.4 * random)),
-    trouble: { ...problem, times: inRow, since: isSame ? before.since : now },
-  };
+  return { kind: 'again', after: Math.round(pause * (0.8 + 0.4 * random)), trouble };
+}
+
+/** @param inRow how often the same has happened in a row. */
+function isPassing(end: RunEnd, { exitCode, code }: RunProblem, inRow: number): boolean {
+  if (code === MAY_PAY_AGAIN) return inRow < MOST_PAID_AGAIN;
+  if (exitCode !== null && PASSING.has(exitCode)) return true;
+  const isCrash = end.exitCode === null || !end.hasReported;
+  return isCrash && inRow < MOST_CRASHES;
 }
 
 function problemOf({ exitCode, signal, run, hasReported, error }: RunEnd): RunProblem {

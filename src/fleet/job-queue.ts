@@ -83,14 +83,29 @@ function idOfTime(pipeline: string, at: number): string {
 const RUNS = 'runs';
 const DEAD = 'dead-letters';
 
-/** @param asked translates the errors of the database. */
-export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promise<T>): JobQueue {
+/** After this time, a job that this worker does not understand may be taken again, by a worker that does. */
+const OF_OTHERS_MS: Milliseconds = 60_000;
+
+/**
+ * @param asked translates the errors of the database.
+ * @param warn is told of a job that another version of foliopipe has written.
+ */
+export function createJobQueue(
+  boss: Boss,
+  asked: <T>(work: Promise<T>) => Promise<T>,
+  warn: (what: { readonly message: string }) => void,
+): JobQueue {
   const find = (queue: string, options: Parameters<Boss['findJobs']>[1] = {}) =>
     asked(boss.findJobs(queue, options));
   const remove = async (queue: string, key: string): Promise<boolean> => {
     const ids = (await find(queue, { key, queued: true })).map(({ id }) => id);
     if (ids.length > 0) await asked(boss.deleteJob(queue, ids));
     return ids.length > 0;
+  };
+  /** @param after how long it waits. */
+  const putBack = async (id: string, data: object, after: Milliseconds, output: object): Promise<void> => {
+    await asked(boss.fail(RUNS, id, output));
+    await asked(boss.update(RUNS, data, { id, startAfter: after / 1000 }));
   };
   /** Whether a job is still with this worker: pg-boss takes it away from one that was silent. */
   const isOurs = async ({ id, turn }: TakenJob): Promise<boolean> => {
@@ -132,9 +147,13 @@ export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promi
     take: async (most) => {
       const found = await asked(boss.fetch(RUNS, { batchSize: most, includeMetadata: true }));
       const taken: TakenJob[] = [];
-      for (const { id, data, retryCount } of found) {
+      for (const { id, data, retryCount, singletonKey } of found) {
         if (isRunJob(data)) taken.push({ id, job: data, turn: retryCount });
-        else await asked(boss.complete(RUNS, id, { problem: 'no job of this version of foliopipe' }));
+        else {
+          const message = `the job of ${singletonKey} is of another version of foliopipe: it waits for a worker of that version`;
+          warn({ message });
+          await putBack(id, data as object, OF_OTHERS_MS, { problem: message });
+        }
       }
       return taken;
     },
@@ -151,9 +170,8 @@ export function createJobQueue(boss: Boss, asked: <T>(work: Promise<T>) => Promi
         await asked(boss.complete(RUNS, taken.id, { trouble: trouble ?? null }));
         return;
       }
-      await asked(boss.fail(RUNS, taken.id, { trouble: trouble ?? null }));
       const data = trouble === undefined ? job : { ...job, trouble };
-      await asked(boss.update(RUNS, data, { id: taken.id, startAfter: after / 1000 }));
+      await putBack(taken.id, data, after, { trouble: trouble ?? null });
     },
     bury: async (taken, problem) => {
       if (!(await isOurs(taken))) return;

@@ -110,7 +110,8 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
     await boss.stop({ graceful: false }).catch(() => undefined);
     throw error;
   }
-  return { ...createJobQueue(boss, asked), close: () => sockets.closeAfter(boss.stop({ graceful: false })) };
+  const queue = createJobQueue(boss, asked, warnOnce(logger));
+  return { ...queue, close: () => sockets.closeAfter(boss.stop({ graceful: false })) };
 }
 
 /** Whether the tables of pg-boss must be made or migrated, which a fleet does only while no worker uses them. */

@@ -49,6 +49,27 @@ it.each([5, 8, 10])('exit %d is repeated, each time later, until another thing g
   });
 });
 
+it('repeats uploads that may be paid again no longer than five times in a row', () => {
+  const ambiguous = ended(5, 'CHUNKS_AMBIGUOUS');
+  expect(after(ambiguous, trouble(3, 'CHUNKS_AMBIGUOUS'))).toMatchObject({
+    kind: 'again',
+    trouble: { times: 4 },
+  });
+  expect(after(ambiguous, trouble(4, 'CHUNKS_AMBIGUOUS'))).toMatchObject({
+    kind: 'person',
+    problem: { exitCode: 5, code: 'CHUNKS_AMBIGUOUS' },
+  });
+});
+
+it('leaves a run of a newer state to a newer worker, and says so', () => {
+  const newer = after(ended(2, 'CHECKPOINT_NEWER'), trouble(7, 'CHECKPOINT_NEWER'));
+  expect(newer).toMatchObject({
+    kind: 'again',
+    after: 15_000,
+    trouble: { exitCode: 2, code: 'CHECKPOINT_NEWER', times: 8 },
+  });
+});
+
 it('spreads the repeats of many runs', () => {
   const pauses = [0, 0.999].map((random) =>
     afterRun({}, ended(5), { isHandedBack: false, now, random, times }),

@@ -175,6 +175,37 @@ if (isOld) {
       expect(await jobs('--remove', '-c', file, 'missed')).toMatchObject([{ removed: ['schedule'] }]);
     });
 
+    it('leaves a job that a newer foliopipe has written to its workers', async () => {
+      const file = await writeConfig('newer');
+      await jobs(file);
+      await database.query(
+        `update foliopipe_jobs.job set data = jsonb_set(data, '{version}', '2') where singleton_key = 'newer'`,
+      );
+      const said: string[] = [];
+      const logger = {
+        ...silentLogger,
+        warn: (_: object, message?: string) => void said.push(message ?? ''),
+      };
+      const one = await openFleet(new DatabaseAddress(database.url), {
+        node: process.versions.node,
+        logger,
+      });
+      try {
+        const taken = await one.queue.take(2);
+        expect(taken.map(({ job }) => job.pipeline)).not.toContain('newer');
+        for (const other of taken) await one.queue.giveBack(other, 0, undefined);
+        const stored = await database.query(
+          `select data, start_after > now() + interval '30 seconds' as waits from foliopipe_jobs.job
+           where singleton_key = 'newer' and state < 'active'`,
+        );
+        expect(stored).toMatchObject([{ data: { version: 2, pipeline: 'newer' }, waits: true }]);
+        expect(said.join()).toMatch(/job of newer is of another version/);
+      } finally {
+        await one.close();
+      }
+      expect(await jobs('--remove', '-c', file, 'newer')).toMatchObject([{ removed: ['job'] }]);
+    });
+
     it('goes on elsewhere when a worker is killed', async () => {
       const killed = await startWorker('first', {
         FOLIOPIPE_CRASH_AT: 'after-part-before-downloaded:2:pause',
