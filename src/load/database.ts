@@ -37,8 +37,11 @@ export interface FoundTable {
   readonly columns: readonly TableColumn[];
   /** Whether the role may add columns. */
   readonly isOwner: boolean;
-  /** Whether rows can be copied into it without a staging table. */
-  readonly takesCopies: boolean;
+  /**
+   * Whether it keeps each row that is written, and lets go of each that is deleted: it has no policy, rule or trigger.
+   * Only then rows are copied into it without a staging table, and not counted afterwards.
+   */
+  readonly isPlain: boolean;
   /** Whether a copied row gets its run, in mode `append`. */
   readonly fillsRun: boolean;
   /** The columns of each unique index, sorted. */

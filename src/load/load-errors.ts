@@ -90,6 +90,21 @@ export function storedKeyError(columns: readonly string[], key: readonly string[
   );
 }
 
+/**
+ * @param what of the rows is wrong.
+ * @param table its name in SQL.
+ */
+export function rowsLeftOut(what: string, table: string): ConfigError {
+  return new ConfigError(
+    'LOAD_UNFIT',
+    `${table} does not take the output as it is: ${what}. A trigger, a rule or a policy of the table decides on its rows`,
+    {
+      hint: 'nothing was loaded; remove it, or load into another table (load.table); then the same command again',
+      facts: { table },
+    },
+  );
+}
+
 /** @param columns of the key, by which two rows of the output are one row of the table. */
 export function doubleKeyError(columns: readonly string[]): ConfigError {
   return new ConfigError(

@@ -1,10 +1,11 @@
 /** The load of a publication in one transaction, the same for every database: lock, row of the load, staging, rows. */
 import { ConfigError } from '../errors.js';
+import { countOf } from '../quantities.js';
 import { showText } from '../text.js';
 import { checkRecords } from './check-read-file.js';
 import type { FoundTable, TableName, Transaction } from './database.js';
 import { type FittedTable, fitTable } from './fit-table.js';
-import { doubleKeyError, storedKeyError } from './load-errors.js';
+import { doubleKeyError, rowsLeftOut, storedKeyError } from './load-errors.js';
 import type { LoadDelta, Loaded, LoadFile, LoadOptions, LoadRequest, LoadTable } from './load-target.js';
 import {
   createLoadsTable,
@@ -20,6 +21,7 @@ import { RUN_COLUMN } from './names.js';
 import { isLoaded, takesDelta } from './order-of-loads.js';
 import {
   addColumns,
+  countStored,
   createStaging,
   createTable,
   findUnfitKey,
@@ -80,7 +82,7 @@ export async function tryLoad(transaction: Transaction, load: LoadTable): Promis
     // Who may add columns owns the table, and may write it.
     return;
   }
-  const plan = planOf(transaction, { ...load, run: '' }, name, fitted, false);
+  const plan = planOf(transaction, { ...load, run: '' }, { name, found, fitted }, false);
   await transaction.query(createStaging(plan));
   const { deletes, write } = writeStatements(plan);
   for (const { text, values = [] } of [...deletes, write]) {
@@ -111,7 +113,7 @@ export async function loadRows(
     : addColumns(dialect, quoteTable(name), fitted.missing)) {
     await transaction.query(statement);
   }
-  const plan = planOf(transaction, request, name, fitted, delta !== null);
+  const plan = planOf(transaction, request, target, delta !== null);
   const rows = takesFile(plan, target)
     ? await writeDirectly(transaction, plan, request.file, at)
     : delta !== null
@@ -129,7 +131,7 @@ type WrittenRows = Pick<Loaded, 'base' | 'written' | 'removed'>;
 /** Whether the file can be copied into the table itself: no row of it must be found there first. */
 function takesFile({ mode }: StatementPlan, { found, fitted }: FoundTarget): boolean {
   if (found === undefined) return true;
-  if (mode === 'merge' || !found.takesCopies) return false;
+  if (mode === 'merge' || !found.isPlain) return false;
   return mode === 'replace' || found.fillsRun || fitted.missing.includes(RUN_COLUMN);
 }
 
@@ -180,6 +182,7 @@ async function writeStaged(
     throw plan.mode === 'merge' && transaction.isDoubleKey(error) ? doubleKeyError(keyOf(plan)) : error;
   });
   await checkKeys(transaction, plan);
+  await checkStored(transaction, plan, file);
   return { base: null, written, removed };
 }
 
@@ -187,7 +190,28 @@ async function checkKeys(transaction: Transaction, plan: StatementPlan): Promise
   const find = findUnfitKey(plan);
   if (find === undefined) return;
   const { rows } = await transaction.query<Record<string, string>>(find);
-  if (rows[0] !== undefined) throw storedKeyError(keyOf(plan), Object.values(rows[0]));
+  if (rows[0] === undefined) return;
+  const key = Object.values(rows[0]);
+  throw plan.isPlain
+    ? storedKeyError(keyOf(plan), key)
+    : rowsLeftOut(
+        `it has no row with the key ${key.map((text) => showText(text, 63)).join(', ')}`,
+        plan.table,
+      );
+}
+
+/** Checks that the table has the rows of the file, and that those are gone that were deleted. */
+async function checkStored(
+  transaction: Transaction,
+  plan: StatementPlan,
+  { records }: LoadFile,
+): Promise<void> {
+  const count = countStored(plan);
+  if (count === undefined) return;
+  const { rows } = await transaction.query<{ n: string }>(count);
+  const stored = Number(rows[0]!.n);
+  if (stored === records) return;
+  throw rowsLeftOut(`it has ${countOf(stored, 'row')} of the ${records} after it was written`, plan.table);
 }
 
 function keyOf({ columns }: StatementPlan): readonly string[] {
@@ -204,10 +228,10 @@ async function deleteRows(transaction: Transaction, plan: StatementPlan): Promis
 function planOf(
   { dialect }: Transaction,
   { mode, onRemoved, run }: Pick<LoadRequest, 'mode' | 'onRemoved' | 'run'>,
-  name: TableName,
-  { columns }: FittedTable,
+  { name, found, fitted: { columns } }: Pick<FoundTarget, 'name' | 'found' | 'fitted'>,
   isDelta: boolean,
 ): StatementPlan {
   const deletesGone = onRemoved === 'delete';
-  return { dialect, table: quoteTable(name), mode, columns, isDelta, deletesGone, run };
+  const isPlain = found?.isPlain ?? true;
+  return { dialect, table: quoteTable(name), mode, columns, isDelta, deletesGone, run, isPlain };
 }

@@ -22,6 +22,8 @@ export interface StatementPlan {
   /** Whether rows whose key is gone are deleted. Only in mode `merge`. */
   readonly deletesGone: boolean;
   readonly run: string;
+  /** See `FoundTable`. */
+  readonly isPlain: boolean;
 }
 
 export function quoteTable({ schema, name }: TableName): string {
@@ -180,12 +182,13 @@ where ${changed(excluded)}`;
 }
 
 /**
- * Finds a staged key that the table has not stored as its text: the table takes it for another key. Undefined where that
- * cannot be. To be asked when the rows are written.
+ * Finds a staged key that the table has not stored as its text: the table takes it for another key, or has left the row
+ * out. Undefined where that cannot be. To be asked when the rows are written.
  */
-export function findUnfitKey({ dialect, table, mode, columns, isDelta }: StatementPlan): string | undefined {
+export function findUnfitKey(plan: StatementPlan): string | undefined {
+  const { dialect, table, mode, columns, isDelta, isPlain } = plan;
   const key = columns.filter(({ role }) => role === 'key');
-  if (mode !== 'merge' || !key.some(({ mayAlias }) => mayAlias)) return undefined;
+  if (mode !== 'merge' || (isPlain && !key.some(({ mayAlias }) => mayAlias))) return undefined;
   const isStored = key.flatMap((column) => [
     `t.${quoteName(column.name)} = ${stagedValue(column)}`,
     ...(column.mayAlias ? [`cast(t.${quoteName(column.name)} as text) = s.${column.staged}`] : []),
@@ -194,6 +197,19 @@ export function findUnfitKey({ dialect, table, mode, columns, isDelta }: Stateme
   from ${dialect.staging} s
  where ${isDelta ? `s.${CHANGE} <> 'removed' and ` : ''}not exists (select 1 from ${table} t where ${isStored.join(' and ')})
  limit 1`;
+}
+
+/**
+ * Counts, as `n`, the rows that must be as many as the staged ones when these are written. Undefined where every table has
+ * as many, or where it may have more.
+ */
+export function countStored(plan: StatementPlan): Statement | undefined {
+  const { table, mode, isDelta, deletesGone, isPlain, run } = plan;
+  if (isPlain || isDelta || (mode === 'merge' && !deletesGone)) return undefined;
+  const text = `select count(*) as n from ${table}`;
+  return mode === 'append'
+    ? { text: `${text} where ${quoteName(RUN_COLUMN)} = $1`, values: [run] }
+    : { text };
 }
 
 /** Deletes the rows that the delta calls removed, or those whose key is not among the staged ones. */

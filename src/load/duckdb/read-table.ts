@@ -52,7 +52,7 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
   );
   return {
     isOwner: true,
-    takesCopies: true,
+    isPlain: true,
     fillsRun: true,
     columns: columns.map((column) => ({
       name: foldName(column.name),

@@ -38,10 +38,15 @@ export async function readTable(query: Query, { schema, name }: TableName): Prom
     oid: string;
     kind: string;
     owner: boolean;
-    secured: boolean;
+    plain: boolean;
   }>({
     text: `select c.oid::text as oid, c.relkind::text as kind, pg_has_role(c.relowner, 'usage') as owner,
-                  c.relrowsecurity as secured
+                  not exists (
+                    select 1 from pg_class p
+                     where (p.oid = c.oid or p.oid in (select relid from pg_partition_tree(c.oid)))
+                       and (p.relrowsecurity
+                         or exists (select 1 from pg_rewrite where ev_class = p.oid)
+                         or exists (select 1 from pg_trigger where tgrelid = p.oid and not tgisinternal))) as plain
              from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where n.nspname = $1 and c.relname = $2`,
     values: [schema, name],
@@ -84,8 +89,7 @@ export async function readTable(query: Query, { schema, name }: TableName): Prom
   });
   return {
     isOwner: found.owner,
-    // Policies decide on rows there, and refuse a COPY.
-    takesCopies: !found.secured,
+    isPlain: found.plain,
     fillsRun: columns.rows.some(({ name: column, value }) => column === RUN_COLUMN && value === RUN_DEFAULT),
     columns: columns.rows.map((column) => ({
       name: column.name,

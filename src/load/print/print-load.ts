@@ -88,7 +88,16 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
   const { dialect, quote } = client;
   const [name, ...schema] = table.split('.').reverse();
   const loads = [...schema.reverse(), LOADS_TABLE].join('.');
-  const plan = { dialect, table, mode, columns, isDelta: false, deletesGone: onRemoved === 'delete', run };
+  const plan = {
+    dialect,
+    table,
+    mode,
+    columns,
+    isDelta: false,
+    deletesGone: onRemoved === 'delete',
+    run,
+    isPlain: true,
+  };
   const { deletes, write } = writeStatements(plan);
   const values = [name!, pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
