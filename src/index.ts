@@ -11,6 +11,7 @@ export type {
 } from './api/prediction-api.js';
 export type { RequestLimiter } from './api/rate-limiter.js';
 export { createServiceText } from './api/service-text.js';
+export type { AccountState } from './checkpoint/account-state.js';
 export type {
   AcceptedReply,
   Checkpoint,
@@ -27,7 +28,6 @@ export type {
 } from './checkpoint/checkpoint.js';
 export { withCutOffUploads } from './checkpoint/cut-off-uploads.js';
 export type { HeldLock, LockHolder, PipelineLock, WorkingProcess } from './checkpoint/pipeline-lock.js';
-export type { AccountState } from './checkpoint/postgres/account/read-account.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
 export { isCompleted, isUnfinished } from './checkpoint/state.js';

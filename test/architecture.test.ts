@@ -268,6 +268,26 @@ describe('imports', () => {
     expect(arrows(above)).toEqual([]);
   });
 
+  it('of an implementation of a port stand in no stage, report or pipeline either', () => {
+    const implementation = new RegExp(
+      `^src/(?:${[
+        'checkpoint/(?:sqlite|postgres|journal|recovery|copy|rows)/',
+        'files/(?:s3|postgres)/',
+        'files/(?:local|shared|folder-output|create-output)-',
+        '(?:reuse|delta)/(?:local|shared)-',
+        'load/(?:postgres|duckdb)/',
+        'api/(?:open-prediction-api|http-client|send-request)',
+        'postgres/',
+      ].join('|')})`,
+    );
+    const users = imports.filter(({ to }) => implementation.test(to));
+    expect(users.filter(({ from }) => layerOf(from) === 'run').length).toBeGreaterThan(10);
+    const above = users.filter(({ from }) =>
+      ['stages', 'report', 'pipelines', 'run-context'].includes(layerOf(from)),
+    );
+    expect(arrows(above)).toEqual([]);
+  });
+
   it('make no circle, types included', () => {
     const targets = new Map(files.map((file) => [file, imports.filter(({ from }) => from === file)]));
     const ended = new Set<string>();

@@ -1,5 +1,5 @@
 /** Words for what an account does now, which `status` and `check` show. */
-import type { AccountState } from '../checkpoint/postgres/account/read-account.js';
+import type { AccountState } from '../checkpoint/account-state.js';
 import { countOf, formatDuration } from '../quantities.js';
 
 /**

@@ -1,6 +1,5 @@
 /** The names of the files of a publication (docs/output.md), and which marker a publication gets. */
 import type { Run } from '../checkpoint/checkpoint.js';
-import { outputLockNames } from '../checkpoint/sqlite/output-lock.js';
 import {
   anchorOf,
   besidePath,
@@ -8,7 +7,6 @@ import {
   FILES_OF_PUBLICATION,
   indexPath,
   isFolder,
-  isS3,
   MARKERS,
   partName,
   publicationPlace,
@@ -58,13 +56,16 @@ export function markerPaths(output: string): string[] {
 /** As long as the id of every run, and the id of none. */
 const NO_RUN = '00000000T000000-000000';
 
-/** Everything that a publication of an output writes. Its work files are those of no run, with names as long. */
-export function outputNames(output: string, stateDir: string): OutputNames {
+/**
+ * Everything that a publication of an output writes, without the files of its lock. The work files are those of no run,
+ * with names as long.
+ */
+export function publicationNames(output: string, stateDir: string): OutputNames {
   const place = publicationPlace(output, NO_RUN, 0);
   const beside = [...FILES_OF_PUBLICATION, ...MARKERS].map((name) => besidePath(place, name));
   const anchor = anchorOf(output);
   const works = [...new Set([output, anchor, ...beside])].map((name) => workPathOf(name, NO_RUN, stateDir));
   const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
   if (isFolder(place)) beside.push(indexPath(place), `${dataPath(place)}${partName(0)}`);
-  return { output: anchor, beside, local, lock: isS3(output) ? [] : outputLockNames(anchor) };
+  return { output: anchor, beside, local, lock: [] };
 }

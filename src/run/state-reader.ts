@@ -1,10 +1,10 @@
 /** The state of a config, wherever it is: reading it, and who works on it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AccountState } from '../checkpoint/account-state.js';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import { type CopyMark, readCopyMark, refuseMarked } from '../checkpoint/copy/copy-mark.js';
 import type { WorkingProcess } from '../checkpoint/pipeline-lock.js';
-import type { AccountState } from '../checkpoint/postgres/account/read-account.js';
 import { openCheckpointReader } from '../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { findHolder } from '../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../config/schema.js';

@@ -1,6 +1,6 @@
 /** Contract: a folio that a person found for an ambiguous upload, or that the service knows again. */
 import { describe, expect, it } from 'vitest';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import {
   addAs,
   addChunk,

@@ -1,6 +1,6 @@
 /** Contract: columns, join and merged chunks. */
 import { describe, expect, it } from 'vitest';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { noRows } from '../../src/results/row-counts.js';
 import { addAs, addChunk, advanceChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import {

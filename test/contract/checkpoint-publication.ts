@@ -1,6 +1,6 @@
 /** Contract: the publication, whole or partial, and what opens a run again. */
 import { describe, expect, it } from 'vitest';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { allSuccessful, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';

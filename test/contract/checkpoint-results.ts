@@ -1,7 +1,7 @@
 /** Contract: from a finished folio to parts on disk, or to a cause. */
 import { describe, expect, it } from 'vitest';
 import type { ChunkState } from '../../src/checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { allSuccessful, samplePart, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';

@@ -1,6 +1,6 @@
 /** Contract: runs and their source. */
 import { describe, expect, it } from 'vitest';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { samplePublication, sampleRun, sampleSource, sampleWithheld } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';

@@ -1,7 +1,7 @@
 /** Contract: paid searches, for single failed records and of no run. */
 import { describe, expect, it } from 'vitest';
 import type { Budget, Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';

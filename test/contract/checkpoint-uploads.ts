@@ -1,7 +1,7 @@
 /** Contract: upload attempts, the ambiguous ones above all (docs/architecture.md#intent-first). */
 import { describe, expect, it } from 'vitest';
 import type { AcceptedReply } from '../../src/checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { noRows } from '../../src/results/row-counts.js';
 import type { Doubt } from '../../src/types.js';
 import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStore } from '../../src/files/output-store.js';
-import { outputNames } from '../../src/report/publication-files.js';
+import { outputNames } from '../../src/run/check/check-output.js';
 
 /** @param bucket such as `s3://bucket`, where names are not paths. */
 export function describeOutputStore(kind: string, create: () => OutputStore, bucket = ''): void {

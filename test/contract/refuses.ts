@@ -1,7 +1,7 @@
 /** Calls that the checkpoint must refuse, leaving everything as it was. */
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { ALL_STATES } from '../helpers/checkpoint/walk-target.js';
 
 type Call = () => Promise<unknown>;

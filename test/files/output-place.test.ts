@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { checkPlace } from '../../src/files/output-place.js';
-import { outputNames } from '../../src/report/publication-files.js';
+import { outputNames } from '../../src/run/check/check-output.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

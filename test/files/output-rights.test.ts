@@ -7,7 +7,7 @@ import type { FoliopipeError } from '../../src/errors.js';
 import { createLocalOutputStore } from '../../src/files/local-output-store.js';
 import { checkRights } from '../../src/files/output-rights.js';
 import { hintOf } from '../../src/hints.js';
-import { outputNames } from '../../src/report/publication-files.js';
+import { outputNames } from '../../src/run/check/check-output.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

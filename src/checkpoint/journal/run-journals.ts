@@ -1,7 +1,7 @@
 /**
  * The journals of a state folder: `runs/<run>/paid.log`, the second record of each paid request. Invariant: a line is
  * written after the commit that it describes, so an undamaged database never lacks what a journal has. The one exception
- * is a reply that the database cannot record (unrecorded-replies).
+ * is a reply that the database cannot record (`OnlyInJournalError`).
  */
 
 import { dirname } from 'node:path';

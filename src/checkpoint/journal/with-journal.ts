@@ -5,11 +5,12 @@
  * cannot record is in the journal alone. Callers use it like any checkpoint.
  */
 import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { CheckpointStateError, OnlyInJournalError } from '../checkpoint-errors.js';
+import { eachChunk } from '../walk-run.js';
 import type { Reserve } from './disk-reserve.js';
-import type { JournalLine } from './journal-line.js';
+import type { FolioLine, JournalLine } from './journal-line.js';
+import { attemptKey } from './journal-summary.js';
 import type { RunJournals } from './run-journals.js';
-import { OnlyInJournalError, takeUpReplies } from './unrecorded-replies.js';
 
 /** The changes that add lines to the journal, except the intents before paid requests. */
 type JournaledChange =
@@ -249,4 +250,32 @@ async function adoptedAttempt(checkpoint: CheckpointAlone, run: string, chunk: n
   const adopted = attempts.findLast((attempt) => attempt.state === 'accepted' && attempt.folio === folio);
   if (adopted === undefined) throw new CheckpointStateError('recordAdopted', `chunk ${chunk} has no folio`);
   return adopted.attempt;
+}
+
+/**
+ * Records the replies whose upload the database knows without an end. Everything else that the database lacks means
+ * that it is old or damaged, and is left to the comparison.
+ * @param readLines reads all lines of the run's journal.
+ */
+async function takeUpReplies(
+  checkpoint: Pick<Checkpoint, 'chunksIn' | 'attempts' | 'recordAccepted'>,
+  run: string,
+  readLines: () => Iterable<JournalLine>,
+): Promise<void> {
+  const uploading: ChunkRow[] = [];
+  for await (const chunk of eachChunk(checkpoint, run, ['uploading'])) uploading.push(chunk);
+  if (uploading.length === 0) return;
+  const names = new Map<number, string>();
+  const replies = new Map<number, FolioLine>();
+  for (const line of readLines()) {
+    if (line.type === 'intent') names.set(attemptKey(line), line.fileName);
+    if (line.type === 'accepted') replies.set(attemptKey(line), line);
+  }
+  for (const { number: chunk, attempt } of uploading) {
+    const reply = replies.get(attemptKey({ chunk, attempt }));
+    const upload = (await checkpoint.attempts(run, chunk)).find((one) => one.attempt === attempt);
+    if (reply === undefined || upload?.fileName !== names.get(attemptKey({ chunk, attempt }))) continue;
+    const { folio, serviceRecords, rehearsal, at } = reply;
+    await checkpoint.recordAccepted(run, chunk, { folio, serviceRecords, rehearsal }, at);
+  }
 }

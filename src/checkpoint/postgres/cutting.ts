@@ -6,7 +6,7 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { CheckpointStateError } from '../checkpoint-errors.js';
 import {
   areHalves,
   haveItsRecords,

@@ -7,12 +7,13 @@
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession, type SessionOptions } from '../../postgres/session.js';
+import type { AccountState } from '../account-state.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
 import type { PipelineLock, WorkingProcess } from '../pipeline-lock.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
-import { type AccountState, readAccount } from './account/read-account.js';
+import { readAccount } from './account/read-account.js';
 import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
 import { columnChanges, columnReads } from './columns.js';

@@ -3,7 +3,7 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference, StoredPart } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { CheckpointStateError } from '../checkpoint-errors.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import { unmerge } from './merges.js';
 import { expectRow, type StateSession } from './state-session.js';

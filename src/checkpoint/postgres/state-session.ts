@@ -14,7 +14,7 @@ import {
 } from '../../postgres/fenced.js';
 import type { PostgresSession, Query } from '../../postgres/session.js';
 import type { Prepared, Value } from '../../postgres/statement.js';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { CheckpointStateError } from '../checkpoint-errors.js';
 
 type Values = Readonly<Record<string, Value>>;
 

@@ -2,7 +2,7 @@
 
 import type { FailureReason } from '../../failure-reasons.js';
 import type { UnprocessedCause } from '../../types.js';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { CheckpointStateError } from '../checkpoint-errors.js';
 import { packNumbers, unpackNumbers } from '../packed-numbers.js';
 import type { ChunkRow, ChunkState, NewChunk, Stretch } from '../state.js';
 

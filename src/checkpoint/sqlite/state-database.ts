@@ -11,7 +11,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database, RunResult } from 'better-sqlite3';
-import { CheckpointStateError } from '../checkpoint-state-error.js';
+import { CheckpointStateError } from '../checkpoint-errors.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 

@@ -1,17 +1,24 @@
 /** Checks where a run writes, before it begins. Changes nothing, and leaves nothing behind. */
 import { realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { outputLockNames } from '../../checkpoint/sqlite/output-lock.js';
 import type { Config } from '../../config/schema.js';
 import { isS3 } from '../../config/sections/output-names.js';
 import { STREAM } from '../../config/sections/values.js';
 import { ConfigError } from '../../errors.js';
 import { nearestFolder } from '../../files/output-rights.js';
-import type { OutputStore } from '../../files/output-store.js';
+import type { OutputNames, OutputStore } from '../../files/output-store.js';
 import { METRICS, PAGE, placeTaken, refuseForeignReport } from '../../files/report-place.js';
 import { workFolderOf } from '../../files/work-file.js';
 import { refuseOtherPipeline } from '../../report/output-owner.js';
-import { outputNames } from '../../report/publication-files.js';
+import { publicationNames } from '../../report/publication-files.js';
 import { futureMatches } from '../../source/future-files.js';
+
+/** Everything that a run writes where its output lies: the files of a publication, and those of the output's lock. */
+export function outputNames(output: string, stateDir: string): OutputNames {
+  const names = publicationNames(output, stateDir);
+  return isS3(output) ? names : { ...names, lock: outputLockNames(names.output) };
+}
 
 /**
  * Checks that a run could put its output in place, and that its source would not match what it writes.

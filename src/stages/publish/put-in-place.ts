@@ -16,7 +16,7 @@ import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.
 import { countOf, formatBytes } from '../../quantities.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
 import { writeManifest, writeMarker } from '../../report/manifest.js';
-import { markerPaths, outputNames } from '../../report/publication-files.js';
+import { markerPaths, publicationNames } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { checkAllFiles } from '../read-source.js';
@@ -110,7 +110,7 @@ export async function commitPublication(
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
-  await run.output.checkWritable({ ...outputNames(config.output.path, config.stateDir), lock: [] });
+  await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
   run.at('after-publishing-before-rename');
   return publication;

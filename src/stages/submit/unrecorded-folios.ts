@@ -2,7 +2,7 @@
  * Folios that the service has given and that the checkpoint could not record: their chunks are paid for. Nothing more is
  * uploaded then. If a folio is recorded nowhere, the run ends with an error that names it, so that a person can adopt it.
  */
-import { OnlyInJournalError } from '../../checkpoint/journal/unrecorded-replies.js';
+import { OnlyInJournalError } from '../../checkpoint/checkpoint-errors.js';
 import { ConfigError, FoliopipeError, LockedError } from '../../errors.js';
 import { adoptCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';

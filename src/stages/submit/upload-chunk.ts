@@ -3,7 +3,7 @@
  * first", docs/architecture.md#intent-first). If it is unknown whether the service accepted the chunk, it is ambiguous.
  */
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint/checkpoint-errors.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, FoliopipeError } from '../../errors.js';
 import { countOf } from '../../quantities.js';

@@ -1,10 +1,10 @@
 /** A paid request is sent only when it is in the journal too; what is paid already is kept in any case. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
+import { OnlyInJournalError } from '../../../src/checkpoint/checkpoint-errors.js';
 import type { Reserve } from '../../../src/checkpoint/journal/disk-reserve.js';
 import type { JournalLine, SearchJournalLine } from '../../../src/checkpoint/journal/journal-line.js';
 import type { RunJournals } from '../../../src/checkpoint/journal/run-journals.js';
-import { OnlyInJournalError } from '../../../src/checkpoint/journal/unrecorded-replies.js';
 import { withJournal } from '../../../src/checkpoint/journal/with-journal.js';
 import { TroubleError } from '../../../src/errors.js';
 import { addChunk, beginUpload, sampleReply } from '../../helpers/checkpoint/advance-chunk.js';

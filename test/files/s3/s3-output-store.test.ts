@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { OutputStore } from '../../../src/files/output-store.js';
 import { createS3OutputStore } from '../../../src/files/s3/s3-output-store.js';
-import { outputNames } from '../../../src/report/publication-files.js';
+import { outputNames } from '../../../src/run/check/check-output.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { openS3Server, type S3Server, s3Options } from '../../helpers/s3/s3-server.js';
 

@@ -11,7 +11,7 @@ import type {
   Stretch,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../../src/checkpoint/checkpoint-state-error.js';
+import { CheckpointStateError } from '../../../src/checkpoint/checkpoint-errors.js';
 import type { PartReference, Segment, StoredPart } from '../../../src/types.js';
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };

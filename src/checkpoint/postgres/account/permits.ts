@@ -10,28 +10,7 @@ import { OpenLimit, type OpenLimitState } from '../../../streams/open-limit.js';
 import { parsePermitName } from '../../../streams/permits.js';
 import type { PermitTable } from '../../../streams/shared-permits.js';
 import type { AccountDatabase, AccountPipeline } from './member.js';
-
-/** Chunks whose folio is, or may be, open. */
-const OPEN_CHUNK_STATES = "('uploading', 'ambiguous', 'submitted')";
-
-/** Pipelines of the account whose lease has not ended. */
-export const LIVE = `
-  SELECT member.* FROM account_pipelines AS member
-  JOIN leases ON leases.pipeline = member.pipeline AND leases.fence = member.fence
-  WHERE member.service = @service AND leases.until > clock_timestamp()`;
-
-/** The permits of the account. A reservation counts until its chunk is sent. */
-export const HELD_PERMITS = `
-  SELECT runs.pipeline, chunks.run, chunks.number, chunks.state
-  FROM runs JOIN chunks ON chunks.run = runs.id
-  WHERE runs.service = @service AND runs.state IN ('open', 'publishing') AND chunks.state IN ${OPEN_CHUNK_STATES}
-  UNION ALL
-  SELECT reserved.pipeline, reserved.run, reserved.chunk, 'reserved'
-  FROM reserved_permits AS reserved
-  JOIN leases ON leases.pipeline = reserved.pipeline AND leases.fence = reserved.fence
-    AND leases.until > clock_timestamp()
-  JOIN chunks ON chunks.run = reserved.run AND chunks.number = reserved.chunk AND chunks.state = 'cut'
-  WHERE reserved.service = @service`;
+import { HELD_PERMITS, LIVE } from './read-account.js';
 
 /** While one upload is tried again after a refusal, no other one begins. */
 const IS_ASKED_ALONE = `EXISTS (

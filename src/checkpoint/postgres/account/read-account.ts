@@ -1,30 +1,29 @@
-/** What an account does now, for people: whose folios are open, which limits hold, and what is waited for. */
+/** What is counted of an account: its pipelines that work, the permits that they hold, and what it does now, for people. */
 import type { PostgresSession } from '../../../postgres/session.js';
 import { type Prepared, statement } from '../../../postgres/statement.js';
-import { HELD_PERMITS, LIVE } from './permits.js';
+import type { AccountState } from '../../account-state.js';
 
-/** What the processes of a state do with an account at the service. */
-export interface AccountState {
-  /** The identity of the service. */
-  readonly service: string;
-  /** Folios that are open, or may be, with those that are about to be. */
-  readonly open: number;
-  /** How many may be open, and how many requests a second may be sent; null while no pipeline works with the account. */
-  readonly folios: number | null;
-  readonly requestsPerSecond: number | null;
-  /** How many open folios the service allows, if it has refused more. */
-  readonly admitted: number | null;
-  /** Pipelines that wait for a permit. */
-  readonly waiting: number;
-  /** The end of a pause for which the service has asked, in ms since the epoch; null without one. */
-  readonly pausedUntil: number | null;
-  /** Whose folios are open, and whether a process works on the pipeline. */
-  readonly pipelines: readonly {
-    readonly pipeline: string;
-    readonly open: number;
-    readonly isWorking: boolean;
-  }[];
-}
+/** Chunks whose folio is, or may be, open. */
+const OPEN_CHUNK_STATES = "('uploading', 'ambiguous', 'submitted')";
+
+/** Pipelines of the account whose lease has not ended. */
+export const LIVE = `
+  SELECT member.* FROM account_pipelines AS member
+  JOIN leases ON leases.pipeline = member.pipeline AND leases.fence = member.fence
+  WHERE member.service = @service AND leases.until > clock_timestamp()`;
+
+/** The permits of the account. A reservation counts until its chunk is sent. */
+export const HELD_PERMITS = `
+  SELECT runs.pipeline, chunks.run, chunks.number, chunks.state
+  FROM runs JOIN chunks ON chunks.run = runs.id
+  WHERE runs.service = @service AND runs.state IN ('open', 'publishing') AND chunks.state IN ${OPEN_CHUNK_STATES}
+  UNION ALL
+  SELECT reserved.pipeline, reserved.run, reserved.chunk, 'reserved'
+  FROM reserved_permits AS reserved
+  JOIN leases ON leases.pipeline = reserved.pipeline AND leases.fence = reserved.fence
+    AND leases.until > clock_timestamp()
+  JOIN chunks ON chunks.run = reserved.run AND chunks.number = reserved.chunk AND chunks.state = 'cut'
+  WHERE reserved.service = @service`;
 
 const read: Prepared<Omit<AccountState, 'pipelines' | 'open'>> = statement(`
   WITH live AS MATERIALIZED (${LIVE})

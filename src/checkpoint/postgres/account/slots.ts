@@ -6,7 +6,7 @@
 import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
 import type { RequestSlots, TakenSlots } from '../../../streams/request-slots.js';
 import type { AccountDatabase, AccountPipeline } from './member.js';
-import { LIVE } from './permits.js';
+import { LIVE } from './read-account.js';
 
 /** Slots are kept in ms since the epoch. */
 const NOW = epochMs('clock_timestamp()');

@@ -3,7 +3,7 @@
  * and publications that were made without the chunk's answer are open again.
  */
 import type { AcceptedReply, Checkpoint } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint-errors.js';
 import {
   ACCEPT_ADOPTED,
   FORGET_OTHER_PARTS,

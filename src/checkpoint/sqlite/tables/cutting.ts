@@ -3,7 +3,7 @@
  * checkpoint gives each chunk its number.
  */
 import type { Checkpoint } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { areHalves, haveItsRecords, type Parent, valuesOfChunk } from '../../rows/chunk-rows.js';
 import type { ChunkRow, NewChunk } from '../../state.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';

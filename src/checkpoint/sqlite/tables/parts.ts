@@ -1,7 +1,7 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkRead } from './chunks.js';
 import { UNMERGE } from './merges.js';

@@ -4,7 +4,7 @@
  */
 import type { Segment } from '../../../types.js';
 import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint-errors.js';
 import type { RecordedLoad } from '../../recorded-load.js';
 import { isSameFile } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';

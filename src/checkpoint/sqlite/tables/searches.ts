@@ -1,6 +1,6 @@
 /** Paid searches for single failed records (rule "Intent first", docs/architecture.md#intent-first). */
 import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { type StoredSearch, toSearch } from '../../rows/paid-rows.js';
 import type { Budget } from '../../state.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';

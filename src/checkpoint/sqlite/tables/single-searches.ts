@@ -3,7 +3,7 @@
  * budget of the pipeline (rule "Intent first", docs/architecture.md#intent-first).
  */
 import type { Checkpoint, CheckpointReader, NewSingleSearch, SingleSearch } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-state-error.js';
+import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { type StoredSingleSearch, toSingleSearch } from '../../rows/paid-rows.js';
 import type { Budget } from '../../state.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';

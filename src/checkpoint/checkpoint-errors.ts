@@ -1,3 +1,5 @@
+/** The errors of the checkpoint that its callers tell apart. */
+
 /**
  * A change of state found no row in a state that allows it. This is a bug, never an operator's mistake. So it is not a
  * `FoliopipeError`, and the command ends with exit 1.
@@ -10,5 +12,13 @@ export class CheckpointStateError extends Error {
     super(`${method}: ${found}`);
     this.name = 'CheckpointStateError';
     this.method = method;
+  }
+}
+
+/** The database could not record a reply, which is its cause. The journal has it. */
+export class OnlyInJournalError extends Error {
+  constructor(cause: unknown) {
+    super('only the journal could record the reply', { cause });
+    this.name = 'OnlyInJournalError';
   }
 }
