@@ -3,6 +3,15 @@ import { defineConfig } from 'vitest/config';
 /** So that examples name the package as its users do. */
 const source = (path: string) => new URL(path, import.meta.url).pathname;
 
+/**
+ * The collector's helper threads cost a quarter of the CPU, and the other worker needs it. From a small heap on, it would
+ * collect after each few buffers of a job, which costs as much again.
+ */
+const execArgv = ['--single-threaded-gc', '--initial-old-space-size=512'];
+// Most code of a test runs too seldom for what its optimizing costs, so that waits for 15 times as much work as usual.
+// Later versions of Node do not know the option.
+if (process.versions.node.startsWith('20.')) execArgv.push('--interrupt-budget=1000000');
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -26,8 +35,6 @@ export default defineConfig({
     isolate: false,
     // What Vite has made of the sources is kept from run to run: a run of few files starts two seconds earlier.
     experimental: { fsModuleCache: true },
-    // The collector's helper threads cost a quarter of the CPU, and the other worker needs it. From a small heap on, it
-    // would collect after each few buffers of a job, which costs as much again.
-    execArgv: ['--single-threaded-gc', '--initial-old-space-size=512'],
+    execArgv,
   },
 });
