@@ -47,6 +47,11 @@ export function openLab({ pairs, records, rows }) {
       const { changed } = await measureNode([join(here, 'reuse-source.js'), ...args]);
       return { path, changed };
     },
+    /**
+     * An empty folder, for a measurement that makes many files. Earlier ones are removed at the end: ext4 without a journal
+     * looks for a minute at each inode that was freed, whenever a file is made.
+     */
+    newFolder: (name) => mkdtempSync(join(folder, `${name}-`)),
     /** Makes a file that is not there yet. */
     once: async (path, make) => {
       if (!made.has(path)) await make();

@@ -38,7 +38,7 @@ export const shapes = {
 async function measureRun(lab, records, name, { content, config, service = [] }) {
   const source = await lab.source(records, 'comma', false, content);
   return () => {
-    const work = lab.emptyFolder(`shape-${name}`);
+    const work = lab.newFolder(`shape-${name}`);
     const options = service.map((option) => {
       if (typeof option === 'string') return option;
       const path = `${work}/faults.json`;
