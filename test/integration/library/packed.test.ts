@@ -149,8 +149,11 @@ describe('installed in an empty project', () => {
     execFileSync(process.execPath, [cli, 'run', config], { cwd: project, stdio: 'pipe' });
     expect(await readdir(join(installed, 'out'))).toContain('enriched.csv._REHEARSAL');
     expect(await readdir(join(installed, 'config'))).toContain('manifest.schema.json');
+  });
 
-    // Without its optional peer, a format is refused before anything is sent or written.
+  it('without its optional peer, the command refuses a format before anything is sent or written', async () => {
+    const cli = join(installed, 'dist/bundle/cli.js');
+    const config = join(installed, 'config/default.yaml');
     const parquet = ['run', config, '--new', '--output', join(project, 'rows.parquet'), '--json'];
     const refused = spawnSync(process.execPath, [cli, ...parquet], { cwd: project, encoding: 'utf8' });
     expect(refused.status, refused.stderr).toBe(2);
