@@ -8,6 +8,7 @@ import {
   type ChunkRow,
   type Config,
   ConfigError,
+  checkCall,
   LockedError,
   namedRun,
   priceOf,
@@ -57,6 +58,7 @@ export async function abandon(
   what: Abandonment,
   options: AbandonOptions = {},
 ): Promise<AbandonedChunk> {
+  checkCall('abandon', { config, what, run: what?.run, chunk: what?.chunk, options });
   const work = withState(config, options, async ({ checkpoint }) => {
     const run = await findOpenRun(checkpoint, config.pipeline, what.run);
     await checkpoint.verifyPaid(run.id);

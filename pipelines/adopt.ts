@@ -8,6 +8,7 @@ import {
   type ChunkRow,
   type Config,
   ConfigError,
+  checkCall,
   chunkRecords,
   createServiceText,
   FolioLostError,
@@ -50,6 +51,14 @@ export interface AdoptedChunk extends Adoption {
  *   `ADOPT_SERVICE_DIFFERS`.
  */
 export async function adopt(config: Config, what: Adoption, options?: RunOptions): Promise<AdoptedChunk> {
+  checkCall('adopt', {
+    config,
+    what,
+    run: what?.run,
+    chunk: what?.chunk,
+    folio: what?.folio,
+    options,
+  });
   return withReadyRun(config, { ...options, existing: what.run }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
     const found = await findChunk(run, what.chunk);

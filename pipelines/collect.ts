@@ -3,6 +3,7 @@ import {
   appendMerged,
   type Config,
   checkAllMerged,
+  checkCall,
   downloadParts,
   type Job,
   mergeResults,
@@ -37,9 +38,11 @@ export interface CollectOptions extends RunOptions {
  *   asked about a folio; TroubleError `FOLIO_NOT_FOUND` when the service did not know a folio.
  */
 export function collect(config: Config, options: CollectOptions = {}): Job<RunSummary> {
-  const { wait = true, ...rest } = options;
-  return startJob(rest, (given) =>
-    publishPartlyAtDeadline(config, given, (linked) => collectAll(config, linked, wait)),
+  return startJob(
+    options,
+    ({ wait = true, ...given }) =>
+      publishPartlyAtDeadline(config, given, (linked) => collectAll(config, linked, wait)),
+    () => checkCall('collect', { config, options }),
   );
 }
 

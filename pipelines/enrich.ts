@@ -2,6 +2,7 @@
 import {
   appendMerged,
   type Config,
+  checkCall,
   type Job,
   type RunOptions,
   type RunSummary,
@@ -28,8 +29,10 @@ import { withLostRechecked } from './with-ready-run.js';
  * @throws a subclass of FoliopipeError, with `exitCode`, `code`, `facts` and `hint`.
  */
 export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary> {
-  return startJob(options, (given) =>
-    publishPartlyAtDeadline(config, given, (linked) => enrichWhole(config, linked)),
+  return startJob(
+    options,
+    (given) => publishPartlyAtDeadline(config, given, (linked) => enrichWhole(config, linked)),
+    () => checkCall('enrich', { config, options }),
   );
 }
 

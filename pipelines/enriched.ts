@@ -2,6 +2,7 @@
 import {
   abortOnEarlyReturn,
   ConfigError,
+  checkCall,
   checkRow,
   checkSchema,
   createOutputLayout,
@@ -31,9 +32,10 @@ export interface EnrichedBytesOptions {
  */
 export function enrichedBytes(
   run: ReadyRun,
-  { header = true }: EnrichedBytesOptions = {},
+  options: EnrichedBytesOptions = {},
 ): AsyncGenerator<Buffer, void, undefined> {
-  return untilLeft(run, piecesOf(run, header));
+  checkCall('enrichedBytes', { opened: run, options });
+  return untilLeft(run, piecesOf(run, options.header ?? true));
 }
 
 async function* piecesOf(run: ReadyRun, header: boolean): AsyncGenerator<Buffer> {
@@ -74,6 +76,7 @@ export function enrichedRecords<Output>(
   run: ReadyRun,
   options?: EnrichedRecordsOptions<Output>,
 ): AsyncGenerator<RowObject | Output, void, undefined> {
+  checkCall('enrichedRecords', { opened: run, options });
   checkNames(run);
   if (options !== undefined) checkSchema(options.schema);
   return oneByOne(

@@ -2,6 +2,7 @@
 import {
   type Config,
   ConfigError,
+  checkCall,
   checkKnown,
   checkLoadable,
   createOutputStore,
@@ -32,7 +33,11 @@ export interface LoadedRun extends LoadReport {
  *   rehearsal, and for a partial publication without `load.partial`; the errors of `loadPublication`.
  */
 export function load(config: Config, id: string, options: RunOptions = {}): Job<LoadedRun> {
-  return startJob(options, (given) => loadRun(config, id, given));
+  return startJob(
+    options,
+    (given) => loadRun(config, id, given),
+    () => checkCall('load', { config, run: id, options }),
+  );
 }
 
 async function loadRun(

@@ -1,6 +1,7 @@
 /** Opens a run for the chain or the loop of a program, which closes it. */
 import {
   type Config,
+  checkCall,
   confirmRows,
   GuardError,
   guardListeners,
@@ -40,7 +41,8 @@ export interface OpenRun extends ReadyRun {
  * has changed.
  * @throws LockedError, ConfigError, SourceError, GuardError; everything that was opened is then closed.
  */
-export function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(config: Config, options: RunOptions = {}): Promise<OpenRun> {
+  checkCall('openRun', { config, options });
   return withHandedRecords(options, (handed) => openReady(config, guardListeners(handed)));
 }
 
@@ -62,11 +64,12 @@ async function openReady(config: Config, handed: RunOptions): Promise<OpenRun> {
  * Runs a body with an open run, and closes it in any case.
  * @throws the errors of `openRun` and of the body.
  */
-export function withRun<T>(
+export async function withRun<T>(
   config: Config,
   options: RunOptions | undefined,
   body: (run: OpenRun) => Promise<T>,
 ): Promise<T> {
+  checkCall('withRun', { config, options, body });
   return withReadyRun(config, options, (run) => body(withConfirm(run)));
 }
 

@@ -1,5 +1,13 @@
 /** Plans a run: what it would send, cost and save. */
-import { type Config, type Job, type Plan, type PlanOptions, planRun, startJob } from '../src/index.js';
+import {
+  type Config,
+  checkCall,
+  type Job,
+  type Plan,
+  type PlanOptions,
+  planRun,
+  startJob,
+} from '../src/index.js';
 
 /** The options of `plan`. */
 export interface PlanJobOptions extends Omit<PlanOptions, 'signal'> {
@@ -12,7 +20,9 @@ export interface PlanJobOptions extends Omit<PlanOptions, 'signal'> {
  * @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything.
  */
 export function plan(config: Config, options: PlanJobOptions = {}): Job<Plan> {
-  return startJob(options, (given) =>
-    planRun(config, { ...given, signal: given.signal ?? new AbortController().signal }),
+  return startJob(
+    options,
+    (given) => planRun(config, { ...given, signal: given.signal ?? new AbortController().signal }),
+    () => checkCall('plan', { config, options }),
   );
 }

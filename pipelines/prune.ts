@@ -1,6 +1,7 @@
 /** Removes the results of a pipeline's old runs, by command or after a run. */
 import {
   type Config,
+  checkCall,
   type OpenRun,
   type PrunedRun,
   pruneAnswers,
@@ -35,6 +36,7 @@ export interface Pruned {
  * @throws LockedError when a run of the pipeline is working.
  */
 export async function prune(config: Config, options: PruneOptions = {}): Promise<Pruned> {
+  checkCall('prune', { config, options });
   const { olderThan = config.retention.results, dryRun = false } = options;
   return withState(config, options, async ({ checkpoint, files, answers, copies, clock, logger }) => {
     const now = clock.now();

@@ -2,6 +2,7 @@
 import {
   type Config,
   checkAllCollected,
+  checkCall,
   isCompleted,
   type Job,
   type RunOptions,
@@ -23,7 +24,11 @@ import { withReadyRun } from './with-ready-run.js';
  *   when it is not complete yet; OutageError when a part must be fetched again and the service is out.
  */
 export function publish(config: Config, id: string, options: RunOptions = {}): Job<RunSummary> {
-  return startJob({ ...options, existing: id, isServiceSpare: true }, (given) => publishRun(config, given));
+  return startJob(
+    { ...options, existing: id, isServiceSpare: true },
+    (given) => publishRun(config, given),
+    () => checkCall('publish', { config, run: id, options }),
+  );
 }
 
 async function publishRun(config: Config, options: RunOptions): Promise<RunSummary> {

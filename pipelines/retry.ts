@@ -3,6 +3,7 @@ import {
   type CheckpointReader,
   type Config,
   ConfigError,
+  checkCall,
   checkPublished,
   checkRetryBudget,
   hasWorkFile,
@@ -57,11 +58,13 @@ export interface PlanRetryOptions extends Pick<RetryOptions, 'by' | 'clock'> {
  *   `RESCUE_UNKNOWN`;
  *   GuardError `RUN_PRUNED`.
  */
-export function planRetry(
+export async function planRetry(
   config: Config,
   id: string,
-  { by = defaultWay(config), checkpoint, clock = systemClock }: PlanRetryOptions = {},
+  options: PlanRetryOptions = {},
 ): Promise<RetryPlan> {
+  checkCall('planRetry', { config, run: id, options });
+  const { by = defaultWay(config), checkpoint, clock = systemClock } = options;
   return withNamedRun(config, id, checkpoint, async (state, run) => {
     if (by === 'search') checkRescue(config);
     if (run.confirmed !== null) throw confirmedError(run.id);
@@ -86,8 +89,11 @@ function defaultWay({ failures }: Config): RetryWay {
  *   GuardError `RUN_PRUNED`, `RESTORED_UNCONFIRMED`.
  */
 export function retry(config: Config, id: string, options: RetryOptions = {}): Job<RunSummary> {
-  const { by = defaultWay(config), ...rest } = options;
-  return startJob({ ...rest, existing: id }, (given) => retryRun(config, by, given));
+  return startJob(
+    { ...options, existing: id },
+    ({ by = defaultWay(config), ...given }) => retryRun(config, by, given),
+    () => checkCall('retry', { config, run: id, options }),
+  );
 }
 
 async function retryRun(config: Config, by: RetryWay, options: RunOptions): Promise<RunSummary> {

@@ -1,6 +1,7 @@
 /** Manages the answers that later runs take: shows, removes, gives up and imports them. */
 import {
   type Config,
+  checkCall,
   type ForgetWhat,
   type Forgotten,
   forgetAnswers,
@@ -22,8 +23,10 @@ export type ReuseOptions = Pick<RunOptions, 'signal' | 'logger' | 'clock' | 'che
 /** Reports on all stored answers of the state folder. Changes nothing, takes no lock, and needs no service. */
 export async function showReuse(
   config: Config,
-  { checkpoint, clock, answers }: Pick<ReuseOptions, 'checkpoint' | 'clock' | 'answers'> = {},
+  options: Pick<ReuseOptions, 'checkpoint' | 'clock' | 'answers'> = {},
 ): Promise<ShownAnswers> {
+  checkCall('showReuse', { config, options });
+  const { checkpoint, clock, answers } = options;
   const now = clock?.now() ?? Date.now();
   const reader = checkpoint ?? (await openStateReader(config));
   try {
@@ -55,6 +58,7 @@ export interface PrunedAnswers {
  * FAILED ones, and what interrupted processes have left. A run does this when it is done.
  */
 export async function pruneReuse(config: Config, options: PruneReuseOptions = {}): Promise<PrunedAnswers> {
+  checkCall('pruneReuse', { config, options });
   return withAnswers(config, options, async ({ checkpoint, answers, clock }) => {
     const terms = { now: clock.now(), dryRun: options.dryRun ?? false };
     const removed = await pruneAnswers({ checkpoint, answers, config }, terms);
@@ -71,7 +75,9 @@ export async function pruneReuse(config: Config, options: PruneReuseOptions = {}
 export type ForgetOptions = ReuseOptions & { readonly what: ForgetWhat };
 
 /** Gives up stored answers: their records are bought again when they are in a source. */
-export async function forgetReuse(config: Config, { what, ...options }: ForgetOptions): Promise<Forgotten> {
+export async function forgetReuse(config: Config, given: ForgetOptions): Promise<Forgotten> {
+  checkCall('forgetReuse', { config, needs: given, what: given?.what });
+  const { what, ...options } = given;
   return withAnswers(config, options, async ({ checkpoint, answers, copies, clock, signal }) =>
     forgetAnswers({ checkpoint, answers, copies, signal, now: clock.now() }, config, what),
   );
@@ -82,6 +88,7 @@ export async function importReuse(
   config: Config,
   options: ReuseOptions & ImportOptions,
 ): Promise<ImportedAnswers> {
+  checkCall('importReuse', { config, needs: options, path: options?.path });
   return withAnswers(config, options, async ({ checkpoint, answers, clock, signal }) =>
     importAnswers({ checkpoint, answers, signal, now: clock.now() }, config, options),
   );

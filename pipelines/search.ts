@@ -4,6 +4,7 @@ import {
   budgetAt,
   type Config,
   ConfigError,
+  checkCall,
   GuardError,
   openApi,
   openRequestLimit,
@@ -48,6 +49,7 @@ export async function search(
   record: SearchRecord,
   options: SearchOptions = {},
 ): Promise<SearchedBusiness> {
+  checkCall('search', { config, record, options });
   const { at = () => undefined } = options;
   if ((record.name ?? '').trim() === '') {
     throw new ConfigError('SEARCH_EMPTY', 'the name to search for is blank', {

@@ -3,6 +3,7 @@ import {
   type ChunkRow,
   type Config,
   checkAllSubmitted,
+  checkCall,
   checkLoadOfRest,
   chunkRecords,
   drain,
@@ -25,7 +26,11 @@ import { withReadyRun } from './with-ready-run.js';
  * process or another one, does the rest.
  */
 export function submit(config: Config, options: RunOptions = {}): Job<RunSummary> {
-  return startJob(options, (given) => submitAll(config, given));
+  return startJob(
+    options,
+    (given) => submitAll(config, given),
+    () => checkCall('submit', { config, options }),
+  );
 }
 
 async function submitAll(config: Config, options: RunOptions): Promise<RunSummary> {

@@ -4,6 +4,7 @@ import {
   type Config,
   ConfigError,
   canReopen,
+  checkCall,
   checkSuperseded,
   downloadParts,
   drain,
@@ -35,11 +36,12 @@ export type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'pu
  * @param body its parameter `published` says that this call has put the output of the run in place, which an earlier
  *   process had left.
  */
-export function withReadyRun<T>(
+export async function withReadyRun<T>(
   config: Config,
   options: RunOptions | undefined,
   body: (run: ReadyRun, published: boolean) => Promise<T>,
 ): Promise<T> {
+  checkCall('withReadyRun', { config, options, body });
   return withHandedRecords(guardListeners(options ?? {}), (handed) =>
     withFinishedRun(config, handed, body, undefined),
   );

@@ -7,7 +7,9 @@ import { databaseCheck } from './postgres/read-error.js';
 import { quoteForShell } from './text.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
-export function hintOf({ hint, code, facts }: FoliopipeError): string | undefined {
+export function hintOf(error: FoliopipeError): string | undefined {
+  // Anything can be thrown, and a program in plain JavaScript hands it in.
+  const { hint, code, facts } = error ?? {};
   return hint ?? hints[code]?.(facts);
 }
 

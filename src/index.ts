@@ -12,6 +12,7 @@ export type {
 export type { RequestLimiter } from './api/rate-limiter.js';
 export { createServiceText } from './api/service-text.js';
 export type { AccountState } from './checkpoint/account-state.js';
+export { checkCall } from './check-call.js';
 export type {
   AcceptedReply,
   Checkpoint,

@@ -8,6 +8,7 @@ const base = [
   'sql-text',
   'types',
   'errors',
+  'check-call',
   'disk-error',
   'make-folder',
   'text',
@@ -96,6 +97,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   files: ['streams', 'config', 'postgres', ...base],
   api: ['streams', ...base],
   service: [
+    'check-call',
     'csv',
     'streams',
     'sqlite-driver',
@@ -124,6 +126,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   progress: ['type checkpoint', 'streams', 'logger', 'text', 'types', 'errors'],
   streams: ['kernel', 'types', 'errors'],
   config: [
+    'check-call',
     'output-format',
     'text',
     'loopback',
@@ -135,6 +138,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'sqlite-driver': ['errors'],
   errors: ['text', 'type types'],
+  'check-call': ['errors', 'text'],
   'disk-error': ['errors'],
   'make-folder': [],
   text: [],

@@ -1,5 +1,7 @@
 /** Makes the config: reads settings, merges them, replaces variables, makes paths absolute and checks everything. */
+
 import { dirname, isAbsolute, join, normalize, resolve } from 'node:path';
+import { checkCall } from '../check-call.js';
 import { countingSettings, joinLayers } from './counting-settings.js';
 import { checkState, crossCheck } from './cross-checks.js';
 import { environmentSettings } from './env-settings.js';
@@ -40,20 +42,20 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError `CONFIG_UNREADABLE` for a file that cannot be read; `CONFIG_INVALID` with all other problems, each
  * with its key and its origin: file and line, variable or flag.
  */
-export async function loadConfig({
-  files,
-  env,
-  overrides,
-  cwd,
-  needs = 'service',
-  ownFiles = [],
-}: LoadOptions): Promise<Config> {
+export async function loadConfig(options: LoadOptions): Promise<Config> {
+  const { files, env, overrides, cwd, needs = 'service', ownFiles = [] } = checkedOptions(options);
   const problems = new Problems();
   const settings = layersOf({ files, env, overrides, cwd }, problems);
   const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
   const config = resolveConfig(withStandIns(settings, needs, env), env, baseDir, problems);
   const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
   return { ...config, ownFiles: [...read, ...tokenFiles(settings, env, baseDir)] };
+}
+
+function checkedOptions(options: LoadOptions): LoadOptions {
+  const { files, env, overrides, cwd } = options ?? {};
+  checkCall('loadConfig', { needs: options, files, env, overrides, folder: cwd });
+  return options;
 }
 
 /** The settings of files, environment and flags; later ones win. @throws ConfigError when a file cannot be read. */
@@ -92,6 +94,7 @@ export function settingValue(setting: Setting, env: Environment, baseDir: string
  * @throws ConfigError `CONFIG_INVALID` with every problem at once.
  */
 export function parseConfig(value: ConfigInput, baseDir = '.'): Config {
+  checkCall('parseConfig', { folder: baseDir });
   const settings = withHandedSource(toSettings(value, [], () => undefined));
   const config = resolveConfig(settings, {}, resolve(baseDir), new Problems());
   return { ...config, ownFiles: tokenFiles(settings, {}, resolve(baseDir)) };

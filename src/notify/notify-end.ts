@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Proxies } from '../api/http-client.js';
 import { type PostTimes, postJson } from '../api/post-json.js';
+import { checkCall } from '../check-call.js';
 import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
@@ -38,10 +39,13 @@ const HURRIED: PostTimes = { attempt: 3_000, all: 3_000, firstRetry: 3_000 };
  * each command, and a program that embeds foliopipe may.
  */
 export async function notifyEnd(
-  { report: { textfile, webhook } }: Pick<Config, 'report'>,
+  config: Pick<Config, 'report'>,
   end: RunEnd,
-  { reader, logger, signal, proxies = {}, times = USUAL }: NotifyOptions,
+  options: NotifyOptions,
 ): Promise<void> {
+  checkCall('notifyEnd', { report: config?.report, end, needs: options });
+  const { textfile, webhook } = config.report;
+  const { reader, logger, signal, proxies = {}, times = USUAL } = options;
   if (!isEnd(end)) return;
   const { run, outcome } = end;
   if (textfile !== null) {

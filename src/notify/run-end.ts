@@ -2,7 +2,9 @@
  * How a command on a run has ended, as one JSON object: what is posted to the webhook, and what the metrics are made of.
  * It is the summary that `--json` prints, with an id and an outcome.
  */
+
 import { randomUUID } from 'node:crypto';
+import { checkCall } from '../check-call.js';
 import type { Config } from '../config/schema.js';
 import type { ProcessFigures } from '../report/measure-run.js';
 import type { RunSummary } from '../report/run-summary.js';
@@ -56,10 +58,10 @@ export interface EndFacts extends Pick<RunEnd, 'exitCode' | 'summary' | 'thisPro
 }
 
 /** @returns the end of a command, under a new id. */
-export function describeEnd(
-  { pipeline }: Pick<Config, 'pipeline'>,
-  { error, run, began, ended, ...facts }: EndFacts,
-): RunEnd {
+export function describeEnd(config: Pick<Config, 'pipeline'>, given: EndFacts): RunEnd {
+  const pipeline = config?.pipeline;
+  checkCall('describeEnd', { pipeline, needs: given, began: given?.began, ended: given?.ended });
+  const { error, run, began, ended, ...facts } = given;
   return {
     version: 1,
     id: randomUUID(),

@@ -25,12 +25,16 @@ export interface JobOptions {
 
 /**
  * Starts the work at once.
+ * @param check throws what the job ends with if its arguments are wrong; then no work begins.
  * @param work gets the options, with a signal whose reason is always a FoliopipeError, and with the place for its events.
  */
 export function startJob<Options extends JobOptions, Result>(
-  options: Options,
+  handed: Options,
   work: (options: Options & { readonly onProgress: OnProgress }) => Promise<Result>,
+  check: () => void = () => undefined,
 ): Job<Result> {
+  const refused = thrownBy(check);
+  const options = refused === undefined ? handed : ({} as Options);
   const latest = new Map<JobEvent['type'], { readonly event: JobEvent; readonly number: number }>();
   const listeners = new Set<() => void>();
   const safe = guardListeners(options);
@@ -47,7 +51,7 @@ export function startJob<Options extends JobOptions, Result>(
   const isHeard = () => listeners.size > 0 || (onProgress !== undefined && onProgress.isHeard?.() !== false);
   const given = { ...safe, onProgress: Object.assign(emit, { isHeard }) };
   const job = withStopErrors(options.signal, (signal) =>
-    work({ ...given, ...(signal && { signal }) }),
+    refused === undefined ? work({ ...given, ...(signal && { signal }) }) : Promise.reject(refused.error),
   ).finally(() => {
     isEnded = true;
     // The loops that are open now throw the error.
@@ -82,4 +86,13 @@ export function startJob<Options extends JobOptions, Result>(
     }
   }
   return Object.assign(job, { [Symbol.asyncIterator]: events });
+}
+
+function thrownBy(check: () => void): { readonly error: unknown } | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }

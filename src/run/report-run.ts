@@ -1,6 +1,8 @@
 /** The report on a run: its facts as one object, and as one HTML page that needs nothing else. */
+
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { checkCall } from '../check-call.js';
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
@@ -37,13 +39,15 @@ export interface ReportOptions {
 export async function reportRun(
   config: Config,
   name = 'last',
-  {
+  options: ReportOptions = {},
+): Promise<RunReport> {
+  checkCall('reportRun', { config, run: name, options });
+  const {
     checkpoint,
     output = createOutputStore(config, { attempts: 1 }),
     clock = systemClock,
     completeText,
-  }: ReportOptions = {},
-): Promise<RunReport> {
+  } = options;
   const collect = async (state: CheckpointReader, run: Run) => {
     const load = await loadStatus(state, config, run);
     // A report is no job, so the run was not found done by one.

@@ -1,4 +1,5 @@
 /** Checks the options of a local service before anything is opened. One message lists all problems. */
+import { checkCall } from '../check-call.js';
 import { ConfigError } from '../errors.js';
 import type { FaultPlan } from './faults/rule.js';
 
@@ -35,6 +36,7 @@ const checks: Readonly<Record<string, Check>> = {
 
 /** @throws ConfigError `SERVICE_OPTIONS` that names every wrong option, and never the token; `FAULTS_INVALID`. */
 export function checkOptions(options: { readonly faults?: FaultPlan | undefined }): void {
+  checkCall('openService', { options });
   const lines: string[] = [];
   for (const [name, check] of Object.entries(checks)) {
     const value = (options as Readonly<Record<string, unknown>>)[name];

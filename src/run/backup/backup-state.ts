@@ -2,6 +2,7 @@
  * Backs up a state folder while runs work on it. Invariant: the database is copied before the journals, so the backup's
  * journals know at least what its database knows, which is what `recover` brings together again.
  */
+
 import {
   existsSync,
   mkdtempSync,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { checkCall } from '../../check-call.js';
 import { type CopiedDatabase, copyDatabase } from '../../checkpoint/sqlite/copy-database.js';
 import type { Config } from '../../config/schema.js';
 import { diskError } from '../../disk-error.js';
@@ -57,8 +59,10 @@ const ATTEMPTS = 5;
  */
 export async function backupState(
   config: Pick<Config, 'stateDir'> & MaybeInDatabase,
-  { folder: given, results = false, clock = systemClock, signal }: BackupOptions,
+  options: BackupOptions,
 ): Promise<BackedUp> {
+  checkCall('backupState', { place: config, needs: options, folder: options?.folder });
+  const { folder: given, results = false, clock = systemClock, signal } = options;
   refuseDatabase(config, 'foliopipe state backup');
   const { stateDir } = config;
   const folder = resolve(given);

@@ -1,6 +1,8 @@
 /** Rebuilds a lost, damaged or outdated checkpoint from the journals and the parts on the disk. */
+
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { checkCall } from '../../check-call.js';
 import type { RunState } from '../../checkpoint/checkpoint.js';
 import { isBehind } from '../../checkpoint/journal/compare-journal.js';
 import { runsWithFiles, segmentFiles } from '../../checkpoint/journal/files-in-state.js';
@@ -93,6 +95,7 @@ export async function recover(
   config: Pick<Config, 'stateDir' | 'pipeline'> & MaybeInDatabase,
   options: RecoverOptions = {},
 ): Promise<Recovered> {
+  checkCall('recover', { place: config, options });
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   refuseDatabase(config, 'foliopipe recover');
   const { stateDir, pipeline } = config;

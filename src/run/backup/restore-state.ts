@@ -2,8 +2,10 @@
  * Restores a backed-up state and brings it together with what has survived in the state folder. Invariant: nothing of
  * the old state is removed; what is replaced is kept under another name.
  */
+
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { checkCall } from '../../check-call.js';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
 import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
@@ -74,6 +76,7 @@ export async function restoreState(
   config: Pick<Config, 'stateDir' | 'pipeline'> & MaybeInDatabase,
   options: RestoreOptions,
 ): Promise<Restored> {
+  checkCall('restoreState', { place: config, needs: options, folder: options?.folder });
   const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   refuseDatabase(config, 'foliopipe state restore');
   const { stateDir, pipeline } = config;

@@ -1,8 +1,10 @@
 /** Checks what a run needs, without paying: folders, disk, source, service and token. Leaves nothing behind. */
+
 import { constants, existsSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../../api/probe-service.js';
+import { checkCall } from '../../check-call.js';
 import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../../config/schema.js';
@@ -48,6 +50,7 @@ export type CheckOptions = Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>;
  * @throws ConfigError `SERVICE_NOT_STARTED`; the signal's reason.
  */
 export async function* checkSetup(given: Config, options: CheckOptions = {}): AsyncGenerator<CheckedItem> {
+  checkCall('checkSetup', { config: given, options });
   const config = withPlannedPath(given, Date.now());
   yield { item: 'config', outcome: 'ok', text: `pipeline ${config.pipeline}`, error: null };
   yield await checkItem('state', () => checkState(config));

@@ -3,7 +3,9 @@
  * marked until all of it is there and compared; then the state that was copied is marked for good, and only then is the
  * mark of the copy removed.
  */
+
 import { resolve } from 'node:path';
+import { checkCall } from '../../check-call.js';
 import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
 import { ConfigError } from '../../errors.js';
@@ -33,6 +35,12 @@ function placeText({ state, stateDir }: StatePlace): string {
  *   `STATE_COPY_DIFFERS`.
  */
 export async function copyState(options: CopyStateOptions): Promise<CopiedState> {
+  checkCall('copyState', {
+    needs: options,
+    from: options?.from,
+    to: options?.to,
+    pipeline: options?.pipeline,
+  });
   const { from, to, pipeline, clock = systemClock, logger = silentLogger } = options;
   const { signal = new AbortController().signal } = options;
   const now = clock.now();

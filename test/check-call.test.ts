@@ -1,0 +1,114 @@
+/** What plain JavaScript may hand to a function of the library: each wrong argument is named, and none is a TypeError. */
+import { expect, it } from 'vitest';
+import * as library from '../pipelines/index.js';
+import { openService } from '../src/service.js';
+import { minimal } from './helpers/config/minimal-config.js';
+
+type Called = (...given: readonly unknown[]) => unknown;
+const config = library.parseConfig(minimal());
+const all = new Map<string, unknown>(Object.entries(library));
+
+/** The functions of docs/embedding.md, and those that work on the state. */
+const names = [
+  'enrich',
+  'submit',
+  'collect',
+  'plan',
+  'publish',
+  'load',
+  'retry',
+  'planRetry',
+  'adopt',
+  'abandon',
+  'prune',
+  'search',
+  'openRun',
+  'withRun',
+  'withReadyRun',
+  'enrichedRecords',
+  'enrichedBytes',
+  'loadConfig',
+  'showReuse',
+  'pruneReuse',
+  'forgetReuse',
+  'importReuse',
+  'backupState',
+  'restoreState',
+  'recover',
+  'copyState',
+  'checkSetup',
+  'reportRun',
+  'notifyEnd',
+  'describeEnd',
+] as const;
+
+const called = (name: (typeof names)[number], given: readonly unknown[]) =>
+  thrownBy(() => (all.get(name) as Called)(...given));
+
+/** What a call throws, at once or later. */
+async function thrownBy(call: () => unknown): Promise<unknown> {
+  try {
+    const given = await call();
+    if (typeof given === 'object' && given !== null && 'next' in given) {
+      await (given as AsyncGenerator).next();
+    }
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+it.each(names)('%s names an argument that is missing or wrong', async (name) => {
+  const none = [[], [undefined], [null, null, null], [5], ['text'], [{}, {}, {}], [Promise.resolve(config)]];
+  for (const given of none) {
+    expect(await called(name, given), JSON.stringify(given)).toMatchObject({
+      code: 'ARGUMENT_WRONG',
+      exitCode: 2,
+      message: expect.stringMatching(new RegExp(`^${name}: \\w+ must be .*, and is `)),
+      hint: expect.any(String),
+    });
+  }
+});
+
+const wrong: readonly [name: (typeof names)[number], given: readonly unknown[], message: string][] = [
+  ['load', [config, undefined], 'run must be the id of a run, the beginning of one, or last, and is missing'],
+  ['publish', [config, { signal: null }], 'run must be .*, and is another object'],
+  ['retry', [config, ''], 'run must be .*, and is empty'],
+  ['adopt', [config, undefined], 'what must be an object, and is missing'],
+  ['adopt', [config, { run: 'last', chunk: 1 }], 'folio must be a folio, and is missing'],
+  ['abandon', [config, { run: 'last', chunk: '1' }], 'chunk must be .*, and is the text "1"'],
+  ['search', [config, 'Bitterroot'], 'record must be .*, and is the text "Bitterroot"'],
+  ['enrich', [config, 'last'], 'options must be an object with options, and is the text "last"'],
+  ['enrich', [config, { signal: 5 }], 'signal must be an AbortSignal, and is 5'],
+  [
+    'enrich',
+    [config, { waitLock: '10m' }],
+    'waitLock must be a number of milliseconds, and is the text "10m"',
+  ],
+  ['collect', [config, null], 'options must be an object with options, and is null'],
+  ['withRun', [config, {}], 'body must be a function, and is missing'],
+  ['loadConfig', [{ files: 'a.yaml' }], 'files must be a list of paths, and is the text "a.yaml"'],
+];
+
+it.each(wrong)('%s says what an argument must be, and what it is', async (name, given, message) => {
+  expect(await called(name, given)).toMatchObject({
+    code: 'ARGUMENT_WRONG',
+    message: expect.stringMatching(new RegExp(`^${name}: ${message}`)),
+  });
+});
+
+it('says of a promise to wait for it, and of an object how it becomes a config', async () => {
+  const hint = async (given: unknown) => library.hintOf((await called('enrich', [given])) as never);
+  expect(await hint(Promise.resolve(config))).toBe('write await before the call that gives it');
+  expect(await hint(minimal())).toContain('parseConfig(object)');
+});
+
+it('refuses a wrong folder of parseConfig and wrong options of a service; hintOf takes anything', async () => {
+  const folder = await thrownBy(() => library.parseConfig(minimal(), 5 as never));
+  expect(folder).toMatchObject({ code: 'ARGUMENT_WRONG', message: expect.stringMatching(/^parseConfig: /) });
+  const options = await thrownBy(() => openService(null as never));
+  expect(options).toMatchObject({ code: 'ARGUMENT_WRONG', message: expect.stringMatching(/^openService: /) });
+  for (const thrown of [undefined, null, 5, new Error('x')]) {
+    expect(library.hintOf(thrown as never)).toBeUndefined();
+  }
+});
