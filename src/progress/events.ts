@@ -31,7 +31,7 @@ export interface ScanEvent {
   /** Read so far, decoded. */
   readonly bytes: Bytes;
   readonly records: number;
-  /** In the last one: all of the source is checked, or is known from an earlier check. */
+  /** In the last one: all of the source is checked. */
   readonly ended?: true;
 }
 

@@ -97,7 +97,7 @@ export async function checkSource(
       });
   if (opened.names !== null) await checkCopies(source);
   logChecked(logger, source, isKnown);
-  emit?.({ type: 'scan', bytes: bytesOf(source), records: source.records, ended: true });
+  if (!isKnown) emit?.({ type: 'scan', bytes: bytesOf(source), records: source.records, ended: true });
   if (!isKnown) await warnOfHeader(config, opened, source, logger, signal);
   if (isKnown) checkColumns(source, config);
   return withNames(source, opened);
