@@ -2,7 +2,7 @@
  * A night with reuse that is killed in each window, and continued: the bytes of an unbroken night, nothing paid twice,
  * and whole answers for the night after it.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -52,14 +52,19 @@ const limit = pLimit(3);
 let serve: Serve;
 let dataDir: string;
 let unbroken: Buffer;
-/** By pipeline: the uploads of the second night, as its summary tells them. */
-const uploads = new Map<string, RunSummary['uploads']>();
+/** The job after its first night. Each test has a copy of its folder. */
+let first: { readonly job: Job; readonly run: string };
+/** The second nights: where they were killed, and their uploads as the summary tells them. */
+const seconds: ({ readonly where: string } & Pick<RunSummary, 'run' | 'uploads'>)[] = [];
 
 beforeAll(async () => {
   dataDir = join(await folder(), 'service');
   serve = await openServe(dataDir, { segmentRecords: 4 });
+  first = await firstNight();
   const job = await secondNight('unbroken');
-  expect(await enrichJob(job)).toMatchObject({ exitCode: 0, uploads: { accepted: chunks.second } });
+  const summary = await enrichJob(job);
+  expect(summary).toMatchObject({ exitCode: 0, uploads: { accepted: chunks.second } });
+  seconds.push({ where: 'unbroken', ...summary });
   unbroken = await readFile(job.output);
 });
 
@@ -70,7 +75,7 @@ describe('a night with reuse that is killed', () => {
     limit(async () => {
       const job = await secondNight(point);
       await crash(job, `${point}:${nth}`);
-      await finish(job);
+      await finish(job, point);
       await expectThirdNight(job);
     }),
   );
@@ -80,7 +85,7 @@ describe('a night with reuse that is killed', () => {
       const job = await secondNight(`power-${point}`);
       await crash(job, `${point}:${nth}`);
       await failPower(job.stateDir);
-      await finish(job);
+      await finish(job, point);
       await expectThirdNight(job);
     }),
   );
@@ -97,36 +102,53 @@ describe('a night with reuse that is killed', () => {
         await crash(job, point);
         const summary = await enrichJob(job);
         expect(summary).toMatchObject({ exitCode: 0, uploads: { accepted: 0 } });
-        uploads.set(`idle-${point}`, summary.uploads);
+        seconds.push({ where: `idle-${point}`, ...summary });
       }
     }));
 
   it('has paid for no record twice', async () => {
     await serve.stop();
-    const served = servedFolios(dataDir);
-    for (const [pipeline, { accepted, ambiguous }] of uploads) {
-      const own = served.filter(({ fileName }) => fileName.startsWith(`${pipeline}-2`));
-      expect(new Set(own.map(({ fileName }) => fileName)).size, pipeline).toBe(own.length);
-      const more = own.length - chunks.first - accepted;
+    const names = servedFolios(dataDir).map(({ fileName }) => fileName);
+    expect(new Set(names).size).toBe(names.length);
+    const ofRun = (run: string) => names.filter((name) => name.startsWith(`nightly-${run}-`)).length;
+    let known = ofRun(first.run);
+    expect(known).toBe(chunks.first);
+    for (const { where, run, uploads } of seconds) {
+      const own = ofRun(run);
+      known += own;
+      const more = own - uploads.accepted;
       // An upload whose reply was lost with the process is sent again, and reported.
-      expect(more, pipeline).toBeGreaterThanOrEqual(pipeline === 'after-post-before-commit' ? 1 : 0);
-      expect(more, pipeline).toBeLessThanOrEqual(ambiguous);
+      expect(more, where).toBeGreaterThanOrEqual(where === 'after-post-before-commit' ? 1 : 0);
+      expect(more, where).toBeLessThanOrEqual(uploads.ambiguous);
     }
-    expect(uploads.size).toBe(Object.keys({ ...windows, ...unsynced }).length + 3);
+    expect(names, 'no other run has paid').toHaveLength(known);
+    expect(seconds).toHaveLength(Object.keys({ ...windows, ...unsynced }).length + 4);
   });
 });
 
+async function firstNight(): Promise<typeof first> {
+  const job = await newJob(await folder());
+  await writeFile(job.source, source('first', 'first night'));
+  const { run, ...summary } = await enrichJob(job);
+  expect(summary).toMatchObject({ exitCode: 0, uploads: { accepted: chunks.first } });
+  return { job, run };
+}
+
 /** A job whose first night is done, with the source of the second night. */
-async function secondNight(pipeline: string): Promise<Job> {
+async function secondNight(name: string): Promise<Job> {
+  const parent = join(await folder(), name);
+  await cp(first.job.folder, join(parent, 'nightly'), { recursive: true, preserveTimestamps: true });
+  const job = await newJob(parent);
+  await writeFile(job.source, source('second', 'second night'));
+  return job;
+}
+
+async function newJob(parent: string): Promise<Job> {
   const settings = {
     concurrency: { uploads: 1, folios: 4, downloads: 1 },
     reuse: { maxAge: '90d' },
   };
-  const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, chunk: 5, settings });
-  await writeFile(job.source, source('first', 'first night'));
-  expect(await enrichJob(job)).toMatchObject({ exitCode: 0, uploads: { accepted: chunks.first } });
-  await writeFile(job.source, source('second', 'second night'));
-  return job;
+  return createJob(parent, { baseUrl: serve.url, chunk: 5, settings });
 }
 
 /** 30 records, of which 15 are in both nights, at other places. */
@@ -141,12 +163,12 @@ async function crash(job: Job, armed: string): Promise<void> {
   expect(end, `${armed} is passed`).toMatchObject({ code: null, signal: 'SIGKILL' });
 }
 
-async function finish(job: Job): Promise<void> {
+async function finish(job: Job, where: string): Promise<void> {
   const summary = await enrichJob(job);
   expect(summary.exitCode).toBe(0);
   expect((await readFile(job.output)).equals(unbroken)).toBe(true);
   expect(summary.uploads.accepted).toBe(chunks.second);
-  uploads.set(job.folder.slice(job.folder.lastIndexOf('/') + 1), summary.uploads);
+  seconds.push({ where, ...summary });
   const files = await filesUnder(job.stateDir);
   expect(files.filter((file) => /\.(tmp|partial)$|\/chunk-/.test(file))).toEqual([]);
   expect(files.filter((file) => file.endsWith('.seg'))).toHaveLength(2);
