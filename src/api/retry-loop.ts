@@ -226,7 +226,7 @@ function countMissing(state: CallState, failure: Failure, now: number): SameRepl
   return { count: count + 1, duration: now - since };
 }
 
-/** Counts the replies that break the interface in the same way. A reply that breaks it in another way starts anew. */
+/** Counts the replies that break the interface in the same way. A reply that breaks it in another way is counted from 1. */
 function countBroken(state: CallState, failure: Failure, now: number): SameReplies {
   if (failure.kind !== 'malformed' || failure.breach === null) return { count: 0, duration: 0 };
   const { breach } = failure;

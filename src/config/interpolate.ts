@@ -19,7 +19,7 @@ export function withVariables(
   }
   if (typeof value !== 'string') return value;
   const text = interpolate(value, env, onProblem);
-  // Runs would begin anew in a folder, and what the database knows to be paid would be paid again.
+  // Runs would start over in a folder, and what the database knows to be paid would be paid again.
   if (text === '' && key.join('.') === 'state' && /\$\{\w+\}/.test(value)) {
     onProblem(
       `${value} is empty; write ${value.replaceAll('}', ':-}')} if the state is to be in stateDir then`,

@@ -21,7 +21,7 @@ export interface WorkFile {
    *   no byte is hashed twice.
    */
   append(...pieces: Uint8Array[]): Promise<string>;
-  /** Removes all bytes, so that the file begins anew. */
+  /** Removes all bytes, so that the file is empty. */
   empty(): Promise<void>;
   close(): Promise<void>;
 }

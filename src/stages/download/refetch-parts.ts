@@ -75,8 +75,8 @@ export async function refetchParts(
     },
     fetchOne: async (damaged) => {
       const others = parts.filter((part) => !isPart(part, damaged));
-      const [anew] = await fetch([damaged], sizeOfParts(others));
-      parts = parts.map((part) => (isPart(part, damaged) ? anew! : part));
+      const [fetched] = await fetch([damaged], sizeOfParts(others));
+      parts = parts.map((part) => (isPart(part, damaged) ? fetched! : part));
       checkChunkBalance(chunk, counts, parts);
     },
     fetchAll: async () => {
