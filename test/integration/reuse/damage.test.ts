@@ -1,10 +1,10 @@
 /** What is kept for reuse is damaged or lost: an error that names the file and what to do, before anything is paid. */
-import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FoliopipeError, hintOf, InterruptedError, publish } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
-import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
+import { expectEnriched, type JobSetup } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import {
   changedLines,
@@ -18,6 +18,43 @@ import {
 
 const A = sampleLines(60);
 const B = changedLines(A, 3);
+
+/**
+ * Plays the first night once for the tests of a block.
+ * @returns a function that puts the job's folder back to the end of that night.
+ */
+function useFirstNight(setup: JobSetup): () => Promise<{ readonly nights: Nights; readonly run: string }> {
+  let first: { readonly nights: Nights; readonly run: string };
+  let image: string;
+  let end: () => void;
+  let ended: Promise<void>;
+  beforeAll(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        ended = withNights(setup, async (nights) => {
+          first = { nights, ...(await nights.night(A)) };
+          image = `${nights.folder}.image`;
+          await cp(nights.folder, image, { recursive: true, preserveTimestamps: true });
+          const isOver = new Promise<void>((over) => {
+            end = over;
+          });
+          resolve();
+          await isOver;
+        });
+        ended.catch(reject);
+      }),
+  );
+  afterAll(async () => {
+    end();
+    await ended;
+    await rm(image, { recursive: true });
+  });
+  return async () => {
+    await rm(first.nights.folder, { recursive: true });
+    await cp(image, first.nights.folder, { recursive: true, preserveTimestamps: true });
+    return first;
+  };
+}
 
 /** The file in a folder of the store that belongs to a run: to the only one that has a file, or to a later one. */
 async function fileIn(nights: Nights, folder: string, ...earlier: readonly string[]): Promise<string> {
@@ -53,23 +90,22 @@ const withoutAddress: Behaviour = {
 };
 
 describe('a segment whose source has changed', () => {
+  const firstNight = useFirstNight({ behaviour: withoutAddress, config: { reuse: { maxMiss: '100%' } } });
+
   it.each(ways)('%s ends the night before it pays if results lack a sent column', async (_, damage) => {
-    const setup = { behaviour: withoutAddress, config: { reuse: { maxMiss: '100%' } } };
-    await withNights(setup, async (nights) => {
-      await nights.night(A);
-      await damage(await fileIn(nights, 'segments'));
-      const { error, bought } = await nights.badNight(B);
-      expect(bought).toEqual([]);
-      expect(error).toMatchObject({
-        exitCode: 2,
-        code: expect.stringMatching(/^REUSE_SEGMENT_(LOST|DAMAGED)$/),
-        message: expect.stringContaining('.seg'),
-      });
-      expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse');
-      expect(await readdir(join(nights.config().stateDir, 'reuse/choices'))).toHaveLength(1);
-      // It goes on when the user decides to buy.
-      expect((await nights.night(B, {}, { reuse: false })).bought).toHaveLength(B.length);
+    const { nights } = await firstNight();
+    await damage(await fileIn(nights, 'segments'));
+    const { error, bought } = await nights.badNight(B);
+    expect(bought).toEqual([]);
+    expect(error).toMatchObject({
+      exitCode: 2,
+      code: expect.stringMatching(/^REUSE_SEGMENT_(LOST|DAMAGED)$/),
+      message: expect.stringContaining('.seg'),
     });
+    expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse');
+    expect(await readdir(join(nights.config().stateDir, 'reuse/choices'))).toHaveLength(1);
+    // It goes on when the user decides to buy.
+    expect((await nights.night(B, {}, { reuse: false })).bought).toHaveLength(B.length);
   });
 });
 
@@ -115,57 +151,57 @@ describe('a segment whose source has changed, and whose results hold what was se
 });
 
 describe('a segment whose source is unchanged', () => {
+  const firstNight = useFirstNight({});
+
   it.each(ways)('%s is built again from the parts of its run', async (_, damage) => {
-    await withNights({}, async (nights) => {
-      await nights.night(A);
-      await damage(await fileIn(nights, 'segments'));
-      expect((await nights.again({}, { fresh: true })).bought).toEqual([]);
-      await expectEnriched(nights);
-      expect((await nights.night(A.map((one) => withNote(one, 'b')))).bought).toEqual([]);
-    });
+    const { nights } = await firstNight();
+    await damage(await fileIn(nights, 'segments'));
+    expect((await nights.again({}, { fresh: true })).bought).toEqual([]);
+    await expectEnriched(nights);
+    expect((await nights.night(A.map((one) => withNote(one, 'b')))).bought).toEqual([]);
   });
 });
 
 describe('the secret', () => {
+  const firstNight = useFirstNight({ config: { reuse: { maxMiss: '100%' } } });
+
   it.each([
     ['removed', (path: string) => rm(path)],
     ['empty', (path: string) => truncate(path)],
     ['another one', (path: string) => flip(path, 0.5)],
   ])('%s ends the night before it pays', async (_, damage) => {
-    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
-      await nights.night(A);
-      await damage(join(nights.config().stateDir, 'reuse', 'secret'));
-      const { error, bought } = await nights.badNight(B);
-      expect(bought).toEqual([]);
-      expect(error).toMatchObject({
-        exitCode: 2,
-        code: 'REUSE_SECRET_LOST',
-        message: expect.stringContaining('secret'),
-      });
-      expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse forget');
+    const { nights } = await firstNight();
+    await damage(join(nights.config().stateDir, 'reuse', 'secret'));
+    const { error, bought } = await nights.badNight(B);
+    expect(bought).toEqual([]);
+    expect(error).toMatchObject({
+      exitCode: 2,
+      code: 'REUSE_SECRET_LOST',
+      message: expect.stringContaining('secret'),
     });
+    expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse forget');
   });
 });
 
 describe('the choice of an open night', () => {
+  const firstNight = useFirstNight({});
+
   it.each(ways)('%s ends it before it pays', async (_, damage) => {
-    await withNights({}, async (nights) => {
-      const { run } = await nights.night(A);
-      await nights.write(B);
-      expect(await nights.failure({}, stopAt('after-run-before-chunk', 1))).toBeInstanceOf(InterruptedError);
-      const since = nights.service.folios.length;
-      await damage(await fileIn(nights, 'choices', run));
-      const error = await nights.failure();
-      expect(error).toMatchObject({
-        exitCode: 2,
-        code: expect.stringMatching(/^REUSE_CHOICE_(LOST|DAMAGED)$/),
-      });
-      expect(hintOf(error as FoliopipeError)).toMatch(/^restore .*; without it begin a new run with --new$/);
-      expect(nights.service.folios.length).toBe(since);
-      // The way out that the hint names.
-      expect((await nights.again({}, { fresh: true })).bought).toEqual(unknownNames(B, A));
-      await expectEnriched(nights);
+    const { nights, run } = await firstNight();
+    await nights.write(B);
+    expect(await nights.failure({}, stopAt('after-run-before-chunk', 1))).toBeInstanceOf(InterruptedError);
+    const since = nights.service.folios.length;
+    await damage(await fileIn(nights, 'choices', run));
+    const error = await nights.failure();
+    expect(error).toMatchObject({
+      exitCode: 2,
+      code: expect.stringMatching(/^REUSE_CHOICE_(LOST|DAMAGED)$/),
     });
+    expect(hintOf(error as FoliopipeError)).toMatch(/^restore .*; without it begin a new run with --new$/);
+    expect(nights.service.folios.length).toBe(since);
+    // The way out that the hint names.
+    expect((await nights.again({}, { fresh: true })).bought).toEqual(unknownNames(B, A));
+    await expectEnriched(nights);
   });
 
   it('of a night that is published is not needed by the next one', async () => {
