@@ -11,8 +11,8 @@ export type {
 } from './api/prediction-api.js';
 export type { RequestLimiter } from './api/rate-limiter.js';
 export { createServiceText } from './api/service-text.js';
-export type { AccountState } from './checkpoint/account-state.js';
 export { checkCall } from './check-call.js';
+export type { AccountState } from './checkpoint/account-state.js';
 export type {
   AcceptedReply,
   Checkpoint,
