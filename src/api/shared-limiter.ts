@@ -19,6 +19,8 @@ const LASTS: Milliseconds = 15;
 /** How long a slot lasts where no other process waits. */
 const LASTS_ALONE: Milliseconds = 150;
 const FIRST_EXTRA: Milliseconds = 20;
+/** How much longer a slot lasts at most because some were used too late: no answer takes longer. */
+const MOST_EXTRA: Milliseconds = 15 * SECOND;
 /** How much longer a slot lasts at most because of slow answers, and before the first answer. */
 const MOST_UNSURE: Milliseconds = 150;
 /** The time for which slots are taken at once where requests wait for them. */
@@ -105,7 +107,7 @@ export class SharedLimiter implements RequestLimiter {
 
   /** The more slots are used too late, the longer the next ones last. */
   #adapt(wasTooLate: boolean): void {
-    this.#extra = wasTooLate ? Math.min(2 * this.#extra + FIRST_EXTRA, SECOND) : Math.floor(this.#extra / 2);
+    this.#extra = wasTooLate ? Math.min(2 * this.#extra + FIRST_EXTRA, MOST_EXTRA) : Math.floor(this.#extra / 2);
   }
 
   #isOpen({ from, until, pauses }: Slot): boolean {

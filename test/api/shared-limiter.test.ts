@@ -71,6 +71,25 @@ describe('requests of processes that share an account', () => {
     expect(60 / (clock.now() / 1000)).toBeGreaterThan(0.85);
   });
 
+  test.each([700, 2000, 6000])('are sent although each answer takes twice %d ms', async (travel) => {
+    const clock = createVirtualClock(0);
+    const { slots } = createSlotAccount(clock, 20, () => travel);
+    const limiter = new SharedLimiter(slots, 20, clock);
+    const ended = new AbortController();
+    const written = async (): Promise<void> => {
+      for (let request = 0; request < 3; request++) {
+        const start = await limiter.wait(ended.signal, 'track');
+        await start();
+        void start(true);
+      }
+    };
+    const late = async () => {
+      await clock.sleep(60 * travel, ended.signal);
+      throw new Error('nothing is sent');
+    };
+    await Promise.race([written(), late()]).finally(() => ended.abort());
+  });
+
   test('take their turns, however many a process has', async () => {
     const clock = createVirtualClock(0);
     const { slots } = createSlotAccount(clock, 20, () => 1);
