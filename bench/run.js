@@ -28,6 +28,7 @@ import { state } from './cases/state.js';
 import { waiting } from './cases/waiting.js';
 import { openLab } from './lab.js';
 import { measureSection, writeSection } from './results.js';
+import { joinStagePrograms } from './stage-programs.js';
 
 const CASES = {
   chunking,
@@ -81,6 +82,7 @@ if (!existsSync(new URL('node_modules', import.meta.url))) {
   process.exit(2);
 }
 
+await joinStagePrograms();
 const titles = Object.values(CASES).map((each) => each.title);
 const lab = openLab({ pairs, records, rows: values.rows?.split(',') });
 try {

@@ -12,6 +12,7 @@ import { finishedRun } from '../measure-client.js';
 import { replyPieces } from '../reply.js';
 import { shareOf } from '../rows.js';
 import { checkSame } from '../same-files.js';
+import { stageProgram } from '../stage-programs.js';
 
 const REPLY_BYTES = 1e9;
 
@@ -55,7 +56,7 @@ async function chunking(lab, source) {
     {
       ours: async () => {
         work = lab.emptyFolder('chunks-ours');
-        return measureNode([program('ours/chunk.js'), await beginRun(work, source)]);
+        return measureNode([stageProgram('chunk'), await beginRun(work, source)]);
       },
       peer: () => measureCommand(built('split'), [source, folder, `${CHUNK_RECORDS}`]),
     },
@@ -66,7 +67,7 @@ async function chunking(lab, source) {
 
 async function checking(lab, source) {
   const { ours, peer } = await alternate(lab.pairs, {
-    ours: () => measureNode([program('ours/scan.js'), source]),
+    ours: () => measureNode([stageProgram('scan'), source]),
     peer: async () => {
       const counted = await measureCommand(zsv(), ['count', source]);
       const hashed = await measureCommand('openssl', ['sha256', source]);
@@ -86,7 +87,7 @@ async function merging(lab, source) {
   const { ours, rust, one, two } = await alternate(
     lab.pairs,
     {
-      ours: () => measureNode([program('ours/merge.js'), config, basename(folder), output]),
+      ours: () => measureNode([stageProgram('merge'), config, basename(folder), output]),
       rust: () => measureCommand(built('join'), [source, folder, byRust, `${CHUNK_RECORDS}`]),
       one: () => inDuckDb(1),
       two: () => inDuckDb(2),
@@ -104,7 +105,7 @@ async function decoding(lab) {
   const reply = lab.path('large-reply.json');
   await pipeline(Readable.from(replyPieces(REPLY_BYTES)), createWriteStream(reply));
   const { ours, peer } = await alternate(lab.pairs, {
-    ours: () => measureNode([program('ours/decode.js'), reply]),
+    ours: () => measureNode([stageProgram('decode'), reply]),
     peer: () => measureCommand(built('decode'), [reply]),
   });
   return [inCpu({ what: 'base64 and JSON of 1 GB', beside: 'simdutf', ours, peer, atMost: 2.5 })];

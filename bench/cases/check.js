@@ -3,6 +3,7 @@ import { alternate } from '../alternate.js';
 import { program } from '../lab.js';
 import { measureNode } from '../measure.js';
 import { timesFasterInAll } from '../rows.js';
+import { stageProgram } from '../stage-programs.js';
 
 export const check = {
   title: 'The check before paying',
@@ -10,7 +11,7 @@ export const check = {
     const records = lab.recordsOr(2_000_000);
     const source = await lab.source(records);
     const { ours, peer } = await alternate(lab.pairs, {
-      ours: () => counted(records, [program('ours/scan.js'), source]),
+      ours: () => counted(records, [stageProgram('scan'), source]),
       peer: () => counted(records, [program('peers/count-duckdb.js'), source]),
     });
     return {

@@ -6,6 +6,7 @@ import { program } from '../lab.js';
 import { measureNode } from '../measure.js';
 import { timesFasterInAll } from '../rows.js';
 import { checkSame } from '../same-files.js';
+import { stageProgram } from '../stage-programs.js';
 
 export const chunking = {
   title: 'Chunking',
@@ -20,7 +21,7 @@ export const chunking = {
       {
         ours: async () => {
           work = lab.emptyFolder('chunks-ours');
-          return measureNode([program('ours/chunk.js'), await beginRun(work, source)]);
+          return measureNode([stageProgram('chunk'), await beginRun(work, source)]);
         },
         csvParse: () => {
           folder = lab.emptyFolder('chunks-csv-parse');

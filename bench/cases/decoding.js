@@ -10,6 +10,7 @@ import { replyPieces } from '../reply.js';
 import { timesFaster, within } from '../rows.js';
 import { checkSame } from '../same-files.js';
 import { listeningAddress, stopped } from '../service.js';
+import { stageProgram } from '../stage-programs.js';
 
 const PART_BYTES = 150e6;
 const LARGE_PART_BYTES = 1e9;
@@ -27,7 +28,7 @@ export const decoding = {
         alone: () => measureNode([program('ours/decode-memory.js'), reply]),
         received: () => measureNode([program('ours/decode-memory.js'), reply, lab.path('decoded.csv')]),
         buffer: () => measureNode([program('peers/decode-buffer.js'), reply]),
-        toFile: () => measureNode([program('ours/decode.js'), reply, decoded]),
+        toFile: () => measureNode([stageProgram('decode'), reply, decoded]),
         usual: () => measureNode([program('peers/decode-whole.js'), reply, usualFile]),
       },
       () => checkSame(decoded, lab.path('decoded.csv'), usualFile),

@@ -1,9 +1,9 @@
 /** Sources that are not plain UTF-8 with commas and LF, beside the plain one of the same records. */
 import { alternate } from '../alternate.js';
 import { beginRun } from '../begin-run.js';
-import { program } from '../lab.js';
 import { measureCommand, measureNode } from '../measure.js';
 import { shareOf } from '../rows.js';
+import { stageProgram } from '../stage-programs.js';
 
 const DIALECTS = [
   { what: '`;`', dialect: 'semicolon' },
@@ -24,11 +24,11 @@ export const dialects = {
       const other = await lab.source(records, dialect, gzip);
       const chunk = async (path, coding) => {
         const config = await beginRun(lab.emptyFolder('dialect'), path, coding);
-        return measureNode([program('ours/chunk.js'), config]);
+        return measureNode([stageProgram('chunk'), config]);
       };
       const samples = await alternate(lab.pairs, {
-        checked: () => measureNode([program('ours/scan.js'), other, encoding]),
-        plainChecked: () => measureNode([program('ours/scan.js'), plain]),
+        checked: () => measureNode([stageProgram('scan'), other, encoding]),
+        plainChecked: () => measureNode([stageProgram('scan'), plain]),
         chunked: () => chunk(other, encoding),
         plainChunked: () => chunk(plain, 'auto'),
         ...(gzip && { unzipped: () => measureCommand('gzip', ['-dc', other]) }),

@@ -7,6 +7,7 @@ import { finishedRun } from '../measure-client.js';
 import { timesFaster, timesFasterInAll } from '../rows.js';
 import { checkSame } from '../same-files.js';
 import { cli } from '../service.js';
+import { stageProgram } from '../stage-programs.js';
 
 export const merging = {
   title: 'Merging',
@@ -20,7 +21,7 @@ export const merging = {
     const { ours, csvParse, duckDb, publish } = await alternate(
       lab.pairs,
       {
-        ours: () => measureNode([program('ours/merge.js'), config, basename(folder), output]),
+        ours: () => measureNode([stageProgram('merge'), config, basename(folder), output]),
         csvParse: () => measureNode([program('peers/merge-csv-parse.js'), source, folder, byCsvParse]),
         duckDb: () => measureNode([program('peers/merge-duckdb.js'), source, folder, byDuckDb]),
         publish: () => measureNode([cli, 'publish', basename(folder), '--config', config]),
