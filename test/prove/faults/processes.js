@@ -54,7 +54,9 @@ export async function startService(folder, { rules, port = 0 }) {
 
 /** @returns `{ code, summary, told }`: the exit code, the last JSON line, and stderr, a log record a line. */
 export async function runClient(args) {
-  const words = [cli, ...args, '--json', '--log-level', 'warn', '--log-format', 'json'];
+  // The collector's helper threads, and collections of a heap that is still small, cost an eighth of the CPU.
+  const flags = ['--single-threaded-gc', '--initial-old-space-size=256'];
+  const words = [...flags, cli, ...args, '--json', '--log-level', 'warn', '--log-format', 'json'];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   alive.add(child);
   child.once('close', () => alive.delete(child));
