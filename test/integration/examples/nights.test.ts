@@ -4,13 +4,14 @@ import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { nodeFlags } from '../../helpers/processes/cli.js';
 
 const root = resolve(import.meta.dirname, '../../..');
 const rows = '1,"Best, Ltd",1 Main St,Helena,MT,01001\n2,Müller,2 Main St,Helena,MT,\n';
 
 /** Each one writes its arguments, a call a line, into calls.txt. */
 const programs = {
-  npx: `shift 2; exec '${process.execPath}' '${join(root, 'dist/bundle/cli.js')}' "$@"`,
+  npx: `shift 2; exec '${process.execPath}' ${nodeFlags.join(' ')} '${join(root, 'dist/bundle/cli.js')}' "$@"`,
   snowsql: `echo "snowsql $*" >> calls.txt
 case "$*" in
   *unload.sql) gzip -c export.csv > unload.new/businesses_0_0_0.csv.gz ;;
