@@ -107,7 +107,9 @@ export class SharedLimiter implements RequestLimiter {
 
   /** The more slots are used too late, the longer the next ones last. */
   #adapt(wasTooLate: boolean): void {
-    this.#extra = wasTooLate ? Math.min(2 * this.#extra + FIRST_EXTRA, MOST_EXTRA) : Math.floor(this.#extra / 2);
+    this.#extra = wasTooLate
+      ? Math.min(2 * this.#extra + FIRST_EXTRA, MOST_EXTRA)
+      : Math.floor(this.#extra / 2);
   }
 
   #isOpen({ from, until, pauses }: Slot): boolean {
