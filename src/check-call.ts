@@ -1,6 +1,6 @@
 /**
- * Checks what a program hands to a function of the library. Plain JavaScript has no types, and a missing or wrong argument
- * would end as a TypeError from somewhere inside.
+ * Checks what a program hands to a function of the library. Plain JavaScript has no types, and a missing or wrong
+ * argument would end as a TypeError from somewhere inside.
  */
 import { ConfigError } from './errors.js';
 import { showText } from './text.js';

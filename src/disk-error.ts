@@ -10,7 +10,7 @@ const GO_ON = 'then run the same command again: it goes on where this one stoppe
 const MORE_FILES =
   'raise the limit (ulimit -n 1024, or LimitNOFILE= of a systemd unit) or lower concurrency.*';
 
-/** How one kind of error is told. */
+/** The words for one kind of error. */
 interface Meaning {
   /** Passing trouble: the same command goes on later. Else a person must mend something. */
   readonly passes?: boolean;
@@ -249,7 +249,9 @@ export function freeSpaceAt(path: string): FreeSpace | undefined {
 /** Calls that need an inode and hardly any space. */
 const CREATING = new Set(['open', 'mkdir', 'symlink']);
 
-/** The error may be told later than it happened, when a few inodes are free again: a call that needs space had enough. */
+/**
+ * The error may be shown later than it happened, when a few inodes are free again: a call that needs space had enough.
+ */
 function lacksInodes(syscall: string | undefined, room: FreeSpace | undefined): boolean {
   if (room === undefined || room.inodes === Number.POSITIVE_INFINITY) return false;
   return room.inodes === 0 || (CREATING.has(syscall ?? '') && room.bytes > 0);

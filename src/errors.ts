@@ -153,7 +153,7 @@ export class SourceError extends FoliopipeError {
   override readonly exitCode = 4;
 }
 
-/** Folios are still processing, and the command was told not to wait. Exit 10. */
+/** Folios are still processing, and the command does not wait for them. Exit 10. */
 export class StillProcessingError extends FoliopipeError {
   override readonly exitCode = 10;
 }

@@ -19,7 +19,7 @@ const MAX_REASONS = 20;
 const MAX_REASON_CHARS = 200;
 
 /**
- * Different reasons that are told apart while a run is summed up. A service may write a different one for each record.
+ * Different reasons that are counted apart while a run is summed up. A service may write a different one for each record.
  */
 const MAX_DISTINCT = 2000;
 

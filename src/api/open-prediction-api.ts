@@ -43,7 +43,7 @@ export interface ApiOptions {
   readonly lostAfter: Milliseconds;
   readonly proxies?: Proxies | undefined;
   readonly logger: ApiLogger;
-  /** Is told what the client waits for. */
+  /** Gets what the client waits for. */
   readonly watcher?: ApiWatcher;
 }
 

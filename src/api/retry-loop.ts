@@ -19,7 +19,7 @@ import type { AwakeClock } from './timeout.js';
 /** The part of a logger that the client uses. */
 export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 
-/** Is told what the client waits for. */
+/** Gets what the client waits for. */
 export interface ApiWatcher {
   /** The service has asked for time: no request starts before it has passed. */
   throttled(time: Milliseconds, why: string): void;
@@ -226,7 +226,9 @@ function countMissing(state: CallState, failure: Failure, now: number): SameRepl
   return { count: count + 1, duration: now - since };
 }
 
-/** Counts the replies that break the interface in the same way. A reply that breaks it in another way is counted from 1. */
+/**
+ * Counts the replies that break the interface in the same way. A reply that breaks it in another way is counted from 1.
+ */
 function countBroken(state: CallState, failure: Failure, now: number): SameReplies {
   if (failure.kind !== 'malformed' || failure.breach === null) return { count: 0, duration: 0 };
   const { breach } = failure;

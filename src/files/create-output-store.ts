@@ -17,7 +17,7 @@ import type { BegunUploads } from './s3/upload-parts.js';
  * @param options.signal ends requests to a store.
  * @param options.begunUploads where an upload in parts is kept, so that it goes on after a kill.
  * @param options.at called while a publication is cut into files.
- * @param options.attempts how often a request is made before its error is told.
+ * @param options.attempts how often a request is made before its error is thrown.
  */
 export function createOutputStore(
   { output, timeouts }: Pick<Config, 'output' | 'timeouts'>,

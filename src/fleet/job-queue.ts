@@ -88,7 +88,7 @@ const OF_OTHERS_MS: Milliseconds = 60_000;
 
 /**
  * @param asked translates the errors of the database.
- * @param warn is told of a job that another version of foliopipe has written.
+ * @param warn gets a job that another version of foliopipe has written.
  */
 export function createJobQueue(
   boss: Boss,

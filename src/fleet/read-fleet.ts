@@ -119,7 +119,7 @@ function silentMs(workers: readonly KnownWorker[], pipeline: string): number | n
   return own.length > 0 && isSilent(least) ? least : null;
 }
 
-/** Whether a worker has not said that it lives when it was time. */
+/** Whether a worker has not renewed its row in time. */
 export function isSilent(silentMs: number): boolean {
   return silentMs > 2 * fleetTimes().beat;
 }

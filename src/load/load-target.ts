@@ -24,7 +24,7 @@ export interface LoadTable {
   readonly mode: 'append' | 'replace' | 'merge';
   readonly onSchema: 'fail' | 'add';
   readonly onRemoved: 'keep' | 'delete';
-  /** In the order of the output. The last ones are missing if the service has not told them yet. */
+  /** In the order of the output. The last ones are missing if they are not known yet. */
   readonly columns: readonly LoadColumn[];
 }
 

@@ -200,8 +200,8 @@ export function findUnfitKey(plan: StatementPlan): string | undefined {
 }
 
 /**
- * Counts, as `n`, the rows that must be as many as the staged ones when these are written. Undefined where every table has
- * as many, or where it may have more.
+ * Counts, as `n`, the rows that must be as many as the staged ones when these are written. Undefined where every table
+ * has as many, or where it may have more.
  */
 export function countStored(plan: StatementPlan): Statement | undefined {
   const { table, mode, isDelta, deletesGone, isPlain, run } = plan;

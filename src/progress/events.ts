@@ -15,7 +15,7 @@ export type JobEvent =
   | PublishedEvent
   | LoadEvent;
 
-/** A wait has begun. Its end is not told: `waits` of the next `progress` lacks it, or another event follows. */
+/** A wait has begun. No event says when it ends: `waits` of the next `progress` lacks it, or another event follows. */
 export type WaitingEvent = { readonly type: 'waiting' } & Wait;
 
 /** Standard input, the answer of a query, or a Parquet file is being copied. Told with each piece that is written. */
@@ -36,7 +36,7 @@ export interface ScanEvent {
 }
 
 /**
- * It is known which run the job works on. Told again when it changes: an interrupted publishing is finished first, and a
+ * It is known which run the job works on. Emitted again when it changes: an interrupted publishing is finished first, and a
  * run whose source has changed is closed first (`source.onChange: supersede`).
  */
 export interface FoundEvent {
@@ -169,7 +169,7 @@ export interface OpenFolio {
   readonly folio: string;
   readonly records: number;
   readonly ageMs: Milliseconds;
-  /** 0 to 100, as the service told it last; null if this process has not been told. */
+  /** 0 to 100, as the service gave it last; null if it has given this process none. */
   readonly percentage: number | null;
 }
 

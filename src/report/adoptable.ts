@@ -33,7 +33,10 @@ export async function findAdoptable(
   return found;
 }
 
-/** Hints for the first adoptable chunks of a run, a line for each, and the number of the others; empty if there are none. */
+/**
+ * Hints for the first adoptable chunks of a run, a line for each, and the number of the others; empty if there are
+ * none.
+ */
 export async function adoptHints(
   checkpoint: Pick<CheckpointReader, 'chunksIn' | 'attempts'>,
   run: string,

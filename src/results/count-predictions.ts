@@ -20,13 +20,13 @@ export interface PredictionCounter {
   counted(names: Pick<Predictions, 'code' | 'confidence'>): Predictions;
 }
 
-/** Different codes that are told apart. Each further one counts in the rest, once, however many there are. */
+/** Different codes that are counted apart. Each further one counts in the rest, once, however many there are. */
 const MAX_CODES = 10_000;
 /** Codes that are kept by name. */
 const TOP_CODES = 50;
 /** A power of two, more than twice `MAX_CODES`. */
 const SLOTS = 32_768;
-/** A longer code is told apart by its first bytes. */
+/** Of a longer code, the first bytes count. */
 const MAX_CODE_BYTES = 64;
 const BINS = 20;
 const S = 'S'.charCodeAt(0);

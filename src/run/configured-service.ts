@@ -67,7 +67,7 @@ function refusingApi(errorOf: () => ConfigError): PredictionApi {
 
 /**
  * The client of the configured service, or of the embedded one at its endpoint.
- * @param watcher is told what it waits for.
+ * @param watcher gets what it waits for.
  */
 export function openApi(
   config: Config,

@@ -42,7 +42,7 @@ function nextOutputPath(config: Config, run: Run): string {
     : withPlannedPath(config, Date.now()).output.path;
 }
 
-/** What a store that cannot be asked would have told is not known here. */
+/** A store that cannot be reached is left out. */
 function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof FoliopipeError) && codeOf(error) === '') throw error;
 }

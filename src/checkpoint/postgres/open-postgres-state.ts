@@ -199,7 +199,7 @@ export async function findMark(address: DatabaseAddress): Promise<CopyMark | und
   return ask(address, (session, version) => (version < migrations.length ? undefined : readMark(session)));
 }
 
-/** Asks a state over a connection of its own. @param read is told the version of its tables, 0 if there are none. */
+/** Asks a state over a connection of its own. @param read gets the version of its tables, 0 if there are none. */
 async function ask<T>(
   address: DatabaseAddress,
   read: (session: PostgresSession, version: number) => Promise<T> | undefined,

@@ -50,7 +50,7 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
   return exitCode;
 }
 
-/** An error that ends a command, with its exit code and what is told of it. */
+/** An error that ends a command, with its exit code and what is printed about it. */
 export function describeFailure(thrown: unknown, argv: readonly string[]) {
   const error = thrown instanceof CommanderError ? usageError(thrown, argv) : (diskError(thrown) ?? thrown);
   const known = error instanceof FoliopipeError ? error : undefined;

@@ -1,5 +1,5 @@
 /**
- * The section `report`: who is told how a run has ended: a page for people, a file of metrics for Prometheus, and an
+ * The section `report`: what says how a run has ended: a page for people, a file of metrics for Prometheus, and an
  * address.
  */
 import { resolve } from 'node:path';

@@ -17,7 +17,7 @@ export interface S3Options {
   readonly connectMs: Milliseconds;
   /** How long a connection may be silent. */
   readonly idleMs: Milliseconds;
-  /** How often a request is made before its error is told. */
+  /** How often a request is made before its error is thrown. */
   readonly attempts?: number | undefined;
   /** Ends requests. */
   readonly signal?: AbortSignal | undefined;

@@ -1,7 +1,7 @@
 /**
- * Uploads a large local file in parts. The id of the upload is kept before the first part is sent: after a kill the same
- * content goes on with the parts that the store has. Once the content stands under its name, any upload that is left there
- * is aborted, because its parts cost money until somebody does.
+ * Uploads a large local file in parts. The id of the upload is kept before the first part is sent: after a kill the
+ * same content goes on with the parts that the store has. Once the content stands under its name, any upload that is
+ * left there is aborted, because its parts cost money until somebody does.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';

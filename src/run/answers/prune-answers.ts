@@ -24,8 +24,9 @@ export interface PruneAnswersTerms {
 
 /**
  * Removes the segments in which every answer is too old: those that runs of this pipeline have bought, and the imports
- * that count for it. Segments of another epoch stay until then, because new answers are compared with them. A run that still has its results keeps its row with an empty segment: else the next
- * run would make the segment again. Rows change first; files that a kill leaves go with a later prune.
+ * that count for it. Segments of another epoch stay until then, because new answers are compared with them. A run that
+ * still has its results keeps its row with an empty segment: else the next run would make the segment again. Rows
+ * change first; files that a kill leaves go with a later prune.
  * @returns the segments as they were.
  */
 export async function pruneAnswers(

@@ -56,7 +56,7 @@ export interface Restored {
   /** What was brought together from the journals; null after a dry run. */
   readonly recovered: Recovered | null;
   /**
-   * Whether everything that was paid for is known: the old database was still in the state folder, whole, and told the
+   * Whether everything that was paid for is known: the old database was still in the state folder, whole, and had the
    * same as the journals. Otherwise payments after the backup may be unknown, and the next command that pays asks first.
    */
   readonly isComplete: boolean;

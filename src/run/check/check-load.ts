@@ -30,7 +30,7 @@ export function uncheckedLoad({ source }: Config): Verdict {
  * Checks as a new run does: of the columns that the service adds, the declared ones and those that the pipeline has
  * learned are known.
  * @param isLocal whether the service says that it is a local one.
- * @returns what is told about it.
+ * @returns what is printed about it.
  * @throws FoliopipeError as `LoadTarget.check` does.
  */
 export async function checkLoadTarget(

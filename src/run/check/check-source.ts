@@ -36,7 +36,7 @@ import { checkOutputPlace } from './check-output.js';
 import { withColumnHint } from './column-hint.js';
 import { doubtHeader } from './doubt-header.js';
 
-/** What `checkSource` may be told. */
+/** Options of `checkSource`. */
 export type CheckSourceOptions = Pick<
   RunOptions,
   'onProgress' | 'stdin' | 'records' | 'at' | 'logger' | 'clock' | 'limit'

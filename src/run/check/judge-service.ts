@@ -1,5 +1,5 @@
 /**
- * Judges what `foliopipe check` was told by the service; pure. The interface says nothing about errors, so where the
+ * Judges what the service has answered to `foliopipe check`; pure. The interface says nothing about errors, so where the
  * answers do not tell, the verdict is `unsure` and repeats what was said.
  */
 import { type Failure, isBusy } from '../../api/failure.js';

@@ -32,12 +32,12 @@ const called = (from: string, count: string, lock: string) => `
     WHERE service = @service AND (pipeline, waits_since) IN (SELECT pipeline, waits_since FROM (${from}) AS line)
     ORDER BY waits_since LIMIT ${count} FOR UPDATE ${lock}),
   called AS (
-    UPDATE account_pipelines AS told SET asks_by = clock_timestamp() + interval '1 second'
+    UPDATE account_pipelines AS next SET asks_by = clock_timestamp() + interval '1 second'
     FROM first
-    WHERE told.service = @service AND told.pipeline = first.pipeline
+    WHERE next.service = @service AND next.pipeline = first.pipeline
       AND first.asks_by > clock_timestamp() + interval '1 second'
     RETURNING channel),
-  told AS (SELECT count(pg_notify(channel, '')) AS pipelines FROM called)`;
+  notified AS (SELECT count(pg_notify(channel, '')) AS pipelines FROM called)`;
 
 /**
  * A pipeline is notified of its turn. It also asks from time to time, because it may have missed the notification, or a
@@ -130,7 +130,7 @@ const ask: Prepared<StoredAnswer> = statement(`
     (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state = 'ambiguous') AS ambiguous,
     (SELECT admitted FROM account) AS admitted,
     (SELECT learned FROM account) AS learned
-  FROM place, given, told`);
+  FROM place, given, notified`);
 
 // The reservation of a chunk that was sent is gone already. It waits for a pipeline that asks just now, which may not
 // have seen yet that a permit is free. Questions wait for nobody, so they never wait for each other.
@@ -143,7 +143,7 @@ const freeOne = statement(`
       '1',
       '',
     )}
-  SELECT pipelines FROM told`);
+  SELECT pipelines FROM notified`);
 
 /** What refusals of the service have taught, and how many folios are open. */
 interface Learned {

@@ -1,4 +1,6 @@
-/** What is counted of an account: its pipelines that work, the permits that they hold, and what it does now, for people. */
+/**
+ * What is counted of an account: its pipelines that work, the permits that they hold, and what it does now, for people.
+ */
 import type { PostgresSession } from '../../../postgres/session.js';
 import { type Prepared, statement } from '../../../postgres/statement.js';
 import type { AccountState } from '../../account-state.js';

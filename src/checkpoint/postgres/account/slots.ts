@@ -1,6 +1,6 @@
 /**
  * The times at which an account's requests may be sent, by the clock of the database. Each slot counts until a second
- * after its end, and a new one opens when few enough count. A pause moves all that are given later, and is told to every
+ * after its end, and a new one opens when few enough count. A pause moves all that are given later, and is sent to every
  * process that waits for one.
  */
 import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
