@@ -123,7 +123,7 @@ async function behindIn(
   const name = escapeUnprintable(run);
   const text = `the state is older than ${output}: it does not know publication ${publication}, which run ${name} has put there; what was sent after ${newest.id}, the newest run that it knows, would be paid for again`;
   return new GuardError('STATE_BEHIND', text, {
-    hint: 'put back the newest state and run the same command again (docs/backup.md); if there is none, or another state writes this output on purpose: foliopipe run --yes',
+    hint: 'put back the newest state and run the same command again (docs/backup.md); if there is none, or another state writes this output on purpose: foliopipe run --yes, which may pay again',
     facts: { path: output, publication, run: name, newest: newest.id },
   });
 }

@@ -63,7 +63,7 @@ function planText(plan: RetryPlan): string {
     ...(reused === 0
       ? []
       : [
-          `  ${countOf(reused, 'failure')} from earlier runs are not asked for again; for those: foliopipe run --new --set reuse.failedAge=0`,
+          `  ${countOf(reused, 'failure')} from earlier runs are not asked for again; foliopipe run --new --set reuse.failedAge=0 does so, and pays for them`,
         ]),
     ...budget.map(
       ({ cap, limit, left }) =>

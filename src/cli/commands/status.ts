@@ -145,11 +145,13 @@ function stopFields(stop: FoliopipeError) {
 async function chooseRun(state: CheckpointReader, pipeline: string, id: string | undefined): Promise<Run> {
   const run = await shownRun(state, pipeline, id ?? 'last');
   if (run !== undefined) return run;
+  const isNamed = id !== undefined;
   throw new ConfigError(
     'RUN_UNKNOWN',
-    id === undefined ? `pipeline ${pipeline} has no run` : `there is no run ${id}`,
-    {
-      hint: 'see the runs with: foliopipe runs --all',
-    },
+    isNamed ? `there is no run ${id}` : `pipeline ${pipeline} has no run yet`,
+    { hint: isNamed ? SEE_RUNS : BEGIN_ONE },
   );
 }
+
+const SEE_RUNS = 'see the runs with: foliopipe runs --all';
+const BEGIN_ONE = 'begin one with: foliopipe run; those of other pipelines: foliopipe runs --all';

@@ -65,7 +65,7 @@ export async function chooseColumns(
     const column = flags[sent];
     if (column === undefined) continue;
     const problem = columnProblem(column, columns);
-    if (problem !== undefined) throw unknownColumn(sent, problem, columns);
+    if (problem !== undefined) throw unknownColumn(sent, column, problem, columns);
     guesses[sent] = { column, certainty: 'sure', why: `--${sent}` };
   }
   if (ask !== undefined) return askForColumns(found, guesses, ask);
@@ -106,21 +106,34 @@ function columnProblem(column: string, columns: readonly string[]): string | und
   return times > 1 ? `${shown} is there ${times} times` : `there is no column ${shown}`;
 }
 
-function unknownColumn(sent: Sent, problem: string, columns: readonly string[]): ConfigError {
+function unknownColumn(sent: Sent, column: string, problem: string, columns: readonly string[]): ConfigError {
+  const isMissing = column === '' || !columns.includes(column);
   return new ConfigError('INIT_COLUMN_UNKNOWN', `--${sent}: ${problem}; there are ${columnsText(columns)}`, {
-    hint: 'nothing was written; name a column as it stands in the header',
+    hint: isMissing ? NAME_ANOTHER : NAME_EACH,
   });
 }
+
+const NAME_ANOTHER = 'nothing was written; name a column as it stands in the header';
+const NAME_EACH =
+  'nothing was written; give each a name of its own in the file, or name other columns now and set source.header: rename in the config that is written, which calls the second one NAME_2';
 
 function noName(path: string, columns: readonly string[], typed: string): ConfigError {
   return new ConfigError(
     'INIT_COLUMNS_UNKNOWN',
-    `no column of ${escapeUnprintable(path)} looks like the name of a business; there are ${columnsText(columns)}`,
+    `no column of ${escapeUnprintable(path)} looks like the name of a business${doubledText(columns)}; there are ${columnsText(columns)}`,
     {
       hint: `nothing was written; name the columns: foliopipe init ${typed} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none`,
       facts: { columns: columns.length },
     },
   );
+}
+
+/** Names that several columns have: none of these is guessed. */
+function doubledText(columns: readonly string[]): string {
+  const doubled = columns.filter((name, at) => name !== '' && columns.indexOf(name) < at);
+  return doubled.length === 0
+    ? ''
+    : `, but for those whose name is there more than once: ${columnsText([...new Set(doubled)])}`;
 }
 
 /** The service's address and the path of the output. */

@@ -18,7 +18,7 @@ export interface FoundSource {
 /**
  * Looks at a source, and settles what cannot be detected for sure.
  * @param again the command to type again, with all that was typed.
- * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the
+ * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`, `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the
  *   errors of `lookAtSource`.
  */
 export async function findFormat(
@@ -30,7 +30,8 @@ export async function findFormat(
 ): Promise<FoundSource> {
   const file = { path, signal, ask, again };
   const encoded = await chooseEncoding(file, flags);
-  const begun = await chooseSkipLines(file, encoded);
+  const separated = await chooseDelimiter(file, encoded);
+  const begun = await chooseSkipLines(file, separated);
   return chooseHeader(file, begun, header);
 }
 
@@ -65,6 +66,29 @@ async function chooseEncoding(
   stderr.write(`${what}\n`);
   const encoding = await ask({ text: 'Its encoding', fallback: COMMON_ENCODING });
   return chooseEncoding({ path, signal, ask, again }, { ...format, encoding });
+}
+
+const DELIMITERS = [';', '\t', '|', ','];
+
+/** A single column whose name holds a delimiter is most often a header that was not separated. */
+async function chooseDelimiter(
+  { path, signal, ask, again }: AskedFile,
+  { found, format }: FoundSource,
+): Promise<FoundSource> {
+  const [only, ...others] = found.columns;
+  const held = DELIMITERS.find((one) => one !== found.dialect?.delimiter && only?.includes(one));
+  if (format.delimiter !== undefined || others.length > 0 || held === undefined) return { found, format };
+  const shown = held === '\t' ? '\\t' : held;
+  const what = `${escapeUnprintable(path)} seems to have one column, and its name holds "${shown}": ${columnsText(found.columns)}`;
+  if (ask === undefined) {
+    throw new ConfigError('INIT_DELIMITER_UNKNOWN', what, {
+      hint: `nothing was written; if that separates the fields: ${again} --delimiter '${shown}'; if there is one column only: ${again} --delimiter '${found.dialect?.delimiter ?? ','}'`,
+    });
+  }
+  stderr.write(`${what}\n`);
+  const delimiter = await ask({ text: 'Its delimiter', fallback: shown });
+  const asked = { ...format, delimiter };
+  return { found: await look(path, asked, signal), format: asked };
 }
 
 async function filesBeside(path: string): Promise<string> {

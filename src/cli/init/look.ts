@@ -63,7 +63,7 @@ export function foundLines(path: string, found: SourceLook): string {
   return `${escapeUnprintable(path)}: ${foundText(found)}\n  ${names}\n`;
 }
 
-const SHOWN_COLUMNS = 60;
+const SHOWN_COLUMNS = 20;
 
 /** The names of columns, not too many of them. */
 export function columnsText(columns: readonly string[]): string {

@@ -45,6 +45,41 @@ describe('foliopipe init', () => {
     });
   });
 
+  it('writes nothing where one column seems to be several, and names the delimiter', async () => {
+    await withFolder(async (cwd) => {
+      // Stray quotes make the detection fail.
+      await writeFile(
+        join(cwd, 'stray.csv'),
+        `Company;Street;St\nBroken "quote Co;2 Oak;TX\n"Open;1 Elm;CA\n`,
+      );
+      const refused = await callMain(['init', 'stray.csv'], { cwd });
+      expect(refused).toMatchObject({ code: 2 });
+      expect(refused.stderr).toMatch(
+        /seems to have one column, .*";": Company;Street;St \[INIT_DELIMITER_UNKNOWN\]/,
+      );
+      expect(refused.stderr).toContain("foliopipe init stray.csv --delimiter ';'");
+      expect(await readdir(cwd)).toEqual(['stray.csv']);
+      expect(await callMain(['init', 'stray.csv', '--delimiter', ';'], { cwd })).toMatchObject({ code: 0 });
+      const written = await readFile(join(cwd, 'foliopipe.yaml'), 'utf8');
+      expect(parse(written)).toMatchObject({
+        source: { delimiter: ';' },
+        upload: { columns: { name: 'Company' } },
+      });
+    });
+  });
+
+  it('says which names are there more than once, and what to do about them', async () => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'twice.csv'), `id,name,name\n1,Acme Inc,ACME\n2,Harbor Hardware,HARBOR\n`);
+      const guessed = await callMain(['init', 'twice.csv'], { cwd });
+      expect(guessed.stderr).toContain(
+        'looks like the name of a business, but for those whose name is there more than once: name; there are id, name, name [INIT_COLUMNS_UNKNOWN]',
+      );
+      const named = await callMain(['init', 'twice.csv', '--name', 'name'], { cwd });
+      expect(named.stderr).toMatch(/"name" is there 2 times.*source\.header: rename/s);
+    });
+  });
+
   it('replaces no config, but with --force', async () => {
     await withFolder(async (cwd) => {
       await writeFile(join(cwd, 'only.csv'), text);

@@ -129,3 +129,16 @@ it('waits for a first run, says so once, and ends with 130 on Ctrl-C', async () 
   await running.ended;
   await service.close();
 });
+
+it('of a pipeline without a run says how one begins', async () => {
+  const service = await openFakeService();
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  await callMain(['run', job.config], { env: { FOLIOPIPE_TOKEN: service.token } });
+  const other = await createJob(await folder(), { pipeline: 'other' });
+  const { code, stderr } = await callMain(['status', other.config, '--state-dir', job.stateDir]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    'pipeline other has no run yet [RUN_UNKNOWN]\n  next: begin one with: foliopipe run ',
+  );
+  await service.close();
+});
