@@ -8,6 +8,7 @@ import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { diskError } from '../../disk-error.js';
 import { DuckdbError, type DuckdbSession, openDuckdb } from '../../duckdb/open-duckdb.js';
 import { makeFolder } from '../../make-folder.js';
 import { checkedBytes } from '../check-read-file.js';
@@ -111,7 +112,11 @@ function transactionOf(session: DuckdbSession, tempFolder: string, signal: Abort
       const path = join(tempFolder, 'output.csv');
       makeFolder(tempFolder, 0o700);
       const { bytes, check } = checkedBytes(file, at);
-      await pipeline(bytes, createWriteStream(path, { mode: 0o600 }), { signal });
+      const copy = createWriteStream(path, { mode: 0o600 });
+      await pipeline(bytes, copy, { signal }).catch((error: NodeJS.ErrnoException) => {
+        // The system does not say which file it could not write.
+        throw (error.syscall === 'write' && diskError(error, path)) || error;
+      });
       check();
       const { count } = await query(insertText(into, path));
       rmSync(path);

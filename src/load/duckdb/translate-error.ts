@@ -19,6 +19,7 @@ const byText: readonly (readonly [RegExp, Translate])[] = [
   [/Permission denied|read-only|not permitted|Access is denied/i, denied],
   [/No such file or directory/, missing],
   [/not a valid DuckDB database|version number|newer version|Serialization|Is a directory/i, invalid],
+  [/Could not read enough bytes|Corrupt database|checksum/i, damaged],
   [/No space left|Out of Memory|failed to allocate|max_temp_directory_size/i, full],
   [/CSV Error|CSV File|Maximum line size/, unreadable],
   [/^(?:Constraint|Conversion|Invalid Input|Out of Range) /, valueUnfit],
@@ -64,6 +65,13 @@ function invalid(text: string, place: string, details: ErrorDetails): FoliopipeE
   return new ConfigError('LOAD_DATABASE_INVALID', `${place} cannot be opened as a database: ${text}`, {
     ...details,
     hint: 'correct load.into; an empty file is no database: delete it; for one of a newer DuckDB: npm install @duckdb/node-api@latest',
+  });
+}
+
+function damaged(text: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError('LOAD_DATABASE_INVALID', `${place} is damaged or cut off: ${text}`, {
+    ...details,
+    hint: `restore the file from a copy, or move it away to begin a new one (load.onSchema: add), ${AGAIN}`,
   });
 }
 

@@ -18,6 +18,16 @@ describe('an error of DuckDB', () => {
       'LOAD_DATABASE_INVALID',
       2,
     ],
+    [
+      'IO Error: Could not read enough bytes from file "w": attempted to read 262144 bytes from location 798720',
+      'LOAD_DATABASE_INVALID',
+      2,
+    ],
+    [
+      'IO Error: Corrupt database file: computed checksum 1 does not match stored checksum 2 in block',
+      'LOAD_DATABASE_INVALID',
+      2,
+    ],
     ['IO Error: Could not write file "w": No space left on device', 'LOAD_BUSY', 5],
     ['Out of Memory Error: could not allocate block of size 4.0 GiB', 'LOAD_BUSY', 5],
     ['Invalid Input Error: CSV Error on Line: 2\nOriginal Line: a', 'LOAD_UNREADABLE', 6],

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, expect, it, vi } from 'vitest';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
+import { createDuckdbTarget } from '../../../src/load/duckdb/duckdb-target.js';
+import { keepDuckdb } from '../../helpers/duckdb/kept-duckdb.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+
+vi.mock('node:fs', async (original) => ({
+  ...(await original<typeof import('node:fs')>()),
+  createWriteStream: () =>
+    new PassThrough({
+      write: (_piece, _encoding, done) =>
+        done(
+          Object.assign(new Error('ENOSPC: no space left on device, write'), {
+            code: 'ENOSPC',
+            syscall: 'write',
+          }),
+        ),
+    }),
+}));
+
+const folder = useFolder();
+const duckdb = keepDuckdb();
+afterAll(duckdb.end);
+
+it('a full disk below the copy of the output is told with its place, and leaves nothing', async () => {
+  const tempFolder = join(await folder(), 'loads', 'nightly');
+  const address = new DatabaseAddress(`duckdb:${join(await folder(), 'warehouse.duckdb')}`);
+  const target = createDuckdbTarget({ address, connectMs: 5_000, tempFolder, start: duckdb.start });
+  const text = Buffer.from('id,status\n1,FAILED\n');
+  const loaded = target.load(
+    {
+      pipeline: 'nightly',
+      table: 'businesses',
+      mode: 'append',
+      onSchema: 'add',
+      onRemoved: 'keep',
+      columns: [
+        { name: 'id', role: 'source' },
+        { name: 'status', role: 'status' },
+      ],
+      run: 'run-1',
+      publication: 1,
+      file: {
+        bytes: text.length,
+        sha256: '',
+        records: 1,
+        open: async function* () {
+          yield text;
+        },
+      },
+      delta: null,
+    },
+    { signal: new AbortController().signal, at: () => undefined },
+  );
+  await expect(loaded).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    exitCode: 5,
+    message: expect.stringContaining(join('loads', 'nightly')),
+  });
+  expect(existsSync(tempFolder)).toBe(false);
+});
