@@ -100,7 +100,8 @@ export async function partsOf(
     for (const { PartNumber, ETag, Size } of page.Parts ?? []) {
       parts.set(PartNumber!, { etag: ETag ?? '', bytes: Size ?? -1 });
     }
-    after = page.IsTruncated ? page.NextPartNumberMarker : undefined;
+    // Behind the same marker, the same page would follow.
+    after = page.IsTruncated && page.NextPartNumberMarker !== marker ? page.NextPartNumberMarker : undefined;
   }
   return parts;
 }

@@ -50,7 +50,6 @@ export async function uploadParts(
 ): Promise<void> {
   const wanted = { name, ...content, partBytes };
   const begun = await findBegun(begunUploads, wanted);
-  if (begun === undefined) await giveUpUpload(store, begunUploads, name);
   const there = begun === undefined ? undefined : await partsOf(store, name, begun.uploadId);
   const upload =
     there === undefined || begun === undefined ? await begin(store, begunUploads, wanted) : begun;
@@ -81,12 +80,13 @@ async function findBegun(
   return keys.every((key) => found[key] === wanted[key]) ? found : undefined;
 }
 
-/** Begins an upload, and keeps its id durably before anything is sent. */
+/** Begins an upload in place of the one that is kept, and keeps its id durably before anything is sent. */
 async function begin(
   store: S3Connection,
   begunUploads: BegunUploads,
   wanted: Omit<BegunUpload, 'uploadId'>,
 ): Promise<BegunUpload> {
+  await giveUpUpload(store, begunUploads, wanted.name);
   const uploadId = await beginUpload(store, wanted.name, wanted.sha256);
   const upload = { ...wanted, uploadId };
   await begunUploads.recordOutputUpload(wanted.name, JSON.stringify(upload));

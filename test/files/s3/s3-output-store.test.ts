@@ -128,6 +128,18 @@ describe('a large file', () => {
     await store().put(localFile, name, 0o640);
     expect(asked('PUT part')).toBe(parts);
     expect((await store().identity(name))!.bytes).toBe(content.length);
+    // The parts that were sent before cost money until they are given up.
+    expect(await server.uploads()).toEqual({});
+  });
+
+  it('is sent where a list of parts does not go on', async () => {
+    await putUntil(5);
+    const body =
+      '<ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>0</NextPartNumberMarker></ListPartsResult>';
+    server.before = ({ what }) => (what === 'GET parts' ? { status: 200, code: '', body } : undefined);
+    await store().put(localFile, name, 0o640);
+    expect(asked('GET parts')).toBe(1);
+    expect((await store().identity(name))!.bytes).toBe(content.length);
   });
 
   it('is not sent again if the reply to its last request was lost', async () => {
