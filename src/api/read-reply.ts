@@ -4,7 +4,7 @@
  */
 import { type ZodType, z } from 'zod';
 import { type ErrorFacts, UntrustedError } from '../errors.js';
-import { decodeBase64Json } from '../streams/base64-json.js';
+import { type Base64Watch, decodeBase64Json } from '../streams/base64-json.js';
 import { freeMemory } from '../streams/buffer-pool.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
@@ -58,14 +58,19 @@ export async function readPart<T>(
   facts: ErrorFacts,
 ): Promise<T> {
   let bodyError: unknown;
+  const see = watch?.();
+  let length = 0;
+  const limits: Base64Watch = {
+    onPiece: createFreeing(),
+    onDecoded: (bytes) => {
+      see?.(bytes);
+      length += bytes.length;
+      if (length > maxBytes) throw tooLargeError(maxBytes, facts);
+    },
+  };
   async function* content(): AsyncGenerator<Buffer> {
-    let length = 0;
     try {
-      for await (const bytes of decodeBase64Json(freedPieces(reply.body), CONTENT, watch?.())) {
-        length += bytes.length;
-        if (length > maxBytes) throw tooLargeError(maxBytes, facts);
-        yield bytes;
-      }
+      for await (const bytes of decodeBase64Json(reply.body, CONTENT, limits)) yield bytes;
     } catch (error) {
       bodyError = error;
       throw error;
@@ -84,16 +89,15 @@ export async function readPart<T>(
 }
 
 /**
- * Frees the memory of each piece after its last use. Pieces that share their memory come one right after the other: they
- * are of one read from the socket.
+ * Frees the memory of each piece after its last use: when the next one has come. Pieces that share their memory come one
+ * right after the other: they are of one read from the socket.
  */
-async function* freedPieces(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let last: Buffer | undefined;
-  for await (const piece of body) {
+function createFreeing(): (piece: Uint8Array) => void {
+  let last: Uint8Array | undefined;
+  return (piece) => {
     if (last !== undefined && last.buffer !== piece.buffer) freeMemory(last);
     last = piece;
-    yield piece;
-  }
+  };
 }
 
 /** Reads a body until its end, or until more than `maxBytes` have arrived. */

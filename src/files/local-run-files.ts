@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { TroubleError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
-import { writeFileAtomically } from '../streams/atomic-file.js';
+import { syncFolder, writeFileWhole } from '../streams/atomic-file.js';
 import { freeMemory, giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
 import type { PartReference, StoredPart, UploadContent } from '../types.js';
@@ -56,9 +56,11 @@ const OWN_NAME = /^(?:chunk|part)-\d+/;
 
 async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   makeFolder(folder, 0o700);
-  const chunkPath = (number: number) => join(folder, `chunk-${digits(number)}.csv`);
+  // `join` would take the same folder apart for each of many small files.
+  const within = join(folder, sep);
+  const chunkPath = (number: number) => `${within}chunk-${digits(number)}.csv`;
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>
-    join(folder, `part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`);
+    `${within}part-${digits(chunk)}-${fileStatus.toLowerCase()}-${part}`;
   /**
    * Contains the hash, so that a part that is fetched again does not replace the old file before the checkpoint does.
    */
@@ -107,10 +109,11 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
         return { bytes, sha256: hash.digest('hex') };
       };
       const pathOf = (written: WrittenPart) => partPath(chunk, { ...part, ...written });
-      const written = await writeFileAtomically(`${partName(chunk, part)}.csv.gz`, 0o600, write, pathOf);
+      const written = await writeFileWhole(`${partName(chunk, part)}.csv.gz`, 0o600, write, pathOf);
       if (copy !== undefined) recent.keep(pathOf(written), written.sha256, copy);
       return written;
     },
+    settleParts: () => syncFolder(folder),
 
     readPart: async function* (chunk, part) {
       const kept = recent.take(partPath(chunk, part), part.sha256);

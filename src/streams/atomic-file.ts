@@ -22,6 +22,21 @@ export async function writeFileAtomically<T>(
   path: string,
   mode: number,
   write: (file: number) => T | Promise<T>,
+  nameOf?: (result: T) => string,
+): Promise<T> {
+  const result = await writeFileWhole(path, mode, write, nameOf);
+  await syncFolder(dirname(path));
+  return result;
+}
+
+/**
+ * The same without the sync of the folder, which is left to the caller: until then a power failure may undo the rename.
+ * Files that are written one after the other need one such sync.
+ */
+export async function writeFileWhole<T>(
+  path: string,
+  mode: number,
+  write: (file: number) => T | Promise<T>,
   nameOf: (result: T) => string = () => path,
 ): Promise<T> {
   const temporary = `${path}.tmp`;
@@ -44,7 +59,6 @@ export async function writeFileAtomically<T>(
     rmSync(temporary, { force: true });
     throw error;
   }
-  await syncFolder(dirname(path));
   return result;
 }
 

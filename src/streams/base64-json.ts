@@ -9,6 +9,14 @@ const PIECE_BYTES = 1024 * 1024;
 /** Free memories: at most as many as the replies that were ever read at the same time. */
 const spare: KernelMemory<Base64Exports>[] = [];
 
+/** Sees what is read; what it throws is thrown. */
+export interface Base64Watch {
+  /** Called with each piece of the body before it is read. */
+  onPiece?(piece: Uint8Array): void;
+  /** Called with decoded bytes as soon as they arrive, before they are given in a piece. */
+  onDecoded?(bytes: Buffer): void;
+}
+
 /**
  * Gives the decoded bytes of the string at `options.path` in pieces of about 1 MiB. Keys may come in any order, other
  * members have any shape, escapes are decoded, and the bytes may be cut anywhere. The string must be strict base64
@@ -16,14 +24,13 @@ const spare: KernelMemory<Base64Exports>[] = [];
  *
  * Each piece is valid until the next one is requested. The pieces are known to be correct only when the generator ends
  * without an error.
- * @param onDecoded sees decoded bytes as soon as they arrive, before they are given in a piece; what it throws is thrown.
  * @throws MalformedReplyError when the JSON is malformed or cut, when the string is missing, doubled or not base64, or
  *   when the rest is larger than `options.maxOtherBytes`.
  */
 export async function* decodeBase64Json(
   body: AsyncIterable<Uint8Array>,
   options: JsonSkeletonOptions,
-  onDecoded?: (bytes: Buffer) => void,
+  { onPiece, onDecoded }: Base64Watch = {},
 ): AsyncGenerator<Buffer> {
   const skeleton = new JsonSkeleton(options);
   const memory = spare.pop() ?? createMemory();
@@ -32,6 +39,7 @@ export async function* decodeBase64Json(
   let text: Base64Text | undefined;
   try {
     for await (const piece of body) {
+      onPiece?.(piece);
       const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
       for (let at = 0; at < bytes.length; ) {
         if (text === undefined) {

@@ -24,7 +24,9 @@ export function describeFileStore(kind: string, create: () => Promise<FileStore>
           yield reused.subarray(0, length);
         }
       };
-      return { ...part, ...(await files.writePart(chunk, part, content())), records: 1 };
+      const written = await files.writePart(chunk, part, content());
+      await files.settleParts();
+      return { ...part, ...written, records: 1 };
     };
 
     it('gives a chunk back as it was written in pieces, as often as it is asked', async () => {

@@ -35,7 +35,15 @@ describeFileStore('memory', async () => {
 it('the contract of files calls every method of the ports', () => {
   const ofStore: readonly (keyof FileStore)[] = ['ofRun', 'sizeOf', 'remove', 'runs'];
   const ofFiles: readonly (keyof RunFiles)[] = [
-    ...(['writeChunk', 'chunkContent', 'hasChunk', 'removeChunk', 'writePart', 'readPart'] as const),
+    ...([
+      'writeChunk',
+      'chunkContent',
+      'hasChunk',
+      'removeChunk',
+      'writePart',
+      'settleParts',
+      'readPart',
+    ] as const),
     'removePart',
   ];
   expect(ofStore.filter((name) => !called.store.has(name))).toEqual([]);

@@ -48,7 +48,9 @@ export async function copyParts(
           lost.push(`${part.fileStatus} part ${part.part} of chunk ${number} of run ${id}`);
           continue;
         }
-        await (await to.ofRun(id)).writePart(number, part, [content]);
+        const copies = await to.ofRun(id);
+        await copies.writePart(number, part, [content]);
+        await copies.settleParts();
         if ((await readIfWhole(read, id, number, part)) === undefined) throw differs(`a part of run ${id}`);
         files += 1;
         bytes += content.length;

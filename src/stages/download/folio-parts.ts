@@ -10,6 +10,7 @@ import { MismatchError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { untrustedFolioHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
+import { gather } from '../../streams/gather.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
@@ -64,6 +65,9 @@ export interface FetchTogether {
   readonly store?: (stored: StoredPart) => Promise<void>;
 }
 
+/** One sync of the folder takes as long as a small download, so parts that come within this time share one. */
+const TOGETHER = { time: 20, most: 16 };
+
 /**
  * Fetches several parts at the same time. When it ends, also with an error, no download is running any more, because
  * the caller may give up the chunk next.
@@ -82,18 +86,27 @@ export async function fetchTogether(
   const controller = new AbortController();
   const signal = parts.length > 1 ? AbortSignal.any([run.signal, controller.signal]) : run.signal;
   const stored: StoredPart[] = [];
+  const settled = gather<StoredPart>(async (some) => {
+    await run.files.settleParts();
+    for (const one of some) await store?.(one);
+  }, TOGETHER);
+  let left = parts.length;
   const fetchOne = async ([at, part]: readonly [number, PartReference]): Promise<void> => {
     const holder = `${chunk.number} ${part.fileStatus} ${part.part}`;
     await permits.acquire(holder, signal);
     try {
-      const one = await fetchPart(run, chunk, part, bytes, signal, until);
-      await store?.(one);
-      stored[at] = one;
+      stored[at] = await fetchPart(run, chunk, part, bytes, signal, until);
     } finally {
       await permits.release(holder);
     }
+    const isSettled = settled.add(stored[at]);
+    left -= 1;
+    if (left === 0) settled.flush();
+    await isSettled;
   };
-  for await (const _ of mapConcurrent(entriesOf(parts), downloads, fetchOne, controller));
+  // Those that are fetched, bounded by the permits, and those that wait for the disk.
+  const inWork = downloads + TOGETHER.most;
+  for await (const _ of mapConcurrent(entriesOf(parts), inWork, fetchOne, controller));
   return stored;
 }
 

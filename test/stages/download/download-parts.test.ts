@@ -112,6 +112,37 @@ describe('parts that are fetched at the same time', () => {
     expect(error).toContain('MismatchError');
   });
 
+  it('are on the disk before they are recorded, several by one sync', async () => {
+    const { run, chunk } = await many(() => turns(3));
+    const written: number[] = [];
+    const settled = new Set<number>();
+    let syncs = 0;
+    const files: typeof run.files = {
+      ...run.files,
+      writePart: async (number, part, content) => {
+        const one = await run.files.writePart(number, part, content);
+        written.push(part.part);
+        return one;
+      },
+      settleParts: async () => {
+        const some = [...written];
+        syncs += 1;
+        await turns(2);
+        for (const part of some) settled.add(part);
+      },
+    };
+    const early: number[] = [];
+    const recordPart = async (_: string, __: number, { part }: PartReference) => {
+      if (!settled.delete(part)) early.push(part);
+    };
+    const checkpoint = { ...run.checkpoint, recordPart, parts: async () => [] };
+    const twelve = { ...chunk, records: 12, counts: { successful: 12, failed: 0 } };
+    await fetchParts({ ...run, files, checkpoint }, twelve).catch(() => undefined);
+    expect(early).toEqual([]);
+    expect(written.length).toBeGreaterThanOrEqual(12);
+    expect(syncs).toBeLessThan(written.length);
+  });
+
   it('are as many for all chunks together, also where all of them are fetched once more', async () => {
     const { run, chunk, working } = await many(() => turns(3));
     const checkpoint = {
