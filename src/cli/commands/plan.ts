@@ -239,7 +239,7 @@ function nextText(
     case 'withheld':
       return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
     case 'changed':
-      return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4, and name the ways on with what each costs; the free one: put the source back`;
+      return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4; put the source back, which costs nothing, or pay again: foliopipe run --new`;
   }
 }
 
