@@ -113,7 +113,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
       if (copy !== undefined) recent.keep(pathOf(written), written.sha256, copy);
       return written;
     },
-    settleParts: () => syncFolder(folder),
+    syncParts: () => syncFolder(folder),
 
     readPart: async function* (chunk, part) {
       const kept = recent.take(partPath(chunk, part), part.sha256);

@@ -27,11 +27,11 @@ export interface RunFiles {
   removeChunk(number: number): Promise<void>;
   /**
    * Compresses a decoded part and streams it to the store. The part appears whole or not at all. Stored files of the
-   * same part with other content stay. Only after `settleParts` it is certain that the part survives a power failure.
+   * same part with other content stay. Only after `syncParts` it is certain that the part survives a power failure.
    */
   writePart(chunk: number, part: PartReference, content: ByteStream): Promise<WrittenPart>;
   /** Resolves when all parts that were written before the call survive a power failure. */
-  settleParts(): Promise<void>;
+  syncParts(): Promise<void>;
   /**
    * The decoded bytes of a stored part, checked against its hash. Each piece belongs to the reader.
    * @throws DamagedPartError, while it is read, when the part is missing or differs from what was written.
@@ -42,7 +42,7 @@ export interface RunFiles {
 }
 
 /** The parts of one run. */
-export type PartFiles = Pick<RunFiles, 'writePart' | 'settleParts' | 'readPart' | 'removePart'>;
+export type PartFiles = Pick<RunFiles, 'writePart' | 'syncParts' | 'readPart' | 'removePart'>;
 
 /** The parts of all runs. */
 export interface PartStore extends Omit<FileStore, 'ofRun'> {
@@ -101,7 +101,7 @@ export function createSplitFiles(
       return {
         ...(await chunks.ofRun(run)),
         writePart: shared.writePart,
-        settleParts: shared.settleParts,
+        syncParts: shared.syncParts,
         readPart: shared.readPart,
         removePart: async (chunk, part) => {
           await expectHeld();

@@ -25,7 +25,7 @@ export function describeFileStore(kind: string, create: () => Promise<FileStore>
         }
       };
       const written = await files.writePart(chunk, part, content());
-      await files.settleParts();
+      await files.syncParts();
       return { ...part, ...written, records: 1 };
     };
 

@@ -41,7 +41,7 @@ it('the contract of files calls every method of the ports', () => {
       'hasChunk',
       'removeChunk',
       'writePart',
-      'settleParts',
+      'syncParts',
       'readPart',
     ] as const),
     'removePart',

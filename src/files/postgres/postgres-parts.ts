@@ -136,7 +136,7 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
         throw error;
       }
     },
-    settleParts: async () => undefined,
+    syncParts: async () => undefined,
     readPart: async function* (chunk, part) {
       yield recent.take('', part.sha256) ?? (await readStored(chunk, part));
     },

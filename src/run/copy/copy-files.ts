@@ -50,7 +50,7 @@ export async function copyParts(
         }
         const copies = await to.ofRun(id);
         await copies.writePart(number, part, [content]);
-        await copies.settleParts();
+        await copies.syncParts();
         if ((await readIfWhole(read, id, number, part)) === undefined) throw differs(`a part of run ${id}`);
         files += 1;
         bytes += content.length;

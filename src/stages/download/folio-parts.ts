@@ -87,7 +87,7 @@ export async function fetchTogether(
   const signal = parts.length > 1 ? AbortSignal.any([run.signal, controller.signal]) : run.signal;
   const stored: StoredPart[] = [];
   const settled = gather<StoredPart>(async (some) => {
-    await run.files.settleParts();
+    await run.files.syncParts();
     for (const one of some) await store?.(one);
   }, TOGETHER);
   let left = parts.length;

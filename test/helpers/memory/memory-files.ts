@@ -56,7 +56,7 @@ function filesOf(files: Map<string, Buffer>, pieceBytes: number): RunFiles {
       files.set(partName(chunk, part, sha256), bytes);
       return { bytes: bytes.length, sha256 };
     },
-    settleParts: async () => undefined,
+    syncParts: async () => undefined,
     readPart: async function* (chunk, part: StoredPart) {
       const content = files.get(partName(chunk, part, part.sha256));
       if (content === undefined || hashOf(content) !== part.sha256) {

@@ -124,7 +124,7 @@ describe('parts that are fetched at the same time', () => {
         written.push(part.part);
         return one;
       },
-      settleParts: async () => {
+      syncParts: async () => {
         const some = [...written];
         syncs += 1;
         await turns(2);
