@@ -181,7 +181,10 @@ export class RetryLoop {
     logger.debug(facts, `${operation} failed and is tried again: ${message}`);
     if (isMissing(failure)) {
       if (missing.count === 1) {
-        logger.warn(facts, `${operation}: ${message}; this is tried again for ${formatDuration(lostAfter)}`);
+        logger.warn(
+          facts,
+          `${operation} of folio ${facts.folio}: ${message}; this is tried again for ${formatDuration(lostAfter)}`,
+        );
       }
       // The service answers, so this is no outage.
       this.#outages.get(operation)?.recordSuccess(now);

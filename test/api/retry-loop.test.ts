@@ -192,7 +192,7 @@ describe('a folio that the service does not know', () => {
     // From the first attempt, at 20.
     expect(time).toBe(20 + 300);
     expect(log.filter((line) => line.startsWith('warn'))).toEqual([
-      'warn download: HTTP 404: no; this is tried again for 300ms',
+      'warn download of folio F: HTTP 404: no; this is tried again for 300ms',
     ]);
   });
 

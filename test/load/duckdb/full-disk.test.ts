@@ -1,25 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { afterAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createDuckdbTarget } from '../../../src/load/duckdb/duckdb-target.js';
 import { keepDuckdb } from '../../helpers/duckdb/kept-duckdb.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-
-vi.mock('node:fs', async (original) => ({
-  ...(await original<typeof import('node:fs')>()),
-  createWriteStream: () =>
-    new PassThrough({
-      write: (_piece, _encoding, done) =>
-        done(
-          Object.assign(new Error('ENOSPC: no space left on device, write'), {
-            code: 'ENOSPC',
-            syscall: 'write',
-          }),
-        ),
-    }),
-}));
 
 const folder = useFolder();
 const duckdb = keepDuckdb();
@@ -28,7 +13,13 @@ afterAll(duckdb.end);
 it('a full disk below the copy of the output is told with its place, and leaves nothing', async () => {
   const tempFolder = join(await folder(), 'loads', 'nightly');
   const address = new DatabaseAddress(`duckdb:${join(await folder(), 'warehouse.duckdb')}`);
-  const target = createDuckdbTarget({ address, connectMs: 5_000, tempFolder, start: duckdb.start });
+  const start: typeof duckdb.start = (...given) => {
+    // A load begins with an empty folder. Each write to this device fails as on a full disk.
+    mkdirSync(tempFolder, { recursive: true });
+    symlinkSync('/dev/full', join(tempFolder, 'output.csv'));
+    return duckdb.start(...given);
+  };
+  const target = createDuckdbTarget({ address, connectMs: 5_000, tempFolder, start });
   const text = Buffer.from('id,status\n1,FAILED\n');
   const loaded = target.load(
     {
