@@ -96,3 +96,12 @@ export function shorten(
 export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+/**
+ * The delimiter that the name of a column holds: that of a single column is most often a header that was not separated.
+ * A comma comes last, because names hold it most often.
+ * @param taken the delimiter with which the header was read.
+ */
+export function delimiterIn(name: string, taken: string | undefined): string | undefined {
+  return [';', '\t', '|', ','].find((delimiter) => delimiter !== taken && name.includes(delimiter));
+}

@@ -1,23 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { readRecords } from '../../src/source/read-records.js';
-import { scanSource } from '../../src/source/scan-source.js';
 import type { Position, Source } from '../../src/types.js';
 import { type Found, recordsOf } from '../helpers/csv/batches.js';
 import { useFiles } from '../helpers/folders/folders.js';
+import { scanPaths } from '../helpers/source/scan-paths.js';
 
 const write = useFiles();
 
 async function checked(...contents: (string | Buffer)[]): Promise<Source> {
   const paths: string[] = [];
   for (const [i, content] of contents.entries()) paths.push(await write(`${i}.csv`, content));
-  return scanSource({
-    paths,
-    encoding: 'auto',
-    delimiter: 'auto',
-    maxRejected: { share: 1 },
-    maxRecordBytes: 1_000,
-    signal: new AbortController().signal,
-  });
+  return scanPaths(paths, { maxRejected: { share: 1 }, maxRecordBytes: 1_000 });
 }
 
 async function read(source: Source, position: Position, record: number): Promise<Found[]> {

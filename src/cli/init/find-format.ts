@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError, cellLikeValue, FoliopipeError, type SourceLook } from '../../../pipelines/index.js';
 import { reworded } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { delimiterIn, escapeUnprintable } from '../../text.js';
 import { stderr } from '../output.js';
 import type { Ask } from './ask.js';
 import { sourcesIn } from './choose.js';
@@ -18,8 +18,8 @@ export interface FoundSource {
 /**
  * Looks at a source, and settles what cannot be detected for sure.
  * @param again the command to type again, with all that was typed.
- * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`, `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the
- *   errors of `lookAtSource`.
+ * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`,
+ *   `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the errors of `lookAtSource`.
  */
 export async function findFormat(
   path: string,
@@ -68,15 +68,13 @@ async function chooseEncoding(
   return chooseEncoding({ path, signal, ask, again }, { ...format, encoding });
 }
 
-const DELIMITERS = [';', '\t', '|', ','];
-
 /** A single column whose name holds a delimiter is most often a header that was not separated. */
 async function chooseDelimiter(
   { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
 ): Promise<FoundSource> {
-  const [only, ...others] = found.columns;
-  const held = DELIMITERS.find((one) => one !== found.dialect?.delimiter && only?.includes(one));
+  const [only = '', ...others] = found.columns;
+  const held = delimiterIn(only, found.dialect?.delimiter);
   if (format.delimiter !== undefined || others.length > 0 || held === undefined) return { found, format };
   const shown = held === '\t' ? '\\t' : held;
   const what = `${escapeUnprintable(path)} seems to have one column, and its name holds "${shown}": ${columnsText(found.columns)}`;

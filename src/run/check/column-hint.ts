@@ -4,7 +4,7 @@ import { delimiterText } from '../../csv/detect-dialect.js';
 import { ConfigError, reworded } from '../../errors.js';
 import { lookalikeName } from '../../nearest-name.js';
 import type { LayoutSource } from '../../results/output-layout.js';
-import { showText } from '../../text.js';
+import { delimiterIn, showText } from '../../text.js';
 
 type SourceSection = Config['source'];
 
@@ -49,7 +49,7 @@ function hintOfDelimiter(
   const [only, ...others] = columns;
   if (code !== 'CONFIG_COLUMN_MISSING' || only === undefined || others.length > 0) return undefined;
   const { delimiter: taken } = files[0]!.dialect;
-  const held = DELIMITERS.find((one) => one !== taken && only.includes(one));
+  const held = delimiterIn(only, taken);
   const flag = `--set 'source.delimiter=${held === '\t' ? '\\t' : held}'`;
   const next =
     held === undefined
@@ -57,5 +57,3 @@ function hintOfDelimiter(
       : `is it ${JSON.stringify(held)}, which the name of the column holds? foliopipe plan ${flag} shows what is read then; then: foliopipe run ${flag}`;
   return `the source has one column only: the delimiter is ${delimiterText(taken, delimiter)}; ${next}`;
 }
-
-const DELIMITERS = [';', '\t', '|', ','];

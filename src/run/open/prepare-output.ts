@@ -212,10 +212,9 @@ const CLOSE_IT =
   'close the run that this process has open with this output, or await its job, and call again (the option waitLock waits for it); two pipelines need another output.path each';
 
 function outputLocked(path: string, { holder, here = false }: Taken): LockedError {
-  const isOther = !here;
   const from = holder === undefined ? '' : ` since ${new Date(holder.since).toISOString()}`;
   return new LockedError('OUTPUT_LOCKED', `${nameOf(holder, here)} has been writing ${path}${from}`, {
-    hint: isOther ? WAIT_FOR_IT : CLOSE_IT,
+    hint: here ? CLOSE_IT : WAIT_FOR_IT,
     facts: {
       path,
       ...(holder && { pid: holder.pid, command: escapeUnprintable(holder.command) }),
