@@ -13,7 +13,8 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({ options: { since: { type: 'string', default: 'HEAD' } } });
 const changed = changedSince(values.since);
-const tests = new Set(['test/architecture.test.ts', ...changed.flatMap(testsOf)]);
+const ALWAYS = ['test/architecture.test.ts', 'test/docs.errors.test.ts'];
+const tests = new Set([...ALWAYS, ...changed.flatMap(testsOf)]);
 const linted = changed.filter((file) => /\.(?:[jt]s|json)$/.test(file));
 
 console.log(`${changed.length} files changed; ${tests.size} test files`);

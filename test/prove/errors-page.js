@@ -94,18 +94,22 @@ function shown(text, named) {
     .trim();
 }
 
-/** The hint of an error, as far as it stands beside its code. */
-function hintAt(source, at, named) {
+/** The hints of an error, as far as they stand beside its code: two where a condition chooses between two names. */
+function hintsAt(source, at, named) {
   const statement = source.slice(at, at + 1500).split(/;\n|^\}/m)[0];
+  const [, ...choice] = /hint: \w+ \? ([A-Z_]+) : ([A-Z_]+)\b/.exec(statement) ?? [];
+  if (choice.every((name) => named.has(name)) && choice.length > 0) {
+    return choice.map((name) => shown(named.get(name), named));
+  }
   const literal =
     /(?:hint|^ {2}[A-Z_\d]+):\s*(?:\n\s*)?(?:[^'"`\n,;]*\? )?(?:'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"([^"]*)"|([A-Z_]+)\b)/m.exec(
       statement,
     );
-  if (literal === null) return undefined;
+  if (literal === null) return [];
   const [, plain, template, quoted, name] = literal;
   const text = plain ?? template ?? quoted ?? named.get(name) ?? common.get(name);
   const hint = text === undefined ? '' : shown(text, named);
-  return hint.replaceAll(FACT, '').length > 15 ? hint : undefined;
+  return hint.replaceAll(FACT, '').length > 15 ? [hint] : [];
 }
 
 /** Hints that stand in src/hints.ts, by code. */
@@ -166,8 +170,9 @@ export function errorCodes() {
       if (!exits.has(kind)) continue;
       const one = codes.get(code) ?? { code, exits: new Set(), hints: new Set(), pages: pagesOf(code) };
       for (const exit of exits.get(kind).split(', ')) one.exits.add(exit);
-      const hint = hintAt(source, at, named) ?? hints.get(code);
-      if (hint !== undefined) one.hints.add(hint);
+      const beside = hintsAt(source, at, named);
+      const found = beside.length > 0 || !hints.has(code) ? beside : [hints.get(code)];
+      for (const hint of found) one.hints.add(hint);
       codes.set(code, one);
     }
   }
