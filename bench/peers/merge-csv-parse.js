@@ -34,11 +34,11 @@ await timed(async () => {
   return { records };
 });
 
-/** `part-000001-successful-0.csv`, or gzipped, by the chunk's number. */
+/** `part-000001-successful-0-` with digits of its hash, by the chunk's number. */
 function partsByChunk() {
   const found = new Map();
   for (const name of readdirSync(folder).sort()) {
-    const [, number, status] = /^part-(\d+)-(successful|failed)-\d+\.csv/.exec(name) ?? [];
+    const [, number, status] = /^part-(\d+)-(successful|failed)-\d+-/.exec(name) ?? [];
     if (number === undefined) continue;
     const parts = found.get(Number(number)) ?? [];
     found.set(Number(number), [...parts, { path: join(folder, name), status: status.toUpperCase() }]);
