@@ -94,9 +94,9 @@ async function findOpenRun(checkpoint: Checkpoint, pipeline: string, name: strin
   if (run.state === 'open') return run;
   const hint =
     run.state === 'publishing'
-      ? 'every folio of it is answered or given up; foliopipe run puts its output in place'
-      : 'no folio of it is waited for any more; see: foliopipe runs';
-  throw new ConfigError('ABANDON_RUN_ENDED', `run ${run.id} is ${run.state}`, {
+      ? 'all its folios are answered or given up; to put its output in place: foliopipe run'
+      : 'nothing waits for a folio of it any more; see: foliopipe runs';
+  throw new ConfigError('ABANDON_RUN_ENDED', `run ${run.id} is ${run.state}: it has no folio to give up`, {
     hint,
     facts: { run: run.id, state: run.state },
   });

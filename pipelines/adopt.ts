@@ -112,10 +112,14 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow | undef
   if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD') return chunk;
   if (cause === 'FOLIO_LOST' || cause === 'FOLIO_ABANDONED') return chunk;
   const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
-  throw new ConfigError('ADOPT_CHUNK_STATE', `chunk ${number} of run ${run.id} is ${how.join(', ')}`, {
-    hint: 'only a chunk that may have been accepted, or whose folio is lost or was given up, can be given one; see: foliopipe status',
-    facts: { ...facts, state, cause, folio },
-  });
+  throw new ConfigError(
+    'ADOPT_CHUNK_STATE',
+    `chunk ${number} of run ${run.id} is ${how.join(', ')}: no folio can be bound to it`,
+    {
+      hint: 'a folio can be bound only to a chunk that may have been accepted, or whose folio is lost or was given up; see: foliopipe status',
+      facts: { ...facts, state, cause, folio },
+    },
+  );
 }
 
 function unknownChunk(run: OpenRun, chunk: number): ConfigError {
@@ -172,7 +176,7 @@ async function checkService(run: OpenRun, folio: string, isLocal: boolean): Prom
     'ADOPT_SERVICE_DIFFERS',
     `folio ${folio} ${here} a local service's, and run ${run.id} ${there} answered by one`,
     {
-      hint: 'look what answers at service.baseUrl; see what answered the run with: foliopipe ledger',
+      hint: 'check service.baseUrl, and what answers there; foliopipe ledger shows what answered the run',
       facts: { run: run.id, folio },
     },
   );
@@ -188,7 +192,7 @@ function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: num
   if (records === chunk.records) return;
   throw new ConfigError(
     'ADOPT_RECORDS_DIFFER',
-    `folio ${folio} has ${records} records, chunk ${chunk.number} has ${chunk.records}`,
+    `folio ${folio} has ${records} records, chunk ${chunk.number} has ${chunk.records}: nothing was bound`,
     {
       hint: `find the chunk of this folio by its file's name, then: ${adoptCommand(run.id, 'CHUNK', folio)}`,
       facts: { ...facts, folioRecords: records, chunkRecords: chunk.records },

@@ -165,8 +165,8 @@ async function isAsPublished(run: OpenRun): Promise<boolean> {
 }
 
 function unfinishedError(run: string): ConfigError {
-  return new ConfigError('RUN_UNFINISHED', `run ${run} is not done yet`, {
-    hint: 'finish it with: foliopipe run; what has failed then can be sent again',
+  return new ConfigError('RUN_UNFINISHED', `run ${run} is not done yet, so it cannot be retried`, {
+    hint: 'finish it with: foliopipe run; then type foliopipe retry again',
     facts: { run },
   });
 }

@@ -129,9 +129,9 @@ export async function checkNoOtherOpen(
   if (unfinished === undefined || unfinished.id === run.id) return;
   throw new ConfigError(
     `${verb.toUpperCase()}_RUN_NOT_LAST`,
-    `run ${run.id} cannot be opened while run ${unfinished.id} is`,
+    `run ${run.id} cannot be changed while run ${unfinished.id} is unfinished`,
     {
-      hint: `finish run ${unfinished.id} with foliopipe run, then ${verb}`,
+      hint: `finish run ${unfinished.id} with: foliopipe run; then type foliopipe ${verb} again`,
       facts: { run: run.id, unfinished: unfinished.id },
     },
   );

@@ -14,9 +14,8 @@ interface Expected {
 }
 
 const OPTIONS_HINT =
-  'docs/embedding.md lists the options of each function; leave out what you do not need, or hand in undefined';
-const CONFIG_HINT =
-  'hand in what await loadConfig({ files, env, overrides, cwd }) or parseConfig(object) gives';
+  'docs/embedding.md lists the options of each function; leave out what you do not need, or pass undefined';
+const CONFIG_HINT = 'pass what await loadConfig({ files, env, overrides, cwd }) or parseConfig(object) gives';
 
 const TIME = 'a time in epoch milliseconds';
 
@@ -63,7 +62,7 @@ const kinds = {
   opened: {
     fits: (value) => isObject(value) && isObject(value.given) && isObject(value.source),
     what: 'an open run',
-    hint: 'hand in what await openRun(config, options) gives',
+    hint: 'pass what await openRun(config, options) gives',
   },
   from: { fits: isObject, what: 'the place of a state', hint: 'such as { stateDir, state: null }' },
   to: { fits: isObject, what: 'the place of a state', hint: 'such as { stateDir, state: null }' },
@@ -88,7 +87,7 @@ const kinds = {
   report: { fits: isObject, what: 'the section of a config', hint: CONFIG_HINT },
   began: { fits: Number.isFinite, what: TIME, hint: 'such as Date.now() before the call' },
   ended: { fits: Number.isFinite, what: TIME, hint: 'such as Date.now() after the call' },
-  end: { fits: isObject, what: 'the end of a run', hint: 'hand in what describeEnd(config, facts) gives' },
+  end: { fits: isObject, what: 'the end of a run', hint: 'pass what describeEnd(config, facts) gives' },
   signal: {
     fits: (value) => value === undefined || value instanceof AbortSignal,
     what: 'an AbortSignal',

@@ -14,7 +14,7 @@ export function hintOf(error: FoliopipeError): string | undefined {
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';
-const UPGRADE = 'upgrade foliopipe';
+const UPGRADE = 'upgrade foliopipe on this machine, then run the same command again';
 const REBUILD = 'rebuild it with: foliopipe recover; or put';
 
 /** How to name the place to which a state was copied, as it is shown. */
@@ -44,7 +44,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
       ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'
       : 'wait until it ends (--wait-lock 30m does), or look at it: foliopipe status',
 
-  STATE_MISSING: () => 'name the folder with --state-dir; begin with: foliopipe run',
+  STATE_MISSING: () => 'begin with: foliopipe run; or name the folder with --state-dir',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
   STATE_DIR_UNWRITABLE: afterUnwritable,
 
@@ -99,7 +99,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     `look at it: foliopipe runs show ${run}; publish it as it is: foliopipe publish ${run}; or raise failures.tolerate`,
   WORKER_PORT_TAKEN: () => 'choose another --port or --host; 0 takes a free port',
 
-  CHECKPOINT_BUSY: () => 'another process has been writing for long: run the same command again',
+  CHECKPOINT_BUSY: () => 'wait until that process ends, then run the same command again',
   CHECKPOINT_IO: () => 'look at the disk, then run the same command again',
   CHECKPOINT_NEWER: () => UPGRADE,
   CHECKPOINT_OLDER: () => 'start `foliopipe run`: it brings the file up to date',

@@ -103,9 +103,13 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     search: async (record, signal) => {
       const request = requests.search(record);
       if (request === undefined) {
-        throw new ConfigError('CONFIG_LEGACY_URL', 'the search has no address', {
-          hint: 'set service.legacyBaseUrl',
-        });
+        throw new ConfigError(
+          'CONFIG_LEGACY_URL',
+          'service.legacyBaseUrl is not set: a search needs that address',
+          {
+            hint: 'write the address of the single-record search into service.legacyBaseUrl',
+          },
+        );
       }
       return call('search', request, {}, signal, async (reply) => ({
         answer: await readJson(reply.body, searchReply),

@@ -66,7 +66,7 @@ export function withBeginOptions(command: Command): Command {
     )
     .option(
       '--yes',
-      'pay without being asked where foliopipe asks first: reuse.maxMiss, room on the disks, --new with open paid folios, a foreign file at output.path',
+      'go ahead where foliopipe would ask before it pays: reuse.maxMiss, room on the disks, --new with open paid folios, a foreign file at output.path, a restored or old state',
     );
 }
 
@@ -97,12 +97,12 @@ export function beginOptions({
 /** Adds the flags that choose what is printed and logged, and where. */
 export function withOutputOptions(command: Command): Command {
   return command
-    .option('--json', 'print JSON to stdout, an object a line; the last one is of type "summary"')
+    .option('--json', 'print JSON to stdout, one object per line; the last one has the type "summary"')
     .addOption(
       new Option('--log-level <level>', 'the lowest level that is logged').choices(logLevels).default('info'),
     )
     .addOption(
-      new Option('--log-format <format>', 'log as text, or as JSON with an object a line')
+      new Option('--log-format <format>', 'log as text, or as JSON with one object per line')
         .choices(logFormats)
         .default('text'),
     )

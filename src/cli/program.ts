@@ -1,15 +1,10 @@
 /** The table of commands. Loads only the code of the called command. */
-import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { Command } from 'commander';
 import type { Finish } from './common-options.js';
 import { stdout } from './output.js';
 import { asStarted } from './texts/next-steps.js';
-
-// By the package's own name, which works from the sources and from the build.
-const require = createRequire(import.meta.url);
-const packageFile = require.resolve('foliopipe/package.json');
-const { version } = require(packageFile) as { version: string };
+import { packageFile, version } from './texts/page-paths.js';
 
 /** Gives a command its arguments, flags and action. */
 type Add = (command: Command, finish: Finish) => void;
@@ -104,7 +99,7 @@ export const rows: readonly Row[] = [
     name: 'load',
     usage: '[options] [run] [file]',
     description:
-      'load the output of a run into the table of load.into, once; run and collect do it by themselves',
+      'load the output of a run into a table (section load), once; run and collect do this automatically',
     examples: ['load', 'load last --print snowflake'],
     load: async () => (await import('./commands/load.js')).addLoad,
   },
@@ -165,7 +160,7 @@ export const rows: readonly Row[] = [
   {
     name: 'search',
     usage: '[options] [file]',
-    description: 'search for one business; it is paid for as one record, and in ledger and budget',
+    description: 'search for one business; it costs one record, and counts in ledger and budget',
     examples: ['search --name "Bitterroot Dental Clinic" --state MT'],
     load: async () => (await import('./commands/search.js')).addSearch,
   },
@@ -186,7 +181,7 @@ export const rows: readonly Row[] = [
   {
     name: 'enqueue',
     usage: '[options] [config...]',
-    description: 'make runs jobs of the workers on any machine, now or by schedule (state: postgres://...)',
+    description: 'enqueue runs for the workers of a fleet, now or by schedule (needs state: postgres://...)',
     examples: [
       'enqueue',
       'enqueue night-a.yaml night-b.yaml',
@@ -198,7 +193,7 @@ export const rows: readonly Row[] = [
   {
     name: 'worker',
     usage: '[options] [file]',
-    description: 'do the runs that are enqueued; start it on any number of machines',
+    description: 'do enqueued runs, with the other workers of the fleet; start it on any number of machines',
     examples: ['worker --runs 4', 'worker -c nightly.yaml --port 9100 --host 0.0.0.0'],
     load: async () => (await import('./commands/worker.js')).addWorker,
   },
@@ -227,7 +222,7 @@ export const rows: readonly Row[] = [
 export async function createProgram(argv: readonly string[], finish: Finish): Promise<Command> {
   const program = new Command('foliopipe')
     .description(
-      'Sends a large CSV of businesses through an asynchronous, paid prediction service and writes one enriched CSV. After any interruption the same command goes on and loses no record. No record is paid for twice, except when it is unknown whether an upload was accepted (ambiguous.policy).',
+      'Sends a large CSV of businesses through an asynchronous, paid prediction service and writes one enriched CSV. After any interruption the same command continues and loses no record. No record is paid for twice, except when it is unknown whether an upload was accepted (ambiguous.policy).',
     )
     .version(version)
     .exitOverride()
@@ -263,14 +258,14 @@ function namedCommand(argv: readonly string[]): string | undefined {
 export const firstSteps = `First steps:
   foliopipe init businesses.csv   write foliopipe.yaml, from a look at the file
   foliopipe plan                  show what would be sent, without the network
-  foliopipe check                 ask service, token and folders, without paying
-  foliopipe run                   the job; the same command goes on after a stop`;
+  foliopipe check                 test service, token and folders; pays nothing
+  foliopipe run                   do the job, or continue it after a stop`;
 
 const helpText = () => `
 Common flags:
   -c FILE names another config than foliopipe.yaml, --json prints JSON lines,
   --no-color (or the variable NO_COLOR) prints no colours.
-  runs show RUN tells all of one run; runs prune removes results of old ones.
+  runs show RUN shows all of one run; runs prune removes results of old ones.
 
 Exit codes:
   0   done                            7   refused by the service

@@ -54,7 +54,7 @@ export interface ReadAs {
 
 /** What to correct so that the record is read. Alternatives are separated by commas. */
 export function badRecordHint(bad: BadRecord, { delimiter, isOurs, isMarkedUtf8 }: ReadAs): string {
-  if (isOurs) return OUR_HINTS[bad.code] ?? 'this is a fault of foliopipe: please report it';
+  if (isOurs) return OUR_HINTS[bad.code] ?? 'this is a bug in foliopipe: please report it';
   const { code, message, record } = bad;
   // If the very first record differs from the header, the file may have no header.
   const isFirst = code === 'SOURCE_FIELD_COUNT' && record === 1;

@@ -138,7 +138,7 @@ export async function* outputRows({
     hasGoodText: true,
     onBadRecord: ({ record, message }) => {
       throw new UntrustedError('OUTPUT_UNREADABLE', `row ${record} of ${path} cannot be read: ${message}`, {
-        hint: 'nothing is published; this is a fault of foliopipe, please report it; without output.delta the output is published',
+        hint: 'nothing is published; this is a bug in foliopipe: please report it; without output.delta the output is published',
         facts: { path, record },
       });
     },

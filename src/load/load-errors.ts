@@ -35,7 +35,7 @@ export function loadUnreadable(
 ): UntrustedError {
   return new UntrustedError(
     'LOAD_UNREADABLE',
-    `${place} reads the output otherwise than it was written: ${text}`,
+    `${place} does not read the output as it was written: ${text}`,
     {
       ...details,
       hint: `nothing was loaded; please report it, with the version of ${program}`,
@@ -61,7 +61,7 @@ export function tableUnfit(text: string, place: string, details: ErrorDetails, c
 export function loadFailed(text: string, place: string, details: ErrorDetails, manual: string): ConfigError {
   return new ConfigError('LOAD_FAILED', `${place} refuses the load: ${text}`, {
     ...details,
-    hint: `nothing was loaded; look what the message means in ${manual}; then the same command again`,
+    hint: `nothing was loaded; look up the message in ${manual}; then run the same command again`,
   });
 }
 
@@ -73,7 +73,7 @@ const KEY_HINT =
 export function looseKeyError(table: string, column: string): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',
-    `load.table: ${showText(column, 63)} of ${showText(table, 130)} takes keys for the same that differ, such as in capital letters (its collation, or citext)`,
+    `load.table: ${showText(column, 63)} of ${showText(table, 130)} treats different keys as equal, such as ab and AB (its collation, or citext)`,
     {
       hint: 'give the key columns of the table the type text (varchar) with a deterministic collation, and their index no other one; then the same command again',
       facts: { table, column },
@@ -85,7 +85,7 @@ export function looseKeyError(table: string, column: string): ConfigError {
 export function storedKeyError(columns: readonly string[], key: readonly string[]): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',
-    `the table does not keep the key ${listed(key)} of ${listed(columns)} as it is written, and would take other keys for the same`,
+    `the table does not give the key ${listed(key)} of ${listed(columns)} back as it was written, so different keys could become equal`,
     { hint: `nothing was loaded; ${KEY_HINT}`, facts: { columns: columns.join(', ') } },
   );
 }

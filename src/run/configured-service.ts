@@ -108,8 +108,8 @@ export function serviceEndpoint(
     if (endpoint === undefined) return service;
     throw new ConfigError(
       'SERVICE_NOT_EMBEDDED',
-      'an endpoint was handed in, but the config names a service of its own',
-      { hint: 'set service to { embedded: true }, or hand in no endpoint' },
+      'an endpoint was passed in, but the config names a service of its own',
+      { hint: 'set service to { embedded: true }, or pass no endpoint' },
     );
   }
   if (endpoint !== undefined) {
@@ -123,6 +123,6 @@ function serviceNotStarted(): ConfigError {
   return new ConfigError(
     'SERVICE_NOT_STARTED',
     'service.embedded: the local service is started by the command line',
-    { hint: "hand in an endpoint: await openService() of 'foliopipe/service' gives one" },
+    { hint: "pass an endpoint: await openService() of 'foliopipe/service' gives one" },
   );
 }

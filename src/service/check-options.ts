@@ -59,6 +59,6 @@ export function checkFaults(faults: FaultPlan | undefined): void {
   const isRule = (rule: unknown) => typeof (rule as { readonly fault?: unknown } | null)?.fault === 'object';
   if (typeof seed === 'number' && Array.isArray(rules) && rules.every(isRule)) return;
   throw new ConfigError('FAULTS_INVALID', 'the faults are not what parseFaults gives', {
-    hint: 'hand in parseFaults(text or object), or undefined for no faults',
+    hint: 'pass parseFaults(text or object), or undefined for no faults',
   });
 }

@@ -91,8 +91,8 @@ function iteratorOf(iterable: Handed): {
     return failed(error);
   }
   if (typeof opened?.next === 'function') return { iterator: opened, isSync };
-  throw new SourceError('SOURCE_RECORDS_FAILED', 'the records that were handed in cannot be iterated', {
-    hint: 'hand in a Readable, a web ReadableStream, or an iterable of Buffers or of objects',
+  throw new SourceError('SOURCE_RECORDS_FAILED', 'the records that were passed in cannot be iterated', {
+    hint: 'pass a Readable, a web ReadableStream, or an iterable of Buffers or of objects',
   });
 }
 
@@ -118,9 +118,9 @@ function failed(cause: unknown): never {
   if (cause instanceof FoliopipeError) throw cause;
   throw new SourceError(
     'SOURCE_RECORDS_FAILED',
-    `the records that were handed in ended with an error: ${showText(thrownText(cause), 200)}`,
+    `the records that were passed in ended with an error: ${showText(thrownText(cause), 200)}`,
     {
-      hint: 'remove the cause and hand them in again, from the first one on; nothing was sent',
+      hint: 'remove the cause and pass them again, from the first one on; nothing was sent',
       cause,
     },
   );

@@ -99,8 +99,8 @@ async function* piecesOf(next: NextObject): AsyncGenerator<Uint8Array> {
     half = done || !/[\ud800-\udbff]$/.test(text ?? '') ? '' : text!.slice(-1);
     const piece = text === undefined ? value : encode(half === '' ? text : text.slice(0, -1));
     if (!types.isUint8Array(piece)) {
-      throw new SourceError('SOURCE_RECORD_VALUE', 'the records that were handed in mix bytes and objects', {
-        hint: 'hand in either the bytes of a CSV, or an object for each record; nothing was sent',
+      throw new SourceError('SOURCE_RECORD_VALUE', 'the records that were passed in mix bytes and objects', {
+        hint: 'pass either the bytes of a CSV, or an object for each record; nothing was sent',
       });
     }
     if (text !== undefined && text !== '') texts += 1;
@@ -122,7 +122,7 @@ function encode(text: string): Buffer {
 function noLines(texts: number): SourceError {
   return new SourceError(
     'SOURCE_RECORD_VALUE',
-    `${texts} texts were handed in, and none of them has a line end: they are no CSV`,
+    `${texts} texts were passed in, and none of them has a line end: they are no CSV`,
     {
       hint: 'texts are joined as the pieces of a CSV; for records, give objects such as { name: text }; nothing was sent',
     },
@@ -132,7 +132,7 @@ function noLines(texts: number): SourceError {
 function halfCharacter(): SourceError {
   return new SourceError(
     'SOURCE_RECORD_VALUE',
-    'the text that was handed in holds half of a surrogate pair, which no UTF-8 text can hold',
+    'the text that was passed in holds half of a surrogate pair, which no UTF-8 text can hold',
     {
       hint: 'a text was cut in the middle of a character; String.prototype.toWellFormed repairs it; nothing was sent',
     },
@@ -140,8 +140,8 @@ function halfCharacter(): SourceError {
 }
 
 function nothing(): SourceError {
-  return new SourceError('SOURCE_EMPTY', 'the records that were handed in are none, or were read before', {
-    hint: 'look at what makes them; a stream or a cursor can be handed in once only',
+  return new SourceError('SOURCE_EMPTY', 'no records were passed in, or they were read before', {
+    hint: 'look at what makes them; a stream or a cursor can be read only once',
     facts: { file: RECORDS },
   });
 }

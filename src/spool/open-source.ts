@@ -23,7 +23,7 @@ export interface SourceFiles {
   readonly paths: readonly string[];
   /** How each of them is shown; null if by its path. */
   readonly names: readonly string[] | null;
-  /** Whether foliopipe has written the text itself, from objects that were handed in. */
+  /** Whether foliopipe has written the text itself, from objects that were passed in. */
   readonly isOurs?: boolean;
 }
 
@@ -192,7 +192,7 @@ function copyGone({ id, source }: CopyReader): SourceError {
   return new SourceError('SOURCE_COPY_GONE', `the copy of ${what} that run ${id} has read is gone`, {
     hint: isStdin
       ? 'give the same input to foliopipe run, which copies it again and pays nothing twice; then the same command again'
-      : 'hand in the same records to openRun or enrich in your program, which copies them again and pays nothing twice; then the same call or command again',
+      : 'pass the same records to openRun or enrich in your program, which copies them again and pays nothing twice; then the same call or command again',
     facts: { run: id, sha256: source.sha256 },
   });
 }
@@ -200,8 +200,8 @@ function copyGone({ id, source }: CopyReader): SourceError {
 function recordsAndPath(): ConfigError {
   return new ConfigError(
     'SOURCE_RECORDS_PATH',
-    'records were handed in, and the config names another source (source.path or source.query)',
-    { hint: 'leave out source.path and source.query, or set source.path to -; or hand in no records' },
+    'records were passed in, and the config names another source (source.path or source.query)',
+    { hint: 'leave out source.path and source.query, or set source.path to -; or pass no records' },
   );
 }
 

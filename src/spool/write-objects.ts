@@ -56,7 +56,7 @@ function checkObject(value: unknown, record: number): Readonly<Record<string, un
   }
   throw new SourceError(
     'SOURCE_RECORD_VALUE',
-    `record ${record} of the records that were handed in is ${nameOf(value)}${record === 1 ? '' : ', and record 1 was an object'}`,
+    `record ${record} of the records that were passed in is ${nameOf(value)}${record === 1 ? '' : ', and record 1 was an object'}`,
     { hint: 'give an object for each record, with the same keys; nothing was sent', facts: { record } },
   );
 }
@@ -68,7 +68,7 @@ function checkPrototype(prototype: unknown, object: object, record: number): voi
       if (get === undefined || key === '__proto__' || Object.hasOwn(object, key)) continue;
       throw new SourceError(
         'SOURCE_RECORD_KEYS',
-        `record ${record} of the records that were handed in has ${showText(key)} as an accessor of its class, which is no key of its own`,
+        `record ${record} of the records that were passed in has ${showText(key)} as an accessor of its class, which is no key of its own`,
         {
           hint: 'give plain objects that hold each column, such as ({ id: row.id, name: row.name }); nothing was sent',
           facts: { record, key },
@@ -82,7 +82,7 @@ function checkPrototype(prototype: unknown, object: object, record: number): voi
 function unreadable(record: number, cause: unknown): SourceError {
   return new SourceError(
     'SOURCE_RECORD_VALUE',
-    `record ${record} of the records that were handed in cannot be read: ${showText(thrownText(cause), 200)}`,
+    `record ${record} of the records that were passed in cannot be read: ${showText(thrownText(cause), 200)}`,
     { hint: 'correct its getters, or give plain objects; nothing was sent', facts: { record }, cause },
   );
 }
@@ -90,7 +90,7 @@ function unreadable(record: number, cause: unknown): SourceError {
 function headerOf(object: Readonly<Record<string, unknown>>): readonly string[] {
   const columns = Object.keys(object);
   if (columns.length > 0) return columns;
-  throw new SourceError('SOURCE_RECORD_KEYS', 'record 1 of the records that were handed in has no keys', {
+  throw new SourceError('SOURCE_RECORD_KEYS', 'record 1 of the records that were passed in has no keys', {
     hint: 'give an object for each record whose keys are the columns; nothing was sent',
     facts: { record: 1 },
   });
@@ -124,7 +124,7 @@ function checkKeys(keys: readonly string[], columns: readonly string[], record: 
   const what = unknown === undefined ? 'lacks the key' : 'has the unknown key';
   throw new SourceError(
     'SOURCE_RECORD_KEYS',
-    `record ${record} of the records that were handed in ${what} ${showText(key)}; the columns are ${columns.map((column) => showText(column)).join(', ')}`,
+    `record ${record} of the records that were passed in ${what} ${showText(key)}; the columns are ${columns.map((column) => showText(column)).join(', ')}`,
     {
       hint: 'give each record the same keys, with null or undefined for what is empty; or list the columns in source.header; nothing was sent',
       facts: { record, key },
@@ -142,7 +142,7 @@ function textOf(value: unknown, record: number, key: string): string {
 function valueError(record: number, key: string, what: string): SourceError {
   return new SourceError(
     'SOURCE_RECORD_VALUE',
-    `record ${record} of the records that were handed in: ${showText(key)} is ${what}`,
+    `record ${record} of the records that were passed in: ${showText(key)} is ${what}`,
     {
       hint: 'a value is a text, a finite number, a bigint, a boolean, a Date, null or undefined; nothing was sent',
       facts: { record, key },
@@ -172,7 +172,7 @@ function encode(text: string, first: number, last: number | undefined): Buffer {
     last === undefined ? `one of the records from ${first} on` : `one of the records ${first} to ${last}`;
   throw new SourceError(
     'SOURCE_RECORD_VALUE',
-    `${where} that were handed in holds half of a surrogate pair, which no UTF-8 text can hold`,
+    `${where} that were passed in holds half of a surrogate pair, which no UTF-8 text can hold`,
     {
       hint: 'a text was cut in the middle of a character; String.prototype.toWellFormed repairs it; nothing was sent',
       facts: { record: first, records: countOf((last ?? first) - first + 1, 'record') },

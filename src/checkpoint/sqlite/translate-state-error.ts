@@ -47,7 +47,12 @@ function translateSqliteError(cause: unknown, code: string, path: string): unkno
   if (UNWRITABLE.test(code)) {
     return unwritable(`cannot write ${path} (${code})`, path, cause, details.facts);
   }
-  if (BUSY.test(code)) return new TroubleError('CHECKPOINT_BUSY', `${path} stayed locked`, details);
+  if (BUSY.test(code))
+    return new TroubleError(
+      'CHECKPOINT_BUSY',
+      `another process has been writing to ${path} for too long`,
+      details,
+    );
   if (FAILED.test(code) && isAtSizeLimit(path)) return diskError(systemError('EFBIG', path, 'write'));
   if (FAILED.test(code) && freeSpaceAt(path)?.bytes === 0)
     return diskError(systemError('ENOSPC', path, 'write'));

@@ -44,14 +44,14 @@ export function addEnqueue(command: Command, finish: Finish): void {
     )
     .option(
       '--schedule',
-      'begin the runs at the times of schedule in the config, from now on; without the key, no longer. Nothing runs now',
+      'from now on, begin runs at the times of schedule in the config; without that key, begin none any more. Nothing runs now',
     )
     .option(
       '--again',
-      'put dead letters back, with the configs that they have and the flags of run that are given; without a name: all of them',
+      'run dead letters (jobs that wait for a person) again, with their own configs and the flags of run that you add; without a name: all of them',
     )
-    .option('--dismiss', 'remove the dead letters of these pipelines: somebody has looked')
-    .option('--remove', 'remove what waits of these pipelines: jobs, schedules and dead letters')
+    .option('--dismiss', 'remove the dead letters of these pipelines, because somebody has looked at them')
+    .option('--remove', 'remove all jobs, schedules and dead letters of these pipelines')
     .option('--yes', 'as for run')
     .option('--label <text>', 'as for run: a note kept with a new run')
     .option(

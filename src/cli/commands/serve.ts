@@ -35,7 +35,7 @@ export function addServe(command: Command, finish: Finish): void {
         .choices(['naics', 'hash'])
         .default('naics'),
     )
-    .option('--segment-records <number>', 'records a part', wholeNumber(1, 10_000_000), 10_000)
+    .option('--segment-records <number>', 'records in each part', wholeNumber(1, 10_000_000), 10_000)
     .option('--records-per-second <number>', 'its speed; 0 is unlimited', wholeNumber(0, 1e9), 0)
     .option('--max-open <number>', 'open folios; more are refused with 429', wholeNumber(1, 1e6), 1_000)
     .option('--max-upload <size>', 'larger files are refused with 413', size, 1024 ** 3)

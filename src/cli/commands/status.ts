@@ -58,10 +58,7 @@ export function addStatus(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
     .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last')
-    .option(
-      '--watch',
-      'show how the run goes on, until no process works on it any more; waits for a first run',
-    );
+    .option('--watch', 'show the progress until no process works on the run any more; waits for a first run');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const stop = options.watch ? listenForStop(() => undefined) : undefined;

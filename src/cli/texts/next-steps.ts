@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import { shownSetting } from '../../hide-secrets.js';
 import { quoteForShell } from '../../text.js';
+import { withPagePaths } from './page-paths.js';
 import { isRehearsal, withoutNew } from './resume-command.js';
 
 /** A flag of the command line that chooses the config, such as `--set` with `chunks.maxRecords=5`. */
@@ -121,7 +122,7 @@ export function wouldBeginAnother(): boolean {
 export function nextSteps(text: string): string {
   // The commands of a rehearsal have other flags: see `asRehearsed`.
   const completed = isRehearsal(typed.argv) ? text : completeCommands(text, knownFlags());
-  return asStarted(wouldBeginAnother() ? withoutNew(completed) : completed);
+  return withPagePaths(asStarted(wouldBeginAnother() ? withoutNew(completed) : completed));
 }
 
 /**

@@ -43,7 +43,7 @@ export function readBackupList(folder: string): BackupList {
   const { sum, ...list } = parse(path) as BackupList & { readonly sum: unknown };
   if (typeof list.version === 'number' && list.version > VERSION) {
     throw new ConfigError('BACKUP_NEWER', `${path} is of a newer foliopipe (version ${list.version})`, {
-      hint: 'upgrade foliopipe',
+      hint: 'upgrade foliopipe on this machine, then run the same command again',
       facts: { path, version: list.version },
     });
   }

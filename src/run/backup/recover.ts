@@ -110,7 +110,7 @@ export async function recover(
     !existsSync(`${path}-wal`)
   ) {
     throw new ConfigError('STATE_MISSING', `${stateDir} holds no state: there is nothing to recover`, {
-      hint: 'name the folder with --state-dir; begin with: foliopipe run',
+      hint: 'name the folder of the state with --state-dir',
     });
   }
   const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };

@@ -62,7 +62,10 @@ export async function refuseUnconfirmed(
     throw new ConfigError(
       'RESTORE_UNFINISHED',
       `a restore of ${mark.unfinished} into ${stateDir} has not ended; nothing was sent`,
-      { hint: `foliopipe state restore ${mark.unfinished}`, facts: { stateDir, backup: mark.unfinished } },
+      {
+        hint: `begin it again: foliopipe state restore ${mark.unfinished}`,
+        facts: { stateDir, backup: mark.unfinished },
+      },
     );
   }
   if (mark === undefined || mark.confirmed.includes(pipeline)) return;

@@ -41,9 +41,13 @@ export function unaskedVerdicts(error: unknown): ServiceVerdicts {
 /** The verdict on the address of the single-record search. Any HTTP reply passes: only a paid search would tell more. */
 export function judgeSearch(probe: Probe | null, address: string | null): Verdict {
   if (probe === null || address === null) {
-    const error = new ConfigError('CONFIG_LEGACY_URL', 'the search has no address', {
-      hint: 'set service.legacyBaseUrl',
-    });
+    const error = new ConfigError(
+      'CONFIG_LEGACY_URL',
+      'service.legacyBaseUrl is not set: a search needs that address',
+      {
+        hint: 'write the address of the single-record search into service.legacyBaseUrl',
+      },
+    );
     return failed(error);
   }
   if (!('reply' in probe)) return judgeFailure(probe.failure, address, 'service.legacyBaseUrl');

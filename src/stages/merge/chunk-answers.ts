@@ -114,7 +114,7 @@ export function unansweredError(run: string, record: number): UntrustedError {
     'RECORD_UNANSWERED',
     `run ${run}: record ${record} has neither a reused answer nor one of a chunk`,
     {
-      hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder',
+      hint: 'nothing is published; this is a bug in foliopipe: please report it, with the state folder',
       facts: { run, record },
     },
   );

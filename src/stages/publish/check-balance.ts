@@ -36,7 +36,7 @@ function unbalancedError(run: string, counts: Counts): UntrustedError {
     'RUN_UNBALANCED',
     `run ${run}: ${read} records were read, and ${successful} successful, ` +
       `${failed} failed, ${unprocessed} unprocessed and ${rejected} rejected do not add up to them`,
-    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+    { hint: 'nothing is published; this is a bug in foliopipe: please report it, with the state folder' },
   );
 }
 
@@ -60,7 +60,7 @@ function otherOriginsError(
     'RUN_UNBALANCED',
     `run ${run}: of ${choice.sent} records to send, ${chosen} with reused answers and ${choice.duplicates} duplicates, ` +
       `the output has ${sent.records}, ${reused.records} and ${duplicates.records}`,
-    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+    { hint: 'nothing is published; this is a bug in foliopipe: please report it, with the state folder' },
   );
 }
 
@@ -68,6 +68,6 @@ function otherSkippedError(run: string, skipped: number, blank: number): Untrust
   return new UntrustedError(
     'RUN_UNBALANCED',
     `run ${run}: of ${blank} blank records that are not sent, the output has ${skipped}`,
-    { hint: 'nothing is published; this is a fault of foliopipe, please report it with the state folder' },
+    { hint: 'nothing is published; this is a bug in foliopipe: please report it, with the state folder' },
   );
 }

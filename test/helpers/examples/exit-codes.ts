@@ -11,7 +11,7 @@ const actions: Readonly<Record<string, Action>> = {
   look: 'FAIL',
   fix: 'FAIL',
   decide: 'FAIL',
-  'run later; decide': 'FAIL',
+  'run later': 'FAIL',
 };
 
 /** The action by exit code. */

@@ -163,9 +163,7 @@ describe('your first real job', () => {
     await writeFile(join(cwd, 'foliopipe.yaml'), `${yaml}poll: { first: 50ms, max: 100ms }\n`);
     const library = new URL('dist/bundle/index.js', root).href;
     const program = block('ts', 'enrich, FoliopipeError').replace("'foliopipe'", JSON.stringify(library));
-    const logger =
-      'const log = () => {};\nconst logger = { debug: log, info: log, warn: log, error: log };\n';
-    await writeFile(join(cwd, 'program.mjs'), logger + program);
+    await writeFile(join(cwd, 'program.mjs'), program);
 
     const env = { PATH: process.env.PATH, FOLIOPIPE_TOKEN: 'demo' };
     const well = await run(process.execPath, ['program.mjs'], { cwd, env });

@@ -28,7 +28,7 @@ const configOf = (pipeline: string, more: Partial<ConfigInput> = {}) =>
       pipeline,
       source: { path: 'source.csv' },
       upload: { columns: { name: 'name' } },
-      // The limit of requests is that of the real service, and brakes this one too.
+      // The default limit is meant for the real service, and would slow this one down too.
       service: { embedded: true, requestsPerSecond: 1_000 },
       poll: { first: '10ms', max: '50ms' },
       output: { path: `${pipeline}.csv` },

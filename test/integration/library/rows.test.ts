@@ -525,7 +525,7 @@ describe('confirm', () => {
       });
       expect(parse(await job.output(), { columns: true })).toEqual(expected);
       const older = publish(job.config(reuse), summary.run);
-      const hint = expect.stringMatching(/^hand in the same records to openRun or enrich/);
+      const hint = expect.stringMatching(/^pass the same records to openRun or enrich/);
       await expect(older).rejects.toMatchObject({ code: 'SOURCE_COPY_GONE', hint });
       await take(job.config(reuse), { records: records.slice(0, 50) });
       expect(await publish(job.config(reuse), summary.run)).toMatchObject({ published: true });

@@ -1,0 +1,41 @@
+/**
+ * Which package this is, where it is, and where a person finds its pages. Texts name a page as in a clone, such as `docs/faults.md`;
+ * in a project that has installed the package, that file is in `node_modules`.
+ */
+import { createRequire } from 'node:module';
+import { dirname, join, relative, sep } from 'node:path';
+
+const require = createRequire(import.meta.url);
+
+/** By the package's own name, which works from the sources and from the build. */
+export const packageFile = require.resolve('foliopipe/package.json');
+
+export const { version } = require(packageFile) as { version: string };
+
+/** Files of the package that a person is told to read. */
+const page = /(?<![\w./-])(?:docs\/[a-z-]+\.md|config\/(?:nightly|faults)\.example\.yaml)/g;
+
+/** More steps up than this, and an absolute path is easier to read. */
+const MAX_STEPS_UP = 2;
+
+/**
+ * Completes the paths of the pages that a text names. Twice does no more than once.
+ * @param folder of the package.
+ * @param cwd the folder from which a relative path is read.
+ */
+export function withPagePaths(text: string, folder = dirname(packageFile), cwd = currentFolder()): string {
+  const isInstalled = folder.split(sep).includes('node_modules');
+  if (!isInstalled || cwd === undefined) return text;
+  const near = relative(cwd, folder);
+  const isFar = near.split(sep).filter((step) => step === '..').length > MAX_STEPS_UP;
+  return text.replaceAll(page, (name) => join(isFar ? folder : near, name));
+}
+
+/** @returns undefined if the folder was removed. */
+function currentFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
