@@ -126,8 +126,9 @@ async function uploadIfAllowed(
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;
   const { inFlight } = run.uploads;
-  // After an unreadable reply uploads run one at a time, so that few chunks are at risk.
-  while (breaker.unreadable > 0 && (await anyUploadEnds(inFlight)));
+  // After an unreadable reply uploads run one at a time, so that few chunks are at risk. Several may have waited for the
+  // same upload: the first of them begins the next one before the others look.
+  while (breaker.unreadable > 0 && inFlight.size > 0) await anyUploadEnds(inFlight);
   if (run.uploads.stopped || !breaker.allowsRequest) return undefined;
   const uploading = breaker.watch(uploadChunk(run, chunk));
   inFlight.add(uploading);

@@ -137,6 +137,29 @@ describe('a reply that cannot be read', () => {
     expect(next.deferred.error).toBeUndefined();
   });
 
+  it('lets those that waited for the same upload go one by one too', async () => {
+    const service = failing({});
+    const inFlight: number[] = [];
+    let now = 0;
+    const upload: PredictionApi['upload'] = async () => {
+      const begun = inFlight.push(++now);
+      // The first of four ends first. Later ones leave others the time to begin beside them.
+      for (let i = 0; begun <= 4 && i < 5_000 && inFlight.length < 4; i++) await turns(1);
+      if (begun > 1) await turns(begun <= 4 ? 20 : 200);
+      now -= 1;
+      throw begun === 1 ? unreadable() : ambiguous();
+    };
+    const run = await open({
+      records: 20,
+      config: { concurrency: { uploads: 4, folios: 16 } },
+      api: { ...service, upload },
+    });
+    await submitAll(run);
+    expect(inFlight.slice(0, 4)).toEqual([1, 2, 3, 4]);
+    expect(inFlight.length).toBeGreaterThan(9);
+    expect(Math.max(...inFlight.slice(4))).toBe(1);
+  });
+
   it('costs one more chunk a process at most, and never a record twice, however often the run is repeated', async () => {
     const service = failing({});
     const sent: string[] = [];
