@@ -65,15 +65,15 @@ export async function writeFileWhole<T>(
 /** For each folder that is being synced: the end of that, and of the sync after it, if anyone waits for it. */
 const syncing = new Map<string, { readonly running: Promise<void>; next?: Promise<void> }>();
 
-/** Makes renames and removals in a folder durable. What waits for a running sync of the folder shares the next one. */
+/**
+ * Makes renames and removals in a folder durable. What waits for a running sync of the folder shares the next one, and
+ * fails if the running one does: the system reports once that it has lost a change, so the next sync would succeed.
+ */
 export function syncFolder(path: string): Promise<void> {
   const known = syncing.get(path);
   if (known === undefined) return beginSync(path);
   // The running one may have begun before the caller's change.
-  known.next ??= known.running.then(
-    () => beginSync(path),
-    () => beginSync(path),
-  );
+  known.next ??= known.running.then(() => beginSync(path));
   return known.next;
 }
 

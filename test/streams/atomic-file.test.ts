@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -74,6 +74,15 @@ describe('syncing a folder', () => {
     const ends = await Promise.allSettled([syncFolder(path), syncFolder(path), syncFolder(path)]);
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     await mkdir(path);
+    await syncFolder(path);
+  });
+
+  it('fails for those who wait for a sync that fails, though the next one would not', async () => {
+    const path = join(await folder(), 'later');
+    const asked = [syncFolder(path), syncFolder(path)];
+    mkdirSync(path);
+    const ends = await Promise.allSettled(asked);
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await syncFolder(path);
   });
 });
