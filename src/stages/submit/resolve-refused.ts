@@ -130,8 +130,9 @@ const hints: Readonly<Record<'nothing-accepted' | 'too-many', string>> = {
  * @throws SourceError when the source has changed since it was checked.
  */
 export async function splitChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
-  await checkFilesBetween(run.source, chunk.start, chunk.end);
   const [first, second] = await cutHalves(run, chunk);
+  // A file that was touched may have held something else while it was read.
+  if (await checkFilesBetween(run.source, chunk.start, chunk.end)) return splitChunk(run, chunk);
   if (first === undefined || second === undefined) {
     throw sourceChanged(run.source.files[chunk.start.file]!.path, `chunk ${chunk.number} has lost records`);
   }

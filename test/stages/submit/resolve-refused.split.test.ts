@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
@@ -91,6 +92,18 @@ it('a chunk of failed records that go out again is split into these records alon
   ]);
   expect(await run.checkpoint.pickedRecords(run.id, 3)).toEqual([2, 3]);
   expect(await run.checkpoint.pickedRecords(run.id, 4)).toEqual([9]);
+});
+
+it('a chunk is not split while its source is being changed', async () => {
+  const run = await createStageRun(await folder(), { records: 4, config: { chunks: { maxRecords: 4 } } });
+  const [chunk] = await collect(chunkRecords(run)());
+  const pickedRecords: typeof run.checkpoint.pickedRecords = async (...of) => {
+    writeFileSync(run.source.files[0]!.path, numberedSource(4).replace('n3,', 'm3,'));
+    return run.checkpoint.pickedRecords(...of);
+  };
+  const split = splitChunk({ ...run, checkpoint: { ...run.checkpoint, pickedRecords } }, chunk!);
+  await expect(split).rejects.toMatchObject({ code: 'SOURCE_CHANGED' });
+  expect(await run.checkpoint.chunk(run.id, 1)).toMatchObject({ state: 'cut' });
 });
 
 describe('submitting what is refused', () => {
