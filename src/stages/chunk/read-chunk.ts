@@ -128,7 +128,10 @@ async function numbersIn(
     : numbersInSource(run, chunk);
 }
 
-/** The numbers of a chunk's records. Reads the source only if some between them are left out. */
+/**
+ * The numbers of a chunk's records. Reads the source only if some between them are left out.
+ * @throws SourceError when the source has changed since it was checked.
+ */
 export async function numbersInSource(
   run: RecordsOfChunkNeeds,
   chunk: ChunkRow,
@@ -137,9 +140,10 @@ export async function numbersInSource(
   for (let at = 0; at < numbers.length; at++) numbers[at] = chunk.firstRecord + at;
   if (!leavesOut(chunk)) return numbers;
   let count = 0;
-  for await (const more of recordsOfChunk(run, chunk)) {
-    numbers.set(more.numbers, count);
-    count += more.count;
+  for await (const { numbers: more } of recordsOfChunk(run, chunk)) {
+    if (count + more.length <= numbers.length) numbers.set(more, count);
+    count += more.length;
   }
+  checkSameRecords(run, chunk, { count, numbers });
   return numbers;
 }
