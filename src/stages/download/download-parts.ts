@@ -6,9 +6,15 @@ import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
-import type { PartReference, StoredPart } from '../../types.js';
+import type { StoredPart } from '../../types.js';
 import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
-import { checkChunkBalance, type FetchTogether, fetchTogether, sizeOfParts } from './folio-parts.js';
+import {
+  checkChunkBalance,
+  type FetchTogether,
+  fetchTogether,
+  isSamePart,
+  sizeOfParts,
+} from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
@@ -75,9 +81,7 @@ export async function fetchParts(
 ): Promise<ChunkRow> {
   const stored = await run.checkpoint.parts(run.id, chunk.number);
   const listed = await run.checkpoint.listedParts(run.id, chunk.number);
-  const isStored = (part: PartReference) =>
-    stored.some((other) => other.part === part.part && other.fileStatus === part.fileStatus);
-  const missing = listed.filter((part) => !isStored(part));
+  const missing = listed.filter((part) => !stored.some((other) => isSamePart(part, other)));
   const store = async (part: StoredPart): Promise<void> => {
     run.at('after-part-file-before-commit');
     await run.checkpoint.recordPart(run.id, chunk.number, part);

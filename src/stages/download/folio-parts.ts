@@ -159,6 +159,11 @@ export function requestFor(
   return { folio: chunk.folio!, fileStatus, part, maxBytes: Math.max(maxFolioBytes(chunk) - held, 0) };
 }
 
+/** Whether both are the same part of a folio, whatever it holds. */
+export function isSamePart(one: PartReference, other: PartReference): boolean {
+  return one.part === other.part && one.fileStatus === other.fileStatus;
+}
+
 /** The bytes of parts together. */
 export function sizeOfParts(parts: readonly StoredPart[]): Bytes {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -14,6 +14,7 @@ import {
   type FetchTogether,
   fetchTogether,
   isComplete,
+  isSamePart,
   listParts,
   sizeOfParts,
 } from './folio-parts.js';
@@ -41,7 +42,7 @@ export interface PartReplacement {
    * @returns the chunk, `downloaded`.
    */
   commit(): Promise<ChunkRow>;
-  /** Removes the newly fetched files; the stored parts stay. */
+  /** Removes the newly fetched files; the stored parts stay. Does nothing once `commit` may have recorded the new ones. */
   discard(): Promise<void>;
 }
 
@@ -59,13 +60,15 @@ export async function refetchParts(
   const fetched: StoredPart[] = [];
   let counts = chunk.counts!;
   let parts: readonly StoredPart[] = stored;
+  /** Whether the checkpoint may name the new parts: the reply to the commit may be lost. */
+  let mayBeSwapped = false;
 
   const store = async (part: StoredPart): Promise<void> => void fetched.push(part);
   const fetch = (some: readonly PartReference[], held: Bytes) =>
     fetchTogether(run, chunk, some, { held, slots, until, store });
   const removeExcept = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {
     for (const part of some) {
-      if (!kept.some((other) => isSame(part, other))) await run.files.removePart(chunk.number, part);
+      if (!kept.some((other) => isSameContent(part, other))) await run.files.removePart(chunk.number, part);
     }
   };
 
@@ -74,9 +77,9 @@ export async function refetchParts(
       return parts;
     },
     fetchOne: async (damaged) => {
-      const others = parts.filter((part) => !isPart(part, damaged));
+      const others = parts.filter((part) => !isSamePart(part, damaged));
       const [fetched] = await fetch([damaged], sizeOfParts(others));
-      parts = parts.map((part) => (isPart(part, damaged) ? fetched! : part));
+      parts = parts.map((part) => (isSamePart(part, damaged) ? fetched! : part));
       checkChunkBalance(chunk, counts, parts);
     },
     fetchAll: async () => {
@@ -88,25 +91,24 @@ export async function refetchParts(
     },
     commit: async () => {
       const isUnchanged =
-        parts.length === stored.length && parts.every((part, at) => isSame(part, stored[at]!));
+        parts.length === stored.length && parts.every((part, at) => isSameContent(part, stored[at]!));
       // Only damaged files were replaced, by files with the same content.
       if (isUnchanged && chunk.state === 'downloaded') return chunk;
       run.at('after-refetch-before-swap');
+      mayBeSwapped = true;
       const swapped = await run.checkpoint.recordRefetched(run.id, chunk.number, counts, parts);
       run.at('after-swap-before-removal');
       await removeExcept([...stored, ...fetched], parts);
       return swapped;
     },
-    discard: () => removeExcept(fetched, stored),
+    discard: async () => {
+      if (!mayBeSwapped) await removeExcept(fetched, stored);
+    },
   };
 }
 
-function isPart(one: PartReference, other: PartReference): boolean {
-  return one.part === other.part && one.fileStatus === other.fileStatus;
-}
-
-function isSame(one: StoredPart, other: StoredPart): boolean {
-  return isPart(one, other) && one.sha256 === other.sha256;
+function isSameContent(one: StoredPart, other: StoredPart): boolean {
+  return isSamePart(one, other) && one.sha256 === other.sha256;
 }
 
 function wentBackError(

@@ -10,7 +10,7 @@ import { FolioLostError, FoliopipeError, TroubleError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { withTimeLimit } from '../../streams/time-limit.js';
-import { isComplete, listParts, requestFor } from '../download/folio-parts.js';
+import { isComplete, isSamePart, listParts, requestFor } from '../download/folio-parts.js';
 
 /**
  * Gives up a chunk because its folio is lost. Its stored parts are kept, because a later run asks for the folio again.
@@ -106,7 +106,7 @@ async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<bo
     if (!isComplete(report)) return true;
     const stored = await run.checkpoint.parts(run.id, chunk.number);
     for (const part of listParts(chunk, report)) {
-      if (stored.some((one) => one.part === part.part && one.fileStatus === part.fileStatus)) continue;
+      if (stored.some((one) => isSamePart(one, part))) continue;
       await run.api.download(requestFor(chunk, part, 0), async () => undefined, signal, once);
     }
     return true;

@@ -338,6 +338,25 @@ describe('fetching anew', () => {
     for (const part of before) await readWhole(run.files.readPart(1, part));
   });
 
+  it('keeps what the checkpoint names where the replaced files cannot be removed', async () => {
+    const { run, chunk } = await finished((part, nth) => good[part]!.replace('c1', `c${nth}`));
+    await fetchParts(run, chunk);
+    let isCut = true;
+    const removePart: typeof run.files.removePart = async (...part) => {
+      if (isCut) throw new Error('the connection is cut');
+      await run.files.removePart(...part);
+    };
+    const files = { ...run.files, removePart };
+    const replacement = await refetchParts({ ...run, files }, await chunkOf(run));
+    await replacement.fetchAll();
+    await expect(replacement.commit()).rejects.toThrow('the connection is cut');
+    isCut = false;
+    await replacement.discard();
+    const named = await run.checkpoint.parts(run.id, 1);
+    expect(named).toEqual(replacement.parts);
+    for (const part of named) await readWhole(run.files.readPart(1, part));
+  });
+
   it.each([
     ['that is PROCESSING again', report('PROCESSING'), 'and is now PROCESSING'],
     ['without counts', report('FINISHED', 1, { counts: null }), 'and is now FINISHED without these counts'],
