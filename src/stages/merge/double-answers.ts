@@ -6,7 +6,7 @@ import type { AnswerBuilder, NumberedAnswers } from '../../results/answers.js';
 import type { CarriedAnswers, ChosenAnswers, DoublePairs } from '../../reuse/answer-store.js';
 import { giveBackLane } from '../../reuse/answer-tables.js';
 import type { RunContext } from '../../run-context.js';
-import { sentColumns } from './join-chunk.js';
+import { uploadedColumns } from './join-chunk.js';
 
 /** The most answers that are kept at once: one record may have any number of doubles. */
 const MAX_KEPT = 4_096;
@@ -27,12 +27,11 @@ export async function openDoubleAnswers(
   run: Pick<RunContext, 'id' | 'config' | 'source' | 'answers'> & { readonly chosen: ChosenAnswers },
   columns: readonly string[],
 ): Promise<DoubleAnswers> {
-  const sent = sentColumns(run.config.upload);
   const carried: CarriedAnswers = await run.answers.openCarried({
     run: run.id,
     records: run.source.records,
     columns,
-    uploadColumns: new Set([...sent.columns, ...(sent.key === null ? [] : [sent.key])]),
+    uploadColumns: uploadedColumns(run.config.upload),
     lineage: run.config.output.lineage,
   });
   const byDouble = pairsOf(run.chosen.byDouble(1), 'doubles');

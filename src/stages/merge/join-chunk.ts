@@ -190,9 +190,15 @@ export async function checkIndistinct(
   throw indistinctError(joined, block);
 }
 
-/** The names of the columns in an uploaded file. */
+/** The names of the columns in an uploaded file, the key's apart. */
 export function sentColumns(upload: UploadOptions): SentColumns {
   return { key: upload.keyColumn, columns: Object.keys(upload.columns) };
+}
+
+/** The names of all columns in an uploaded file, the key's included. */
+export function uploadedColumns(upload: UploadOptions): ReadonlySet<string> {
+  const { key, columns } = sentColumns(upload);
+  return new Set(key === null ? columns : [...columns, key]);
 }
 
 /**

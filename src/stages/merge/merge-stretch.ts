@@ -22,7 +22,7 @@ import { firstPosition, type ReadPosition, recordsFrom } from '../read-source.js
 import { openChosenStretches } from './chosen-stretches.js';
 import { type ChunkAnswers, openChunkAnswers } from './chunk-answers.js';
 import { openDoubleAnswers } from './double-answers.js';
-import { sentColumns } from './join-chunk.js';
+import { uploadedColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { type AnsweredBlock, type AnsweredBlocks, wholeChunks } from './whole-chunks.js';
 
@@ -136,12 +136,11 @@ function openRows(
   tables: TableMemory<RowsExports>,
 ): RowWriter {
   const { service, upload, output } = run.config;
-  const { key, columns: sent } = sentColumns(upload);
   const options = {
     run: run.id,
     layout: createOutputLayout(run.source, output),
     columns,
-    sentColumns: new Set([...sent, ...(key === null ? [] : [key])]),
+    sentColumns: uploadedColumns(upload),
     // The row keeps the text of the service. Counted reasons are shown and posted, so the token is hidden in them.
     ...(!service.embedded && { showReason: hideToken(service.token) }),
   };
@@ -168,13 +167,22 @@ async function openBlocks(
           unanswered,
           doubles: hasDoubles ? await openDoubleAnswers({ ...run, chosen }, columns) : undefined,
         });
-  // The answers of earlier records are needed for their doubles, though their rows are written already.
-  while (hasDoubles && (await blocks.next(from.record - 1)) !== undefined) blocks.release();
-  const close = async () => {
-    await blocks.close();
-    await records.close();
+  /** Whether blocks come first whose rows are written already: their answers are needed for later doubles. */
+  let beginsEarlier = hasDoubles;
+  return {
+    ...blocks,
+    next: async (upTo) => {
+      while (beginsEarlier) {
+        if ((await blocks.next(from.record - 1)) === undefined) beginsEarlier = false;
+        else blocks.release();
+      }
+      return blocks.next(upTo);
+    },
+    close: async () => {
+      await blocks.close();
+      await records.close();
+    },
   };
-  return { ...blocks, close };
 }
 
 function writeStretch(

@@ -19,7 +19,7 @@ import { chunksOfCanary } from '../chunk/canary-chunks.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
-import { sentColumns } from '../merge/join-chunk.js';
+import { uploadedColumns } from '../merge/join-chunk.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/check-complete.js';
@@ -49,9 +49,8 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   const answers = await openChunkAnswers(run, { columns, refetch });
   // Rows without the columns of the source: a status, an error code, an error, and the added columns.
   const layout = { ...createOutputLayout(run.source, run.config.output), sourceFields: [], lineage: false };
-  const sent = sentColumns(run.config.upload);
-  const sentNames = new Set([...sent.columns, sent.key ?? '']);
-  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns: sentNames });
+  const sentColumns = uploadedColumns(run.config.upload);
+  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns });
   try {
     for (const chunk of chunks) {
       const block = await readChunkBlock(run, chunk);
