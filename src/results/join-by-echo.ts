@@ -2,8 +2,7 @@
  * Joins results to records by the tuple of the echoed columns: byte by byte, or in folded columns without case and
  * blanks. Records with equal tuples get their results in order. They count as indistinct if their results differ.
  */
-import { type TupleTable, tupleText } from '../csv/kernel/match-by-text.js';
-import { type MatchExports, MatchKernel } from '../csv/kernel/match-kernel.js';
+import { type MatchExports, MatchKernel, type TupleTable, tupleText } from '../csv/kernel/match-kernel.js';
 import { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue } from '../csv/table.js';
 import type { RecordBlock } from '../source/record-block.js';

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HashKernel } from '../../src/csv/kernel/hash-kernel.js';
-import { matchByText, type TupleTable } from '../../src/csv/kernel/match-by-text.js';
-import { MatchKernel } from '../../src/csv/kernel/match-kernel.js';
+import { MatchKernel, matchByText, type TupleTable } from '../../src/csv/kernel/match-kernel.js';
 import { TableMemory } from '../../src/csv/kernel/table-memory.js';
 import type { Table } from '../../src/csv/table.js';
 import { scramble, value, writeCsvRecord } from '../helpers/csv/generated-csv.js';

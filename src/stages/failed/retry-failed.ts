@@ -13,8 +13,7 @@ import type { Refetch } from '../download/repair-parts.js';
 import { incompleteError } from '../publish/check-complete.js';
 import { positionAfter, recordsFrom } from '../read-source.js';
 import { unreadableRecords } from '../submit/unreadable-replies.js';
-import { failedNumbers } from './failed-numbers.js';
-import type { FailedRecordsNeeds } from './failed-records.js';
+import { type FailedRecordsNeeds, failedNumbers } from './failed-records.js';
 
 export type RetryFailedNeeds = FailedRecordsNeeds &
   SaveChunkNeeds &
