@@ -4,7 +4,7 @@
  * cut into pieces, so that an offset in it always means the same place.
  */
 import { ByteWriter } from './byte-writer.js';
-import { CR, LF, QUOTE } from './bytes.js';
+import { CR, contentEnd, LF, QUOTE } from './bytes.js';
 
 /**
  * A field that is longer is always quoted, because it is written before its end is known. Memory holds one such field.
@@ -65,7 +65,7 @@ export class TextQuoter {
       let start = quote;
       while (start > at && !this.#endsField(fields[start - 1]!)) start--;
       const mark = this.#fieldEnd(fields, quote);
-      const end = contentEnd(fields, start, mark, fields[mark] === LF);
+      const end = fields[mark] === LF ? contentEnd(fields, start, mark) : mark;
       this.#out.copy(fields, at, start);
       this.#writeQuoted(fields, start, end);
       at = end;
@@ -81,7 +81,7 @@ export class TextQuoter {
   /** Ends the field of which a part is held. @param isLine whether a line feed ends it. */
   #endHeld(isLine: boolean): void {
     const held = this.#held.view();
-    const end = contentEnd(held, 0, held.length, isLine);
+    const end = isLine ? contentEnd(held, 0, held.length) : held.length;
     if (this.#isOpen) {
       this.#writeDoubled(held, 0, end);
       this.#out.byte(QUOTE);
@@ -100,7 +100,7 @@ export class TextQuoter {
       this.#out.byte(QUOTE);
       this.#isOpen = true;
     }
-    const end = contentEnd(held, 0, held.length, true);
+    const end = contentEnd(held, 0, held.length);
     this.#writeDoubled(held, 0, end);
     this.#held.clear();
     if (end < held.length) this.#held.byte(CR);
@@ -163,9 +163,4 @@ export function unquoteText(bytes: Uint8Array, delimiter: number): Buffer {
     if (at < bytes.length) out.byte(bytes[at]!);
   }
   return out.take();
-}
-
-/** Without the CR of a line end. */
-function contentEnd(bytes: Uint8Array, start: number, end: number, isLine: boolean): number {
-  return isLine && end > start && bytes[end - 1] === CR ? end - 1 : end;
 }

@@ -3,9 +3,10 @@
  * foliopipe trusts the user's setting.
  */
 import { fieldValue } from '../csv/table.js';
+import { freeMemory } from '../streams/buffer-pool.js';
 import type { JoinMethod } from '../types.js';
-import type { SentField } from './column-kinds.js';
-import type { KnownChunk } from './find-swaps.js';
+import { indexesWithStatus, type SentField } from './column-kinds.js';
+import { groupsWithEqual, type KnownChunk } from './find-swaps.js';
 import { isTooIndistinct } from './prove-join.js';
 
 /**
@@ -17,34 +18,28 @@ export function isDeclaredEchoTooWeak(
   { joined, records, fields, kinds: { SUCCESSFUL: kinds } }: KnownChunk,
   declared: readonly string[],
 ): boolean {
-  const isSuccess = joined.parts.map(({ reference }) => reference.fileStatus === 'SUCCESSFUL');
   const isEcho = ({ column }: SentField) => {
     const kind = kinds[column];
     return declared.includes(column) && (kind === 'exact' || kind === 'folded');
   };
-  const valuesOf = (index: number, some: readonly SentField[]) =>
-    JSON.stringify(some.map(({ sourceField }) => fieldValue(records, index, sourceField)));
-  const echoes = fields.filter(isEcho);
-  // For each combination of echoes: its number of records, and whether all of them were sent with equal values.
-  const groups = new Map<string, { count: number; sent: string; areEqual: boolean }>();
-  let successes = 0;
-  for (let i = 0; i < records.count; i++) {
-    if (!isSuccess[joined.part[i]!]) continue;
-    successes += 1;
-    const echo = valuesOf(i, echoes);
-    const sent = valuesOf(i, fields);
-    const group = groups.get(echo);
-    if (group === undefined) groups.set(echo, { count: 1, sent, areEqual: true });
-    else {
-      group.count += 1;
-      group.areEqual &&= group.sent === sent;
-    }
-  }
-  const confusable = [...groups.values()].filter(({ areEqual }) => !areEqual);
-  return isTooIndistinct(
-    confusable.reduce((sum, { count }) => sum + count, 0),
-    successes,
+  const textsOf = (some: readonly SentField[]) =>
+    some.map(
+      ({ sourceField }) =>
+        (index: number) =>
+          fieldValue(records, index, sourceField),
+    );
+  const sent = textsOf(fields);
+  const sentOf = (index: number) => sent.map((textOf) => textOf(index)).join('\0');
+  const successes = indexesWithStatus(joined, records, ['SUCCESSFUL']);
+  const confusable = groupsWithEqual(textsOf(fields.filter(isEcho)), successes).filter(
+    (group) => new Set(group.map(sentOf)).size > 1,
   );
+  const isWeak = isTooIndistinct(
+    confusable.reduce((sum, { length }) => sum + length, 0),
+    successes.length,
+  );
+  freeMemory(successes);
+  return isWeak;
 }
 
 /** The warning for a run that trusts a weak `result.echo`. @param method with `isOnWord`. */

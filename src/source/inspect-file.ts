@@ -1,6 +1,6 @@
 /** Inspects the beginning of one source file: dialect, columns, and where its records begin. */
 import iconv from 'iconv-lite';
-import { LF, UTF8_BOM } from '../csv/bytes.js';
+import { countLineFeeds, UTF8_BOM } from '../csv/bytes.js';
 import { detectDialect } from '../csv/detect-dialect.js';
 import { detectEncoding } from '../csv/detect-encoding.js';
 import { quoteText } from '../csv/quote-text.js';
@@ -84,7 +84,7 @@ async function inspectSample(
   const place = { name: path, line: 1 + skipped.lineFeeds, byte: skipped.bytes };
   const option = format.header ?? 'first';
   const header = readColumns(decoded, { dialect, place, isWhole }, option);
-  const lines = decoded.subarray(0, header.bytes).reduce((count, byte) => count + (byte === LF ? 1 : 0), 0);
+  const lines = countLineFeeds(decoded, 0, header.bytes);
   const { columns } = header;
   if (typeof option === 'string') {
     const upTo = (format.skipLines ?? 0) + lines;

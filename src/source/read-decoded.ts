@@ -6,7 +6,7 @@
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
-import { LF, UTF8_BOM } from '../csv/bytes.js';
+import { countLineFeeds, UTF8_BOM } from '../csv/bytes.js';
 import { TextQuoter } from '../csv/quote-text.js';
 import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
@@ -64,7 +64,7 @@ export async function lineAt(
   let line = 1;
   let left = offset;
   for await (const piece of readDecoded(file, 0, {})) {
-    for (const byte of piece.subarray(0, left)) if (byte === LF) line++;
+    line += countLineFeeds(piece, 0, Math.min(left, piece.length));
     left -= piece.length;
     if (left <= 0) break;
   }

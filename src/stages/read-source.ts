@@ -3,10 +3,10 @@
  */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
 import type { BadRecord } from '../csv/scan-records.js';
-import { type Batch, indexFrom, sliceOf } from '../csv/table.js';
+import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
-import { pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
+import { firstRecords, pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { fileStamp, unreadable } from '../source/source-files.js';
 import { hashFile } from '../streams/file-identity.js';
@@ -122,15 +122,8 @@ export type RecordsOfChunkNeeds = Pick<RunContext, 'id' | 'source' | 'config' | 
 export async function* recordsOfChunk(run: RecordsOfChunkNeeds, chunk: ChunkRow): AsyncGenerator<Batch> {
   const from = { position: chunk.start, record: chunk.firstRecord };
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);
-  if (picked !== undefined) {
-    yield* pickRecords(recordsFrom(run, from), [picked]);
-    return;
-  }
-  for await (const batch of sendableRecordsFrom(run, from)) {
-    const wanted = indexFrom(batch.numbers, chunk.lastRecord + 1, batch.count);
-    if (wanted > 0) yield wanted < batch.count ? sliceOf(batch, 0, wanted) : batch;
-    if (wanted < batch.count || batch.numbers[wanted - 1] === chunk.lastRecord) return;
-  }
+  if (picked !== undefined) return yield* pickRecords(recordsFrom(run, from), [picked]);
+  yield* firstRecords(sendableRecordsFrom(run, from), chunk.lastRecord);
 }
 
 /** About how many bytes the records of a chunk have in the source; 0 if that is not known. */
