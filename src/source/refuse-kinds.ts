@@ -8,8 +8,7 @@ import { SourceError } from '../errors.js';
  *
  * @param sample a file's first bytes, unzipped.
  * @throws SourceError `SOURCE_NOT_CSV` for archives, workbooks, databases, JSON, web pages, and files compressed by
- *   another
- *   program than gzip.
+ *   another program than gzip.
  */
 export function refuseArchive(sample: Buffer, path: string): void {
   const kind = KINDS.find(
@@ -124,7 +123,7 @@ export function refuseEscaped(
   const why =
     escapes === 'nulls'
       ? 'fields are \\N, which stands for NULL'
-      : 'records have as many fields as the first one only if a backslash takes the meaning from the delimiter or line end behind it';
+      : 'records have as many fields as the first one only if a backslash takes the meaning from the delimiter or line end after it';
   throw new SourceError(
     'SOURCE_ESCAPED',
     `${path}: this is no CSV but text with backslashes, such as an unload of Snowflake without quotes: ${why}`,

@@ -85,7 +85,7 @@ function createSkip(lines: number): LineSkip {
 function nothingLeft(path: string, lines: number, seen: number): SourceError {
   return new SourceError(
     'SOURCE_LINES_SKIPPED',
-    `${path}: nothing is left behind the lines to skip: source.skipLines is ${lines}, and the file has ${seen} ${seen === 1 ? 'line' : 'lines'}`,
+    `${path}: nothing is left after the lines to skip: source.skipLines is ${lines}, and the file has ${seen} ${seen === 1 ? 'line' : 'lines'}`,
     {
       hint: 'lower source.skipLines to the number of lines before the header; if the file should be longer, check what writes it',
       facts: { file: path, skipLines: lines, lines: seen },

@@ -3,7 +3,7 @@
 
 import { QUOTE } from './bytes';
 
-/** Where the call stopped: before four characters that are incomplete, or behind the closing quote. */
+/** Where the call stopped: before four characters that are incomplete, or after the closing quote. */
 export let textEnd: i32 = 0;
 /** Where the decoded bytes end. */
 export let decodedEnd: i32 = 0;

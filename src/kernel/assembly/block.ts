@@ -13,7 +13,7 @@ export function bitsOf(at: i32, byte: v128): u64 {
   return <u64>(<u32>low) | ((<u64>(<u32>high)) << 32);
 }
 
-/** Which bytes of the block at `at` are before `to`, an address behind `at`. */
+/** Which bytes of the block at `at` are before `to`, an address after `at`. */
 export function bitsBefore(at: i32, to: i32): u64 {
   return to - at < BLOCK_BYTES ? ((<u64>1) << (<u64>(to - at))) - 1 : ~(<u64>0);
 }
@@ -37,7 +37,7 @@ export function hasByte(from: i32, to: i32, byte: i32): bool {
   return false;
 }
 
-/** Whether `size` bytes are equal, sixteen at a time; up to 15 behind them are read. */
+/** Whether `size` bytes are equal, sixteen at a time; up to 15 after them are read. */
 export function areSame(a: i32, b: i32, size: i32): bool {
   let at = 0;
   for (; at + 16 <= size; at += 16) {

@@ -1,12 +1,12 @@
 // Entries that begin with a hash of 16 bytes: spread over buckets by its first byte, and matched within a bucket.
 
-/** Index of the entry behind the last that `spread` has taken. */
+/** Index of the entry after the last that `spread` has taken. */
 export let spreadTo: i32 = 0;
 /** The bucket that `spread` has filled; -1 if it has taken all entries. */
 export let fullBucket: i32 = -1;
 
 /**
- * Appends entries to the buckets that their first byte says. Stops behind an entry that fills its bucket.
+ * Appends entries to the buckets that their first byte says. Stops after an entry that fills its bucket.
  *
  * @param size bytes of an entry.
  * @param buckets address of the buckets, `capacity` entries each.
@@ -38,10 +38,10 @@ export function spread(
 }
 
 /**
- * Appends hashes, each with its number behind it, to the buckets that their first byte says; a hash of zero is left out.
- * Stops behind a hash that fills its bucket.
+ * Appends hashes, each with its number after it, to the buckets that their first byte says; a hash of zero is left out.
+ * Stops after a hash that fills its bucket.
  *
- * @param hashes, numbers addresses of what stands behind one another in the entries of the buckets.
+ * @param hashes, numbers addresses of the two halves of the entries: a hash, and its number.
  */
 export function spreadHashes(
   hashes: i32,

@@ -1,12 +1,12 @@
-// Copies bytes sixty-four at a time. Up to 63 bytes behind both ends are read or overwritten: there must be room.
+// Copies bytes sixty-four at a time. Up to 63 bytes after both ends are read or overwritten: there must be room.
 
 import { BLOCK_BYTES, bitsBefore, bitsOf } from './block';
 import { COMMA, CR, LF, QUOTE } from './bytes';
 
-/** Room that is kept behind what is written: more bytes than `copy` writes behind its end. */
+/** Room that is kept after what is written: more bytes than `copy` writes after its end. */
 export const SPARE: i32 = 80;
 
-/** Copies [from, to) to `out`, and returns the address behind the copy. */
+/** Copies [from, to) to `out`, and returns the address after the copy. */
 export function copy(from: i32, to: i32, out: i32): i32 {
   let at = from;
   for (; at < to; at += BLOCK_BYTES, out += BLOCK_BYTES) {
@@ -39,7 +39,7 @@ export function copyUnlessReturn(from: i32, to: i32, out: i32): i32 {
       v128.or(i8x16.eq(first, returns), i8x16.eq(second, returns)),
       v128.or(i8x16.eq(third, returns), i8x16.eq(fourth, returns)),
     );
-    // Rare, so it is checked again, now without the bytes behind the end.
+    // Rare, so it is checked again, now without the bytes after the end.
     if (v128.any_true(found) && (bitsOf(at, returns) & bitsBefore(at, to)) !== 0) return 0;
   }
   return out + to - at;
@@ -64,7 +64,7 @@ export function copyPlain(from: i32, to: i32, out: i32): i32 {
   return out + to - at;
 }
 
-/** Adds `shift` to each of `count` offsets (numbers of 32 bits) at `at`. Up to 12 bytes behind them are overwritten. */
+/** Adds `shift` to each of `count` offsets (numbers of 32 bits) at `at`. Up to 12 bytes after them are overwritten. */
 export function shiftOffsets(at: i32, count: i32, shift: i32): void {
   const shifts = i32x4.splat(shift);
   const behind = at + (count << 2);

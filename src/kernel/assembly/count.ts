@@ -11,7 +11,7 @@ export let isFilled: bool = false;
 export let inQuotes: bool = false;
 
 /**
- * Counts in [from, to). Up to 64 bytes behind `to` are read and not used.
+ * Counts in [from, to). Up to 64 bytes after `to` are read and not used.
  *
  * @param filled, quoted `isFilled` and `inQuotes` after the bytes before.
  */
@@ -32,7 +32,7 @@ export function countLines(from: i32, to: i32, filled: bool, quoted: bool): void
       lineFeeds &= ~within;
       odd = <u64>(<i64>within >> 63);
     }
-    // Where a line is still empty: at its first byte, and behind CRs there, through which the addition carries a bit.
+    // Where a line is still empty: at its first byte, and after CRs there, through which the addition carries a bit.
     const lineStarts = (lineFeeds << 1) | begins;
     const sum = (lineStarts & returns) + returns;
     const empty = (lineStarts | sum) & ~returns;

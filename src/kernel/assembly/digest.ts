@@ -13,7 +13,7 @@ export let blankRow: i32 = -1;
 export let blankField: i32 = 0;
 
 /**
- * Writes an entry of 20 bytes for each row: the hash of its key, and its number. Stops behind a row with a blank key.
+ * Writes an entry of 20 bytes for each row: the hash of its key, and its number. Stops after a row with a blank key.
  *
  * @param bytes, starts, ends addresses of the table; offsets count from `bytes`.
  * @param chosen, keys address and number of the indexes of the key's fields.
@@ -48,11 +48,11 @@ export function digestKeys(
 
 /**
  * Writes an entry for each row of a comma CSV: the hashes of its key and of all its values, its number (36 bytes in all),
- * and a short hash of each answer. Writes the raw fields of all keys to `texts`, each behind its length in four bytes.
+ * and a short hash of each answer. Writes the raw fields of all keys to `texts`, each after its length in four bytes.
  *
  * @param answer, answers address and number of the indexes of the answers' fields.
  * @param scratch room for a row, and for the values of a key.
- * @returns the address behind the texts.
+ * @returns the address after the texts.
  */
 export function digestRows(
   bytes: i32,
@@ -120,7 +120,7 @@ function shortHash(from: i32, to: i32, secret: i32): u32 {
   return <u32>(hash >> 32);
 }
 
-/** Writes the values of a key, each with its length behind it, and returns the address behind them. */
+/** Writes the values of a key, each with its length after it, and returns the address after them. */
 function writeKey(bytes: i32, start: i32, ends: i32, chosen: i32, keys: i32, out: i32): i32 {
   blankField = -1;
   for (let key = 0; key < keys; key++) {
@@ -146,7 +146,7 @@ function writeValue(from: i32, to: i32, out: i32): i32 {
   return out;
 }
 
-/** Writes a row without the quotes that its values do not need, and returns the address behind it. */
+/** Writes a row without the quotes that its values do not need, and returns the address after it. */
 function writeUnquoted(bytes: i32, start: i32, ends: i32, fields: i32, out: i32): i32 {
   for (let field = 0; field < fields; field++) {
     if (field > 0) store<u8>(out++, <u8>COMMA);

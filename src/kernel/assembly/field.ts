@@ -58,7 +58,7 @@ export function missingRoom(
 }
 
 /**
- * Writes fields with commas between them, and returns the address behind them.
+ * Writes fields with commas between them, and returns the address after them.
  *
  * @param bytes address of the batch; offsets count from there.
  * @param start offset of the record.
@@ -129,7 +129,7 @@ function writeField(from: i32, to: i32, delimiter: i32, out: i32): i32 {
 /** Most digits that a number has. */
 export const DIGITS: i32 = 20;
 
-/** Writes a number of 0 or more to `out`, and returns the address behind it. */
+/** Writes a number of 0 or more to `out`, and returns the address after it. */
 export function writeNumber(value: u64, out: i32): i32 {
   let digits = 1;
   for (let power: u64 = 10; power <= value && digits < DIGITS - 1; power *= 10) digits++;

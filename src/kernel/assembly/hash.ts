@@ -23,7 +23,7 @@ const HASH_BYTES: i32 = 16;
  * @param key address of the key.
  * @param out address of the hash of record 0.
  * @param scratch address at which a record's bytes are written.
- * @param room address behind the room for them.
+ * @param room address after the room for them.
  */
 export function hashRecords(
   first: i32,

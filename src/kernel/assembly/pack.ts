@@ -20,7 +20,7 @@ function slotOf(bytes: u64, table: i32, shift: u64): i32 {
 }
 
 /**
- * Packs [from, to) to `out`, and returns the address behind. There must be room for the bytes, one more for each 255 of
+ * Packs [from, to) to `out`, and returns where that ends. There must be room for the bytes, one more for each 255 of
  * them, and 96.
  *
  * @param begin address of the dictionary, which ends at `from`: bytes that repeat it are packed too.
@@ -84,7 +84,7 @@ function writeLength(rest: i32, out: i32): i32 {
 }
 
 /**
- * Unpacks [from, to) to [out, end). Up to 64 bytes behind both are read or overwritten. Returns whether all fits.
+ * Unpacks [from, to) to [out, end). Up to 64 bytes after both are read or overwritten. Returns whether all fits.
  *
  * @param begin address of the dictionary, which ends at `out`.
  */

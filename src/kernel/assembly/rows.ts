@@ -10,7 +10,7 @@ export let nextRow: i32 = 0;
 export let rowsEnd: i32 = 0;
 /** Why the call stopped: 0: all is written; 1: no room for the next row; 2: the caller has to write its answer. */
 export let rowsStop: i32 = 0;
-/** Bytes of room that the next row needs behind `rowsEnd`, where there was too little. */
+/** Bytes of room that the next row needs after `rowsEnd`, where there was too little. */
 export let rowsNeed: i32 = 0;
 
 // Offsets in a part, as rows-kernel.ts writes it: sixteen numbers; thirteen are used.
@@ -25,10 +25,10 @@ const ANSWER_RUNS: usize = 20;
 /** Written between a record's own fields and its answers: address and length. */
 const LEAD: usize = 24;
 const LEAD_BYTES: usize = 28;
-/** Written behind the answers: address and length. */
+/** Written after the answers: address and length. */
 const TAIL: usize = 32;
 const TAIL_BYTES: usize = 36;
-/** Written behind the record's number, at the end of the row: address and length. */
+/** Written after the record's number, at the end of the row: address and length. */
 const END: usize = 40;
 const END_BYTES: usize = 44;
 /** The delimiter of the answers, or `AS_IS`. */
@@ -43,7 +43,7 @@ const PART_BYTES_LOG2: i32 = 6;
  * @param parts, part, result addresses: of all parts, and for each record of the index of its part and its result.
  * @param numbers address of the records' numbers, which follow the tail; 0: rows have no number. A number 0 stays empty.
  * @param out address of the rows.
- * @param room address behind the room for them.
+ * @param room address after the room for them.
  */
 export function writeRows(
   first: i32,

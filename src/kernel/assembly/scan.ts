@@ -21,7 +21,7 @@ const MISCOUNTED_INTS: i32 = 5;
 
 /**
  * Scans [from, to) of the window, which begins at a record. A record is found once its line feed is seen. Up to 64
- * bytes behind `to` are read and not used. All offsets found count from the start of the window.
+ * bytes after `to` are read and not used. All offsets found count from the start of the window.
  *
  * @param window address of the window.
  * @param starts address for the start of each record: room for `capacity` of them.
@@ -121,7 +121,7 @@ export function scan(
           store<i32>(other, lineCount, 16);
           other += MISCOUNTED_INTS << 2;
         }
-        // No record was found: its ends are overwritten by the ends that were stored behind it.
+        // No record was found: its ends are overwritten by the ends that were stored after it.
         marks &= ~upTo;
         end = ends;
         behind = storeEnds(end, marks, block);

@@ -6,7 +6,7 @@ const SECOND: u64 = ((<u64>0x646f7261) << 32) | 0x6e646f6d;
 const THIRD: u64 = ((<u64>0x6c796765) << 32) | 0x6e657261;
 const FOURTH: u64 = ((<u64>0x74656462) << 32) | 0x79746573;
 
-/** Hashes [from, from + size) with the key of 16 bytes at `key`, to 16 bytes at `out`. Up to 7 bytes behind are read. */
+/** Hashes [from, from + size) with the key of 16 bytes at `key`, to 16 bytes at `out`. Up to 7 bytes more are read. */
 export function sipHash(from: i32, size: i32, key: i32, out: i32): void {
   const k0 = load<u64>(key);
   const k1 = load<u64>(key, 8);

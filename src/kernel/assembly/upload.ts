@@ -7,7 +7,7 @@ import { DIGITS, missingRoom, writeNumber, writeRuns } from './field';
 export let written: i32 = 0;
 /** Where the last of them ends. */
 export let outEnd: i32 = 0;
-/** Bytes of room that the next record needs behind `outEnd`; 0 where the call did not stop for lack of room. */
+/** Bytes of room that the next record needs after `outEnd`; 0 where the call did not stop for lack of room. */
 export let needsRoom: i32 = 0;
 
 /**
@@ -17,9 +17,9 @@ export let needsRoom: i32 = 0;
  * @param chosen, runs address and number of the runs of chosen fields, as `writeRuns` takes them.
  * @param numbers address of the numbers of the records; 0: no numbers are written.
  * @param isEmpty whether the file holds no record yet; then its first record may exceed `limit`.
- * @param out address behind what the file holds already.
+ * @param out address after what the file holds already.
  * @param limit largest address of the file's end.
- * @param room address behind the room.
+ * @param room address after the room.
  */
 export function writeUpload(
   bytes: i32,

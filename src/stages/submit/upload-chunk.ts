@@ -18,8 +18,7 @@ import { uploadNames } from './upload-names.js';
 /**
  * @returns the chunk, `submitted`.
  * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; NotAdmitted; GuardError when the budget is
- *   used
- *   up; UntrustedError when the service counts a different number of records, or when more than one service answers.
+ *   used up; UntrustedError when the service counts a different number of records, or when more than one service answers.
  */
 export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
