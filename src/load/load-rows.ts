@@ -24,6 +24,7 @@ import {
   countStored,
   createStaging,
   createTable,
+  findKeptKey,
   findUnfitKey,
   quoteTable,
   type StatementPlan,
@@ -187,17 +188,25 @@ async function writeStaged(
 }
 
 async function checkKeys(transaction: Transaction, plan: StatementPlan): Promise<void> {
-  const find = findUnfitKey(plan);
-  if (find === undefined) return;
-  const { rows } = await transaction.query<Record<string, string>>(find);
-  if (rows[0] === undefined) return;
-  const key = Object.values(rows[0]);
+  const shown = (key: readonly string[]) => key.map((text) => showText(text, 63)).join(', ');
+  const kept = await firstKey(transaction, findKeptKey(plan));
+  if (kept !== undefined)
+    throw rowsLeftOut(`it has kept the row with the key ${shown(kept)}, which was to be deleted`, plan.table);
+  const unfit = await firstKey(transaction, findUnfitKey(plan));
+  if (unfit === undefined) return;
   throw plan.isPlain
-    ? storedKeyError(keyOf(plan), key)
-    : rowsLeftOut(
-        `it has no row with the key ${key.map((text) => showText(text, 63)).join(', ')}`,
-        plan.table,
-      );
+    ? storedKeyError(keyOf(plan), unfit)
+    : rowsLeftOut(`it has no row with the key ${shown(unfit)}`, plan.table);
+}
+
+/** The key that a statement finds. @param find undefined if there is nothing to ask. */
+async function firstKey(
+  transaction: Transaction,
+  find: string | undefined,
+): Promise<readonly string[] | undefined> {
+  if (find === undefined) return undefined;
+  const { rows } = await transaction.query<Record<string, string>>(find);
+  return rows[0] && Object.values(rows[0]);
 }
 
 /** Checks that the table has the rows of the file, and that those are gone that were deleted. */

@@ -173,8 +173,7 @@ function mergeText(plan: StatementPlan): string {
     ].join('\n   or ');
   };
   const key = of('key');
-  const isSame = key.map((column) => `t.${inTable(column)} = ${stagedValue(column)}`).join(' and ');
-  const onlyNews = `\n where not exists (select 1 from ${table} t where ${isSame} and not (${changed(stagedValue)}))`;
+  const onlyNews = `\n where not exists (select 1 from ${table} t where ${isSameKey(columns)} and not (${changed(stagedValue)}))`;
   return `${insertText(plan)}${isDelta ? '' : onlyNews}
 on conflict (${key.map(inTable).join(', ')}) do update set
   ${sets.join(',\n  ')}
@@ -200,6 +199,28 @@ export function findUnfitKey(plan: StatementPlan): string | undefined {
 }
 
 /**
+ * Finds a key that the delta calls removed, and whose row the table has kept. Undefined where that cannot be. To be asked
+ * when the rows are deleted.
+ */
+export function findKeptKey(plan: StatementPlan): string | undefined {
+  const { dialect, table, columns, isDelta, deletesGone, isPlain } = plan;
+  if (isPlain || !isDelta || !deletesGone) return undefined;
+  const staged = columns.filter(({ role }) => role === 'key').map((column) => `s.${column.staged}`);
+  return `select ${staged.join(', ')}
+  from ${dialect.staging} s
+ where s.${CHANGE} = 'removed' and exists (select 1 from ${table} t where ${isSameKey(columns)})
+ limit 1`;
+}
+
+/** The condition that a row of the table has the key of a staged one. */
+function isSameKey(columns: readonly FittedColumn[]): string {
+  return columns
+    .filter(({ role }) => role === 'key')
+    .map((column) => `t.${quoteName(column.name)} = ${stagedValue(column)}`)
+    .join(' and ');
+}
+
+/**
  * Counts, as `n`, the rows that must be as many as the staged ones when these are written. Undefined where every table
  * has as many, or where it may have more.
  */
@@ -214,10 +235,7 @@ export function countStored(plan: StatementPlan): Statement | undefined {
 
 /** Deletes the rows that the delta calls removed, or those whose key is not among the staged ones. */
 function deleteGone({ dialect, table, columns, isDelta }: StatementPlan): string {
-  const isSame = columns
-    .filter(({ role }) => role === 'key')
-    .map((column) => `t.${quoteName(column.name)} = ${stagedValue(column)}`)
-    .join(' and ');
+  const isSame = isSameKey(columns);
   return isDelta
     ? `delete from ${table} t using ${dialect.staging} s where s.${CHANGE} = 'removed' and ${isSame}`
     : `delete from ${table} t where not exists (select 1 from ${dialect.staging} s where ${isSame})`;

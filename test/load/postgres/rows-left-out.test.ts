@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../../src/load/configured-load.js';
-import type { LoadRequest } from '../../../src/load/load-target.js';
+import type { LoadDelta, LoadFile, LoadRequest } from '../../../src/load/load-target.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 
 let server: PostgresServer;
@@ -31,9 +31,28 @@ async function createTable({ mode }: Way): Promise<void> {
   await database.query(`create table firms (id text${key}, name text, status text, code text${run})`);
 }
 
+function fileOf(text: string): LoadFile {
+  return {
+    bytes: Buffer.byteLength(text),
+    sha256: createHash('sha256').update(text).digest('hex'),
+    records: text.split('\n').length - 2,
+    open: async function* () {
+      yield Buffer.from(text);
+    },
+  };
+}
+
+const outputOf = (ids: readonly string[]) =>
+  fileOf(`id,name,status,code\n${ids.map((id) => `${id},Ann,SUCCESSFUL,11\n`).join('')}`);
+
 /** Loads the rows with these ids as a publication of a run of its own. */
-async function load(way: Way, publication: number, ids: readonly string[], run = `run-${publication}`) {
-  const text = `id,name,status,code\n${ids.map((id) => `${id},Ann,SUCCESSFUL,11\n`).join('')}`;
+async function load(
+  way: Way,
+  publication: number,
+  ids: readonly string[],
+  run = `run-${publication}`,
+  delta: LoadDelta | null = null,
+) {
   const address = new DatabaseAddress(database.url);
   const request: LoadRequest = {
     pipeline: 'nightly',
@@ -48,15 +67,8 @@ async function load(way: Way, publication: number, ids: readonly string[], run =
     ],
     run,
     publication,
-    file: {
-      bytes: Buffer.byteLength(text),
-      sha256: createHash('sha256').update(text).digest('hex'),
-      records: ids.length,
-      open: async function* () {
-        yield Buffer.from(text);
-      },
-    },
-    delta: null,
+    file: outputOf(ids),
+    delta,
   };
   return createLoadTarget({ address, connectMs: 5_000, tempFolder: '' }).load(request, {
     signal: new AbortController().signal,
@@ -110,6 +122,24 @@ it.each([ways[0]!, ways[1]!, ways[3]!])(
     expect(await loads()).toBe(1);
   },
 );
+
+it('a row of a delta that a trigger keeps from being deleted is found, also where another row is missing', async () => {
+  const [, way] = ways[3]!;
+  await createTable(way);
+  await load(way, 1, ['a', 'b', 'c']);
+  await leaveOut('delete');
+  await database.query("delete from firms where id = 'c'");
+  const base = { publication: 1, sha256: outputOf(['a', 'b', 'c']).sha256 };
+  const delta = { ...fileOf('id,name,status,code,change\nb,Ann,SUCCESSFUL,11,removed\n'), base };
+  await expect(load(way, 2, ['a', 'c'], 'run-2', delta)).rejects.toMatchObject({
+    code: 'LOAD_UNFIT',
+    message: expect.stringMatching(/kept the row with the key "?b"?, which was to be deleted/),
+  });
+  expect(await loads()).toBe(1);
+  await database.query('drop trigger leave_out on firms');
+  await load(way, 2, ['a', 'c'], 'run-2', delta);
+  expect(await ids()).toEqual(['a', 'c']);
+});
 
 it.each(ways)('a trigger that leaves nothing out does not disturb: %s', async (_, way) => {
   await createTable(way);
