@@ -6,6 +6,7 @@ import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import type { Tally } from '../checkpoint/state.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
 import { countOf } from '../quantities.js';
+import { quoteForShell } from '../text.js';
 
 /** A chunk that is ambiguous, or was given up because it was ambiguous. */
 export interface Adoptable {
@@ -64,9 +65,9 @@ export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
   return `if the service lists the file ${fileName}, bind it: ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
-/** The command that binds a folio to a chunk. */
+/** The command that binds a folio to a chunk. The service has named the folio, and a person types the command. */
 export function adoptCommand(run: string, chunk: number | string, folio: string): string {
-  return `foliopipe adopt --run ${run} --chunk ${chunk} ${folio}`;
+  return `foliopipe adopt --run ${run} --chunk ${chunk} ${quoteForShell(folio)}`;
 }
 
 /** A chunk that was given up because the service no longer knows its folio, or by a person. */
