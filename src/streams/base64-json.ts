@@ -78,7 +78,6 @@ interface Base64Exports {
 }
 
 const CLOSED = 2;
-const BAD_END = 4;
 /** The error for each result of the kernel. */
 const TROUBLES: readonly (string | undefined)[] = [
   undefined,
@@ -91,8 +90,8 @@ const TROUBLES: readonly (string | undefined)[] = [
 
 /** The most bytes of text in one call: with the decoded bytes they fit into the processor's cache. */
 const TEXT_BYTES = 64 * 1024;
-/** The first characters of a group of four, each written as an escape of six bytes. */
-const CUT_BYTES = 24;
+/** The characters of a group of four, each written as an escape of six bytes, and the beginning of one after them. */
+const CUT_BYTES = 32;
 /**
  * Address of the text, in the middle of a memory page. Buffers often begin at a page, and some processors copy twenty
  * times slower between addresses that have almost equal offsets in their pages.
@@ -146,10 +145,7 @@ class Base64Text {
     const count = decodedEnd.value - DECODED_AT - at;
     this.#decoded += count;
     if (trouble !== undefined) {
-      const strange =
-        found === BAD_END
-          ? undefined
-          : strangeBase64(memory.subarray(textEnd.value, to), (this.#decoded / 3) * 4);
+      const strange = strangeBase64(memory.subarray(textEnd.value, to), (this.#decoded / 3) * 4);
       throw strange ?? new MalformedReplyError(`the base64 text ${trouble}`);
     }
     this.closed = found === CLOSED;

@@ -5,7 +5,7 @@ import { MalformedReplyError } from './malformed-reply-error.js';
 const LOOKED_AT = 48;
 
 /**
- * The error for a text that holds a strange character among these bytes.
+ * The error for a text that holds a strange character among these bytes, or goes on behind its padding.
  * @param bytes the JSON text from where it could not be decoded.
  * @param before how many characters of base64 come before these bytes.
  * @returns undefined if nothing strange is among them.
@@ -13,11 +13,14 @@ const LOOKED_AT = 48;
 export function strangeBase64(bytes: Uint8Array, before: number): MalformedReplyError | undefined {
   const text = Buffer.from(bytes.subarray(0, LOOKED_AT)).toString('latin1');
   let after = before;
+  let isPadded = false;
   for (const [token] of text.matchAll(/\\u[0-9a-f]{4}|\\.|./gis)) {
     // An escape may be cut after its backslash.
     if (token === '"' || token === '\\') return undefined;
     const character = unescaped(token);
     if (!/[A-Za-z0-9+/=]/.test(character)) return strangeError(character, token, after);
+    if (isPadded && character !== '=') return goesOnError(after);
+    isPadded = character === '=';
     after += 1;
   }
   return undefined;
@@ -31,6 +34,12 @@ function unescaped(token: string): string {
   } catch {
     return token;
   }
+}
+
+/** Several texts, one after the other: a service that encodes piece by piece writes it so. */
+function goesOnError(after: number): MalformedReplyError {
+  const breach = 'the base64 text goes on behind its padding';
+  return new MalformedReplyError(`${breach}, after ${after} characters: it must be one text`, breach);
 }
 
 /** White space and the alphabet for URLs are a way of writing base64: fetching again brings the same. */

@@ -137,9 +137,23 @@ test.each([
   }
 });
 
-test('says what it has found after padding, if that is not cut off', async () => {
-  const error = decode(withContent(`${written}QQ==\\u000d\\u000a`));
-  await expect(error).rejects.toThrow('the base64 text holds a line break after 80 characters');
+test.each([
+  ['a line break', 'QQ==\\u000d\\u000a', 'holds a line break after 80 characters'],
+  ['a short escape', 'QQ==\\n', 'holds a line break after 80 characters'],
+  [
+    'a line break behind escapes',
+    '\\u0051\\u0051\\u003d\\u003d\\u000d\\u000a',
+    'holds a line break after 80',
+  ],
+  ['another text', 'QQ==QUJD', 'goes on behind its padding, after 80 characters: it must be one text'],
+  ['another text in the same four', 'QQ=Q', 'goes on behind its padding, after 79 characters'],
+])('says what it has found behind padding, wherever that is cut: %s', async (_name, content, found) => {
+  const bytes = Buffer.from(withContent(`${written}${content}`));
+  for (const size of [1, 2, 3, 5, 7, 64, bytes.length]) {
+    const error = await decode(bytes, size).catch((thrown: unknown) => thrown as MalformedReplyError);
+    expect((error as MalformedReplyError).message).toContain(`the base64 text ${found}`);
+    expect((error as MalformedReplyError).breach).not.toBeNull();
+  }
 });
 
 describe('a reply cut anywhere is malformed', () => {
