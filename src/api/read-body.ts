@@ -2,9 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { formatBytes, formatDuration } from '../quantities.js';
+import { formatDuration } from '../quantities.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
-import type { Milliseconds } from '../types.js';
+import { paced } from '../streams/pace.js';
+import type { Bytes, Milliseconds } from '../types.js';
 import { AttemptError, networkFailure } from './failure.js';
 import { type AwakeClock, Timeout } from './timeout.js';
 
@@ -40,19 +41,16 @@ async function* receive(
   isPatient: boolean,
 ): AsyncGenerator<Buffer> {
   const timeout = new Timeout(clock);
-  const pace = new Pace(isPatient ? Number.POSITIVE_INFINITY : idleTimeout);
+  const period = isPatient ? Number.POSITIVE_INFINITY : idleTimeout;
   const onAbort = () => reply.destroy(signal.reason);
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
   timeout.begin(idleTimeout, () => reply.destroy(nothingCame('BODY_TIMEOUT', idleTimeout)));
   try {
-    let askedAt = clock.now();
-    for await (const piece of reply as AsyncIterable<Buffer>) {
-      pace.add(piece.length, clock.now() - askedAt);
+    for await (const piece of paced(reply as AsyncIterable<Buffer>, period, clock)) {
       timeout.pause();
       yield piece;
       timeout.resume();
-      askedAt = clock.now();
     }
   } catch (error) {
     throw new AttemptError(networkFailure(error, true, show));
@@ -62,48 +60,12 @@ async function* receive(
   }
 }
 
-/** Why a request ended although nothing failed. Errors and logs use these names. */
-type Phase = 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT' | 'REPLY_TOO_SLOW';
-
-function timeoutError(phase: Phase, message: string): Error {
-  return Object.assign(new Error(message), { code: phase });
-}
-
-export function nothingCame(phase: Phase, time: Milliseconds): Error {
-  return timeoutError(phase, `nothing came for ${formatDuration(time)}`);
-}
-
-/** Slower than any line over which a chunk could be uploaded within the default `timeouts.upload`. */
-const LEAST_BYTES_PER_SECOND = 8 * 1024;
-
-/**
- * Notices a reply whose bytes keep coming, but too slowly. Only the time in which we wait for the service counts, and
- * each period of it must reach the least rate. A reply that is whole within one period is never too slow.
- */
-class Pace {
-  readonly #period: Milliseconds;
-  #waited: Milliseconds = 0;
-  #bytes = 0;
-
-  constructor(period: Milliseconds) {
-    this.#period = period;
-  }
-
-  /**
-   * @param waited how long we have waited for these bytes.
-   * @throws an error with the code `REPLY_TOO_SLOW`.
-   */
-  add(bytes: number, waited: Milliseconds): void {
-    this.#bytes += bytes;
-    this.#waited += waited;
-    if (this.#waited < this.#period) return;
-    if (this.#bytes * 1000 < this.#waited * LEAST_BYTES_PER_SECOND) {
-      const message = `the reply is too slow: ${formatBytes(this.#bytes)} in ${formatDuration(this.#waited)}`;
-      throw timeoutError('REPLY_TOO_SLOW', message);
-    }
-    this.#waited = 0;
-    this.#bytes = 0;
-  }
+/** @param phase in which a request ended although nothing failed. Errors and logs use these names. */
+export function nothingCame(
+  phase: 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT',
+  time: Milliseconds,
+): Error {
+  return Object.assign(new Error(`nothing came for ${formatDuration(time)}`), { code: phase });
 }
 
 /**
@@ -117,17 +79,31 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['br', createBrotliDecompress],
 ]);
 
-/** @throws AttemptError of the body; MalformedReplyError when it is cut, or not coded so. */
+/** So many bytes that stand for nothing are no reply: the limits of its size count what it stands for. */
+const MAX_EMPTY_BYTES: Bytes = 1024 * 1024;
+
+/** @throws AttemptError of the body; MalformedReplyError when it is cut, not coded so, or stands for nothing. */
 async function* decoded(
   body: AsyncIterable<Buffer>,
   decoder: Transform,
   coding: string,
 ): AsyncGenerator<Buffer> {
+  let empty: Bytes = 0;
+  const limited = async function* () {
+    for await (const piece of body) {
+      empty += piece.length;
+      if (empty > MAX_EMPTY_BYTES) throw new MalformedReplyError(`the reply, in ${coding}, does not end`);
+      yield piece;
+    }
+  };
   try {
     // An error of the body reaches the loop, because `pipeline` destroys the decoder with it.
-    yield* pipeline(body, decoder, () => undefined) as AsyncIterable<Buffer>;
+    for await (const piece of pipeline(limited, decoder, () => undefined) as AsyncIterable<Buffer>) {
+      empty = 0;
+      yield piece;
+    }
   } catch (error) {
-    if (error instanceof AttemptError) throw error;
+    if (error instanceof AttemptError || error instanceof MalformedReplyError) throw error;
     throw new MalformedReplyError(`the reply is said to be ${coding}, and is not, or is cut`);
   }
 }

@@ -15,7 +15,7 @@ export interface S3Options {
   /** Whether the bucket stands in the path of a request, as most stores other than AWS want it. */
   readonly forcePathStyle: boolean;
   readonly connectMs: Milliseconds;
-  /** How long a connection may be silent. */
+  /** How long a connection may be silent, and the period in which an object must bring the least rate. */
   readonly idleMs: Milliseconds;
   /** How often a request is made before its error is thrown. */
   readonly attempts?: number | undefined;
@@ -26,7 +26,7 @@ export interface S3Options {
 export type Sdk = typeof import('@aws-sdk/client-s3');
 
 /** A store that answers requests. */
-export interface S3Connection {
+export interface S3Connection extends Pick<S3Options, 'idleMs'> {
   /**
    * Makes a request, again where that helps.
    * @param right what it needs, such as `s3:PutObject`.
@@ -50,13 +50,14 @@ export interface AskAt {
 
 /** @throws ConfigError `OUTPUT_DRIVER_MISSING` from the first request on, if the client is not installed. */
 export function connect(options: S3Options): S3Connection {
-  const { signal } = options;
+  const { signal, idleMs } = options;
   let opening: Promise<{ readonly sdk: Sdk; readonly client: S3Client }> | undefined;
   const open = async () => {
     const sdk = await importSdk();
     return { sdk, client: createClient(sdk, options) };
   };
   return {
+    idleMs,
     ask: async (name, right, request, onError) => {
       signal?.throwIfAborted();
       opening ??= open();

@@ -40,19 +40,23 @@ export async function abortUpload(store: S3Connection, name: string, uploadId: s
  */
 export async function abortListed(store: S3Connection, name: string): Promise<void> {
   const { key } = parseS3(name);
-  let from: UploadMarker | undefined = {};
-  while (from !== undefined) {
+  for (let from: UploadMarker | undefined = {}; from !== undefined; ) {
     const page: ListMultipartUploadsCommandOutput | undefined = await listUploads(store, name, from);
     for (const { Key, UploadId } of page?.Uploads ?? []) {
       // The list has all keys that begin like this one.
       if (Key === key && UploadId !== undefined) await abortUpload(store, name, UploadId);
     }
-    // Without a marker, the same page would follow.
-    from =
-      page?.IsTruncated && page.NextKeyMarker !== undefined
-        ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
-        : undefined;
+    from = page?.IsTruncated ? nextMarker(page, from) : undefined;
   }
+}
+
+/** Undefined without a marker, and for the same one: the same page would follow. */
+function nextMarker(
+  { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker }: ListMultipartUploadsCommandOutput,
+  before: UploadMarker,
+): UploadMarker | undefined {
+  const isSame = KeyMarker === before.KeyMarker && UploadIdMarker === before.UploadIdMarker;
+  return KeyMarker === undefined || isSame ? undefined : { KeyMarker, UploadIdMarker };
 }
 
 type UploadMarker = Pick<ListMultipartUploadsCommandInput, 'KeyMarker' | 'UploadIdMarker'>;

@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { parseS3 } from '../../config/sections/output-names.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 import { type HashedFile, hashFile, stampAt } from '../../streams/file-identity.js';
+import { paced } from '../../streams/pace.js';
 import type { OutputIdentity, OutputNames, OutputStore } from '../output-store.js';
 import { connect, type S3Connection, type S3Options } from './connect.js';
 import { abortListed, abortUpload, beginUpload } from './pending-uploads.js';
@@ -154,7 +156,15 @@ async function readStart(store: S3Connection, name: string, bytes: number): Prom
     async (client, { GetObjectCommand }, { object, options }) => {
       const range = { Range: `bytes=0-${bytes - 1}` };
       const found = await client.send(new GetObjectCommand({ ...object, ...range }), options);
-      return (await found.Body!.transformToByteArray()).subarray(0, bytes);
+      const pieces: Uint8Array[] = [];
+      let read = 0;
+      // A store that does not know ranges sends all of it.
+      for await (const piece of piecesOf(store, found)) {
+        pieces.push(piece);
+        read += piece.length;
+        if (read >= bytes) break;
+      }
+      return Buffer.concat(pieces).subarray(0, bytes);
     },
     (error) => {
       if (isMissing(error)) return { result: undefined };
@@ -174,7 +184,7 @@ async function* readAll(store: S3Connection, name: string): AsyncGenerator<Uint8
   );
   if (found === undefined) throw missing(name);
   let read = 0;
-  const pieces = (found.Body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  const pieces = piecesOf(store, found);
   try {
     for (;;) {
       const { value, done } = await store.ask(name, 's3:GetObject', () => pieces.next());
@@ -183,13 +193,17 @@ async function* readAll(store: S3Connection, name: string): AsyncGenerator<Uint8
       yield value;
     }
   } finally {
-    await pieces.return?.();
+    await pieces.return(undefined);
   }
   if (read === found.ContentLength) return;
   throw new TroubleError('OUTPUT_STORE_DOWN', `${name}: ${read} of ${found.ContentLength} bytes were read`, {
     hint: 'run the same command again',
     facts: { path: name },
   });
+}
+
+function piecesOf({ idleMs }: S3Connection, { Body }: GetObjectCommandOutput): AsyncGenerator<Uint8Array> {
+  return paced(Body as AsyncIterable<Uint8Array>, idleMs, performance);
 }
 
 async function removeObject(store: S3Connection, name: string): Promise<void> {

@@ -129,6 +129,7 @@ const PASSING: ReadonlySet<string> = new Set([
   // Somebody has given up the upload: it is begun again.
   'NoSuchUpload',
   'OperationAborted',
+  'REPLY_TOO_SLOW',
   'RequestTimeout',
   'ServiceUnavailable',
   'SlowDown',

@@ -1,6 +1,7 @@
 /** Replies that a service or a proxy has compressed, although nobody has asked for it. */
 
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { cut, type Script } from '../../fake-service/scripted-server.js';
@@ -84,6 +85,25 @@ test('a small reply that becomes huge is refused', async () => {
   const bomb = gzipSync(JSON.stringify({ response: { content } }));
   await open((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
   expect(await errorOf(download())).toMatchObject({ exitCode: 6 });
+});
+
+test('a compressed reply that stands for nothing and does not end is given up', async () => {
+  const begin = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
+  // Stored blocks (RFC 1951, 3.2.4) without a byte.
+  const nothing = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.of(0, 0, 0, 0xff, 0xff)));
+  await open(async (response, { path }, nth) => {
+    if (path.endsWith('/download') && nth > 2) return void response.end(JSON.stringify(PART));
+    response.writeHead(200, { 'content-encoding': 'gzip' }).write(begin);
+    while (!response.destroyed) {
+      response.write(nothing);
+      await sleep(1);
+    }
+  });
+  expect(await errorOf(upload())).toMatchObject({
+    doubt: 'unreadable',
+    message: expect.stringContaining('the reply, in gzip, does not end'),
+  });
+  expect(await download()).toBe(CSV.toString());
 });
 
 test('a compressed refusal says what it says', async () => {

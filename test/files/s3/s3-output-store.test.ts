@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { OutputStore } from '../../../src/files/output-store.js';
@@ -207,11 +210,13 @@ describe('a small file', () => {
     await store().put(localFile, name, 0o640);
     expect(await server.uploads()).toEqual({});
 
-    await writeFile(localFile, 'small again\n');
-    const body = '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated></ListMultipartUploadsResult>';
-    server.before = ({ what }) => (what === 'GET uploads' ? { status: 200, code: '', body } : undefined);
-    await store().put(localFile, name, 0o640);
-    expect((await store().identity(name))!.bytes).toBe(12);
+    for (const marker of ['', '<NextKeyMarker>night</NextKeyMarker>']) {
+      const body = `<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>${marker}</ListMultipartUploadsResult>`;
+      server.before = ({ what }) => (what === 'GET uploads' ? { status: 200, code: '', body } : undefined);
+      await writeFile(localFile, `small again ${marker.length}\n`);
+      await store().put(localFile, name, 0o640);
+    }
+    expect((await store().identity(name))!.bytes).toBe(15);
   });
 });
 
@@ -301,6 +306,38 @@ describe('the check before anything is paid', () => {
     expect(await errorOf(store().check(long, []))).toMatchObject({ code: 'OUTPUT_NAME_TOO_LONG' });
     expect(server.seen).toEqual([]);
   });
+});
+
+it('what comes too slowly is not waited for without end, and a store without ranges is not read to its end', async () => {
+  let sent = 0;
+  const slow = createServer(async (_request, response) => {
+    response.writeHead(200, { 'content-length': 1_000_000 });
+    for (sent = 0; sent < 1_000_000 && !response.destroyed; ) {
+      const bytes = sent === 0 ? 1_000 : 1;
+      response.write('x'.repeat(bytes));
+      sent += bytes;
+      await sleep(10);
+    }
+  });
+  await new Promise<void>((done) => slow.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const slowStore = createS3OutputStore({ ...s3Options({ url }), idleMs: 300 });
+  try {
+    const all = (async () => {
+      for await (const _ of slowStore.stream(name));
+    })();
+    expect(await errorOf(all)).toMatchObject({
+      code: 'OUTPUT_STORE_DOWN',
+      exitCode: 5,
+      message: expect.stringContaining('REPLY_TOO_SLOW'),
+    });
+    expect(sent).toBeLessThan(2_000);
+    expect(await errorOf(slowStore.read(name, 5_000))).toMatchObject({ code: 'OUTPUT_STORE_DOWN' });
+    expect(Buffer.from((await slowStore.read(name, 10))!).toString()).toBe('x'.repeat(10));
+  } finally {
+    slow.closeAllConnections();
+    slow.close();
+  }
 });
 
 it('what others have put there is known by its content', async () => {
