@@ -21,16 +21,22 @@ export async function statusFailure(reply: HttpReply, requested: URL, show: Serv
   return {
     kind: 'status',
     status,
-    retryAfter: isThrottle ? parseRetryAfter(reply.header('retry-after'), Date.now()) : null,
+    retryAfter: isThrottle ? retryAfterOf(reply) : null,
     fromService: json !== undefined && ('message' in json || 'response' in json),
     message: show(message),
   };
 }
 
+/** How long a reply asks to wait. A date in it is by the clock of its sender, which may be hours off. */
+export function retryAfterOf({ header }: Pick<HttpReply, 'header'>): Milliseconds | null {
+  const sentAt = Date.parse(header('date') ?? '');
+  return parseRetryAfter(header('retry-after'), Number.isNaN(sentAt) ? Date.now() : sentAt);
+}
+
 /**
  * Reads the Retry-After header (RFC 9110, section 10.2.3).
  * @param value the header: seconds, or an HTTP date.
- * @param now epoch milliseconds.
+ * @param now epoch milliseconds, by the clock of the date.
  * @returns the time to wait, or null if the header is missing or cannot be read.
  */
 export function parseRetryAfter(value: string | undefined, now: number): Milliseconds | null {

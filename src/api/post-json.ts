@@ -7,7 +7,7 @@ import { formatDuration } from '../quantities.js';
 import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
-import { parseRetryAfter } from './error-reply.js';
+import { retryAfterOf } from './error-reply.js';
 import { AttemptError, isBusy } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
 import { isSuccess } from './send-request.js';
@@ -68,12 +68,12 @@ export async function postJson(options: PostOptions): Promise<void> {
       if (isSuccess(status)) return;
       last = status >= 300 && status <= 399 ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
       if (!isBusy(status)) throw new FinalError(last);
-      wait = parseRetryAfter(reply.header('retry-after'), Date.now());
+      wait = retryAfterOf(reply);
     } catch (error) {
       if (error instanceof FinalError) throw error;
       // A try that is cut off says less than the one before it.
       if (!stop.aborted || last === NO_TRY) last = messageOf(error, one, times);
-      if (error instanceof AttemptError && error.failure.kind === 'certificate') throw new FinalError(last);
+      if (error instanceof AttemptError && error.failure.kind === 'misconfigured') throw new FinalError(last);
     }
     if (wait !== null && Date.now() + wait > end)
       throw new FinalError(`${last}, to be tried in ${formatDuration(wait)}`);

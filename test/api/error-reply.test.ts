@@ -1,6 +1,6 @@
 /** The Retry-After header. */
 import { expect, test } from 'vitest';
-import { parseRetryAfter } from '../../src/api/error-reply.js';
+import { parseRetryAfter, retryAfterOf } from '../../src/api/error-reply.js';
 
 const NOW = Date.parse('2026-11-21T03:00:00Z');
 
@@ -19,4 +19,20 @@ test.each([
   [undefined, null],
 ])('%j means %j ms', (value, expected) => {
   expect(parseRetryAfter(value, NOW)).toBe(expected);
+});
+
+test('a date is by the clock of its sender, which may be hours off', () => {
+  const at = (time: number) => new Date(time).toUTCString();
+  const headers = (retryAfter: string, date?: string) => ({
+    header: (name: string) => ({ 'retry-after': retryAfter, date })[name],
+  });
+  const there = NOW - 5 * 3_600_000;
+  expect(retryAfterOf(headers(at(there + 30_000), at(there)))).toBe(30_000);
+  expect(retryAfterOf(headers(at(there), at(there + 1_000)))).toBe(0);
+  expect(retryAfterOf(headers('7', at(there)))).toBe(7_000);
+  for (const date of ['yesterday', undefined]) {
+    const wait = retryAfterOf(headers(at(Date.now() + 60_000), date))!;
+    expect(wait).toBeGreaterThan(50_000);
+    expect(wait).toBeLessThanOrEqual(60_000);
+  }
 });
