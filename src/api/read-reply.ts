@@ -17,6 +17,9 @@ import type { HttpReply } from './send-request.js';
  */
 const MAX_JSON_BYTES: Bytes = 1024 * 1024;
 
+/** The most levels of a search's answer. */
+const MAX_LEVELS = 64;
+
 /** The path of a part's content in its reply (interface, 2.1), and the size limit of the rest of the reply. */
 const CONTENT = { path: ['response', 'content'], maxOtherBytes: 1024 * 1024 };
 
@@ -179,7 +182,7 @@ export const uploadReply = upload.transform(
   }),
 );
 
-const segment = z.object({ part: count, range: z.unknown().optional() });
+const segment = z.object({ part: count, range: z.string().nullish().catch(null) });
 
 const track = z.object({
   response: z.object({
@@ -217,14 +220,21 @@ export const trackReply = track.transform(({ response }): Omit<FolioReport, 'reh
   };
 });
 
-/** The reply of 4.4 is any JSON. */
-export const searchReply = z.unknown();
+/** The reply of 4.4 is any JSON that can be shown: the functions that write JSON call themselves for each level. */
+export const searchReply = z.unknown().refine((reply) => !isDeeper(reply, MAX_LEVELS), {
+  error: `nested deeper than ${MAX_LEVELS} levels`,
+});
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1));
+}
 
 /** Ranges are `[<first>-<last>]`, 1-based; an empty range is `[0-0]`. */
-function sumOfRanges(ranges: readonly unknown[]): number | null {
+function sumOfRanges(ranges: readonly (string | null | undefined)[]): number | null {
   let sum = 0;
   for (const range of ranges) {
-    const [, first, last] = /^\s*\[\s*(\d{1,15})\s*-\s*(\d{1,15})\s*\]\s*$/.exec(String(range)) ?? [];
+    const [, first, last] = /^\s*\[\s*(\d{1,15})\s*-\s*(\d{1,15})\s*\]\s*$/.exec(range ?? '') ?? [];
     if (first === undefined || last === undefined) return null;
     sum += first === '0' ? 0 : Math.max(0, Number(last) - Number(first) + 1);
   }

@@ -101,6 +101,8 @@ test.each([
   ['[9-3]', 0],
   ['1 to 5', null],
   [undefined, null],
+  [{ toString: 1 }, null],
+  [[['[1-5]']], null],
 ])('a range of %j holds %j records', (range, listedRecords) => {
   expect(trackReply.parse(finished({ segmentation: [{ part: 0, range }] })).listedRecords).toBe(
     listedRecords,

@@ -23,6 +23,7 @@ test.each<[string, Script]>([
   ['cut', (response) => cut(response)],
   ['HTTP 500', (response) => sendJson(response, {}, 500)],
   ['a page', (response) => response.end('<html>')],
+  ['what is nested too deeply to be shown', (response) => response.end('['.repeat(9e4) + ']'.repeat(9e4))],
 ])('%s is ambiguous', async (_name, answer) => {
   await open(answer);
   const error = await errorOf(search());
