@@ -1,6 +1,7 @@
 /** The ways in which one attempt at an operation can fail. A failure says how far the request got. */
 import { diskError } from '../disk-error.js';
 import { FoliopipeError } from '../errors.js';
+import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 
 /** The four operations of the interface (section 4). */
@@ -19,8 +20,8 @@ export type Failure =
     }
   /** Cut or timed out after the request began. */
   | { readonly kind: 'cut'; readonly code: string; readonly message: string }
-  /** The service's certificate does not verify; nothing was sent. */
-  | { readonly kind: 'certificate'; readonly code: string; readonly message: string }
+  /** A certificate does not verify, or the proxy wants another user or password; nothing was sent. */
+  | { readonly kind: 'misconfigured'; readonly code: string; readonly message: string }
   /** A reply whose status is not a success. */
   | {
       readonly kind: 'status';
@@ -55,6 +56,13 @@ export class AttemptError extends Error {
   }
 }
 
+/** The failure that an attempt has thrown; undefined for any other error. @param show makes its message safe to show. */
+export function failureOf(error: unknown, show: (text: string) => string): Failure | undefined {
+  if (error instanceof AttemptError) return error.failure;
+  if (!(error instanceof MalformedReplyError)) return undefined;
+  return { kind: 'malformed', message: show(error.message), breach: error.breach };
+}
+
 /**
  * The failure for an error that Node's HTTP client throws. Drops the error itself, because it may hold the address.
  * @param began whether the request may have reached the service, even in part.
@@ -62,7 +70,8 @@ export class AttemptError extends Error {
  */
 export function networkFailure(error: unknown, began: boolean, show: (text: string) => string): Failure {
   const { code, message } = describe(error);
-  if (!began && CERTIFICATE_CODES.has(code)) return { kind: 'certificate', code, message: show(message) };
+  const isMisconfigured = code === PROXY_DENIED || CERTIFICATE_CODES.has(code);
+  if (!began && isMisconfigured) return { kind: 'misconfigured', code, message: show(message) };
   const local = began ? undefined : localError(error);
   if (local !== undefined) return { kind: 'local', code, message: show(local.message), error: local };
   return { kind: began ? 'cut' : 'unsent', code, message: show(message) };
@@ -83,6 +92,9 @@ function describe(error: unknown): { code: string; message: string } {
 
 /** How a message begins that is about the proxy, not the service. */
 export const BY_PROXY = 'the proxy: ';
+
+/** The code of an error of a proxy that does not know us. */
+export const PROXY_DENIED = 'PROXY_DENIED';
 
 /** What OpenSSL says when the other side does not speak TLS. */
 const NO_TLS = /wrong version number|http request|https proxy request|packet length too long|record layer/i;

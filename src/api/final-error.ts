@@ -10,7 +10,7 @@ import {
   RefusedError,
 } from '../errors.js';
 import type { Doubt } from '../types.js';
-import { BY_PROXY, type Failure, type Operation } from './failure.js';
+import { BY_PROXY, type Failure, type Operation, PROXY_DENIED } from './failure.js';
 import type { Decision } from './retry-decision.js';
 
 /** One call of an operation, for messages and logs. Nothing in it holds the token. */
@@ -52,10 +52,7 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
         { hint: 'show the reply to the service provider, then run the same command again', facts },
       );
     case 'misconfigured':
-      return new ConfigError('CONFIG_CERTIFICATE', `${ownerOf(what)} certificate does not verify: ${what}`, {
-        hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
-        facts,
-      });
+      return misconfiguredError(failure, facts);
     case 'local':
     case 'gave-up':
       if (failure.kind === 'local') return failure.error;
@@ -67,8 +64,20 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
   }
 }
 
-function ownerOf(what: string): string {
-  return what.startsWith(BY_PROXY) ? "the proxy's" : "the service's";
+/** The error for a failure that stays until a person has changed the config or the machine. */
+export function misconfiguredError(failure: Failure, facts: ErrorFacts): ConfigError {
+  const what = describeFailure(failure);
+  if (facts.reason === PROXY_DENIED) {
+    return new ConfigError('CONFIG_PROXY', what, {
+      hint: 'write the user and password that the proxy knows into its address, as http://user:password@host:port, in which % is %25, @ is %40 and / is %2F; then run the same command again',
+      facts,
+    });
+  }
+  const owner = what.startsWith(BY_PROXY) ? "the proxy's" : "the service's";
+  return new ConfigError('CONFIG_CERTIFICATE', `${owner} certificate does not verify: ${what}`, {
+    hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
+    facts,
+  });
 }
 
 /** A part that cannot be read may stay so. */

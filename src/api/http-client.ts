@@ -10,7 +10,7 @@ import { HttpsProxyAgent } from 'hpagent';
 import { ConfigError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
 import type { Milliseconds } from '../types.js';
-import { BY_PROXY } from './failure.js';
+import { BY_PROXY, PROXY_DENIED } from './failure.js';
 import {
   type Connection,
   type HttpReply,
@@ -102,7 +102,9 @@ class TunnelAgent extends HttpsProxyAgent {
       if (error === null) return connected(error, socket);
       const status = /^Bad response: (\d+)$/.exec(error.message)?.[1];
       const message = status === undefined ? `${BY_PROXY}${error.message}` : refusalText(status);
-      connected(Object.assign(new Error(message), { code: error.code ?? 'PROXY_FAILED' }), socket);
+      // Tried again for hours, a wrong password would lock its user out.
+      const code = status === '407' ? PROXY_DENIED : (error.code ?? 'PROXY_FAILED');
+      connected(Object.assign(new Error(message), { code }), socket);
     });
   }
 }

@@ -84,8 +84,9 @@ export interface SearchReply {
 export type SearchRecord = Readonly<Record<string, string>>;
 
 /**
- * The four operations. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx),
- * `TroubleError` (given up after an outage) or the signal's reason. The methods name what else they throw.
+ * The four operations. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx), `ConfigError` (a
+ * certificate that does not verify, a proxy that does not know us), `TroubleError` (given up after an outage) or the
+ * signal's reason. The methods name what else they throw.
  */
 export interface PredictionApi {
   /**
@@ -100,7 +101,8 @@ export interface PredictionApi {
    * One poll (interface, 4.2), retried freely.
    * @param until after it aborts, a single reply that the folio is unknown ends the call.
    * @param begins as for `upload`.
-   * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio (404 or 410).
+   * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio (404 or 410);
+   *   BrokenReplyError when it keeps answering with what the interface does not allow.
    */
   track(folio: string, signal: AbortSignal, until?: AbortSignal, begins?: () => void): Promise<FolioReport>;
 
@@ -109,7 +111,8 @@ export interface PredictionApi {
    * until the next one is requested. After a cut or malformed reply it fetches the part again and calls `consume` again,
    * from the start. Returns the result of the call that read the whole part.
    * @param until as for `track`.
-   * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio or part.
+   * @throws FolioLostError when the service says, and keeps saying, that it does not know the folio or part;
+   *   BrokenReplyError as `track`; UntrustedError `PART_TOO_LARGE`; what `consume` throws.
    */
   download<T>(
     request: DownloadRequest,

@@ -4,7 +4,7 @@ import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { redirectOrigin, visibleText } from './error-reply.js';
-import { AttemptError, type Failure, isBusy } from './failure.js';
+import { type Failure, failureOf, isBusy } from './failure.js';
 import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
 import { readBytes } from './read-reply.js';
 import { createRequests, type RequestsOptions } from './requests.js';
@@ -142,8 +142,9 @@ async function sendOnce(client: HttpClient, request: HttpRequest, reading: Readi
       reply.discard();
     }
   } catch (error) {
-    if (error instanceof AttemptError) return { failure: error.failure };
-    throw error;
+    const failure = failureOf(error, reading.show);
+    if (failure === undefined) throw error;
+    return { failure };
   }
 }
 
@@ -191,5 +192,5 @@ function createGist(token: string): (text: string) => string {
 }
 
 function mayPass(probe: Probe): boolean {
-  return 'reply' in probe ? isBusy(probe.reply.status) : probe.failure.kind !== 'certificate';
+  return 'reply' in probe ? isBusy(probe.reply.status) : probe.failure.kind !== 'misconfigured';
 }

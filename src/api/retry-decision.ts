@@ -41,7 +41,7 @@ export function decideRetry(
       return RETRY;
     case 'local':
       return { kind: 'local' };
-    case 'certificate':
+    case 'misconfigured':
       return { kind: 'misconfigured' };
     case 'cut':
       return isPaid ? { kind: 'no-reply' } : RETRY;

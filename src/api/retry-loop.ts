@@ -6,9 +6,8 @@
 import pRetry from 'p-retry';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
-import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
-import { AttemptError, type Failure, type Operation } from './failure.js';
+import { type Failure, failureOf, type Operation } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
 import { Outage } from './outage.js';
 import type { RequestLimiter, Written } from './rate-limiter.js';
@@ -254,12 +253,4 @@ async function errorOf(
   } catch (error) {
     return { error };
   }
-}
-
-function failureOf(error: unknown, show: ServiceText): Failure | undefined {
-  if (error instanceof AttemptError) return error.failure;
-  if (error instanceof MalformedReplyError) {
-    return { kind: 'malformed', message: show(error.message), breach: error.breach };
-  }
-  return undefined;
 }

@@ -5,7 +5,7 @@ import { MalformedReplyError } from './malformed-reply-error.js';
 const LOOKED_AT = 48;
 
 /**
- * The error for a text that holds a strange character among these bytes, or goes on behind its padding.
+ * The error for a text that holds a strange character among these bytes, or goes on after its padding.
  * @param bytes the JSON text from where it could not be decoded.
  * @param before how many characters of base64 come before these bytes.
  * @returns undefined if nothing strange is among them.
@@ -38,8 +38,8 @@ function unescaped(token: string): string {
 
 /** Several texts, one after the other: a service that encodes piece by piece writes it so. */
 function goesOnError(after: number): MalformedReplyError {
-  const breach = 'the base64 text goes on behind its padding';
-  return new MalformedReplyError(`${breach}, after ${after} characters: it must be one text`, breach);
+  const breach = 'the base64 text goes on after its padding';
+  return new MalformedReplyError(`${breach}, at character ${after}: it must be one text`, breach);
 }
 
 /** White space and the alphabet for URLs are a way of writing base64: fetching again brings the same. */

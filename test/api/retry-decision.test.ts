@@ -11,13 +11,13 @@ const status = (code: number, fromService = true): Failure => ({
   fromService,
   message: '',
 });
-const network = (kind: 'unsent' | 'cut' | 'certificate'): Failure => ({ kind, code: 'X', message: '' });
+const network = (kind: 'unsent' | 'cut' | 'misconfigured'): Failure => ({ kind, code: 'X', message: '' });
 
 /** A failure, and the decision for upload, track, download and search. */
 const table: [string, Failure, string, string, string, string][] = [
   ['nothing sent', network('unsent'), 'retry', 'retry', 'retry', 'retry'],
   ['cut after it began', network('cut'), 'no-reply', 'retry', 'retry', 'no-reply'],
-  ['certificate', network('certificate'), ...all('misconfigured')],
+  ['misconfigured', network('misconfigured'), ...all('misconfigured')],
   [
     'malformed',
     { kind: 'malformed', message: '', breach: null },

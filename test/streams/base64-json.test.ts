@@ -145,9 +145,9 @@ test.each([
     '\\u0051\\u0051\\u003d\\u003d\\u000d\\u000a',
     'holds a line break after 80',
   ],
-  ['another text', 'QQ==QUJD', 'goes on behind its padding, after 80 characters: it must be one text'],
-  ['another text in the same four', 'QQ=Q', 'goes on behind its padding, after 79 characters'],
-])('says what it has found behind padding, wherever that is cut: %s', async (_name, content, found) => {
+  ['another text', 'QQ==QUJD', 'goes on after its padding, at character 80: it must be one text'],
+  ['another text in the same four', 'QQ=Q', 'goes on after its padding, at character 79'],
+])('says what it has found after padding, wherever that is cut: %s', async (_name, content, found) => {
   const bytes = Buffer.from(withContent(`${written}${content}`));
   for (const size of [1, 2, 3, 5, 7, 64, bytes.length]) {
     const error = await decode(bytes, size).catch((thrown: unknown) => thrown as MalformedReplyError);

@@ -3,6 +3,7 @@
  * answers do not tell, the verdict is `unsure` and repeats what was said.
  */
 import { type Failure, isBusy } from '../../api/failure.js';
+import { misconfiguredError } from '../../api/final-error.js';
 import type { Probe, ProbeReply, ServiceProbes } from '../../api/probe-service.js';
 import { ConfigError, FoliopipeError, OutageError, RefusedError } from '../../errors.js';
 import { isLoopback } from '../../loopback.js';
@@ -69,11 +70,7 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
   const { message } = failure;
   const code = 'code' in failure ? failure.code : failure.kind;
   const facts = { address, reason: code };
-  if (failure.kind === 'certificate') {
-    const text = `the certificate of ${address} does not verify: ${message} (${code})`;
-    const hint = 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS';
-    return failed(new ConfigError('CONFIG_CERTIFICATE', text, { hint, facts }));
-  }
+  if (failure.kind === 'misconfigured') return failed(misconfiguredError(failure, facts));
   if (NOT_HTTP.test(code)) {
     return failed(
       wrongAddress(
@@ -83,7 +80,8 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
       ),
     );
   }
-  const what = failure.kind === 'cut' ? `${address} gives no whole answer` : `nothing answers at ${address}`;
+  const isReply = failure.kind === 'cut' || failure.kind === 'malformed';
+  const what = isReply ? `${address} gives no whole answer` : `nothing answers at ${address}`;
   const text = `${what}: ${REASONS[code] ?? message} (${code})`;
   return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint: hintFor(code, address, key), facts }));
 }

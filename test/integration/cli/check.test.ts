@@ -115,6 +115,18 @@ describe('what answers at the address', () => {
     expect(await check({ 'source.path': bad })).toMatchObject({ code: 0, items: { source: { ok: true } } });
   });
 
+  it('a reply that is not coded as it says is no whole answer', async () => {
+    const { code, items } = await checkAt((response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('{}'),
+    );
+    expect(code).toBe(5);
+    expect(items.service).toMatchObject({
+      ok: false,
+      code: 'SERVICE_UNAVAILABLE',
+      told: expect.stringMatching(/gives no whole answer: the reply is said to be gzip, and is not/),
+    });
+  });
+
   it('sends only GETs, and no more than three', async () => {
     const { seen } = await checkAt((response) => sendJson(response, { message: 'hello' }));
     expect(seen.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
