@@ -127,7 +127,8 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       progress,
     };
   } catch (error) {
-    await opening.releasers.close();
+    // The first error counts: what fails now may be its consequence.
+    await opening.releasers.close().catch(() => undefined);
     throw stopReason(opening.signal, error);
   }
 }

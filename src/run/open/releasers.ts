@@ -11,18 +11,25 @@ export interface Releasers extends Closeable {
 
 /**
  * Closes resources in reverse order. After a failure the others are still closed, and the first error is thrown at the
- * end. A second close does nothing.
+ * end. A close while another one works ends with it: each resource is still needed until those after it are closed.
  */
 export function createReleasers(): Releasers {
   const opened: Closeable[] = [];
+  let closing: Promise<void> | undefined;
+  const closeAll = async () => {
+    const failures: unknown[] = [];
+    for (let next = opened.pop(); next !== undefined; next = opened.pop()) {
+      await next.close().catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
+  };
   return {
     add: (resource) => void opened.push(resource),
-    close: async () => {
-      const failures: unknown[] = [];
-      for (let next = opened.pop(); next !== undefined; next = opened.pop()) {
-        await next.close().catch((error: unknown) => failures.push(error));
-      }
-      if (failures.length > 0) throw failures[0];
+    close: () => {
+      closing ??= closeAll().finally(() => {
+        closing = undefined;
+      });
+      return closing;
     },
   };
 }

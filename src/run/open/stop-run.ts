@@ -29,7 +29,10 @@ export function linkedController(signal: AbortSignal | undefined, releasers: Rel
 
 /** Aborts the run when its pipeline's lock has passed to another process. */
 export function stopWhenLost(controller: AbortController, { lost }: HeldLock): void {
-  lost?.addEventListener('abort', () => controller.abort(lost.reason), { once: true });
+  const stop = () => controller.abort(lost?.reason);
+  // It may have been lost while the state was opened.
+  if (lost?.aborted) stop();
+  lost?.addEventListener('abort', stop, { once: true });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createReleasers } from '../../../src/run/open/releasers.js';
+import { turns } from '../../helpers/streams/gates.js';
 
 function stack(...failing: string[]) {
   const closed: string[] = [];
@@ -20,6 +21,21 @@ describe('what was opened', () => {
     const { closed, releasers } = stack();
     await releasers.close();
     await releasers.close();
+    expect(closed).toEqual(['api', 'checkpoint', 'lock']);
+  });
+
+  it('is closed once, and in order, by two calls at the same time', async () => {
+    const { closed, releasers } = stack();
+    let free = () => {};
+    const upload = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    releasers.add({ close: () => upload });
+    const both = [releasers.close(), releasers.close()];
+    await turns();
+    expect(closed).toEqual([]);
+    free();
+    await Promise.all(both);
     expect(closed).toEqual(['api', 'checkpoint', 'lock']);
   });
 

@@ -1,7 +1,7 @@
 /** The deadline of a run, on timers and a wall clock that the test moves apart. */
 import { beforeEach, expect, test } from 'vitest';
 import { DeadlineError } from '../../../src/errors.js';
-import { stopAtDeadline } from '../../../src/run/open/stop-run.js';
+import { stopAtDeadline, stopWhenLost } from '../../../src/run/open/stop-run.js';
 import type { Clock } from '../../../src/streams/clock.js';
 import { turns } from '../../helpers/streams/gates.js';
 import { createVirtualClock } from '../../helpers/streams/virtual-clock.js';
@@ -51,4 +51,16 @@ test('a deadline that has passed ends the run at once, and one that is closed ne
   await clock.sleep(2000, new AbortController().signal);
   await turns();
   expect(other.signal.aborted).toBe(false);
+});
+
+test('a lock that is lost ends the run, also if that was before the run could listen', () => {
+  const lease = new AbortController();
+  const lock = { lost: lease.signal, close: async () => undefined };
+  stopWhenLost(controller, lock);
+  expect(controller.signal.aborted).toBe(false);
+  lease.abort('lost');
+  expect(controller.signal.reason).toBe('lost');
+  const late = new AbortController();
+  stopWhenLost(late, lock);
+  expect(late.signal.reason).toBe('lost');
 });

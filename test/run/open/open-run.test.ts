@@ -1,0 +1,31 @@
+/** What becomes of an error while a run is opened. */
+import { expect, it } from 'vitest';
+import type { ChosenAnswers } from '../../../src/reuse/answer-store.js';
+import { openRun } from '../../../src/run/open/open-run.js';
+import { sampleChoice } from '../../helpers/checkpoint/samples.js';
+import { useFolder } from '../../helpers/folders/folders.js';
+import { createStageRun } from '../../helpers/stages/stage-run.js';
+
+const folder = useFolder();
+
+it('it is what the caller gets, also if something that was opened cannot be closed', async () => {
+  const { config, checkpoint, answers, fileStore, api, clock } = await createStageRun(await folder());
+  const failing = (what: string) => async () => {
+    throw new Error(what);
+  };
+  const ports = {
+    api,
+    clock,
+    lock: { take: async () => ({ close: async () => undefined }) },
+    checkpoint: {
+      ...checkpoint,
+      run: async (id: string) => ({ ...(await checkpoint.run(id))!, choice: sampleChoice }),
+    },
+    answers: {
+      ...answers,
+      openChoice: async () => ({ close: failing('the close') }) as never as ChosenAnswers,
+    },
+    files: { ...fileStore, ofRun: failing('the files') },
+  };
+  await expect(openRun(config, ports)).rejects.toThrow('the files');
+});
