@@ -5,24 +5,14 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
-import { writeFileAtomically } from '../streams/atomic-file.js';
 import type { Segment } from '../types.js';
 import type { Rewritten, Unwanted } from './answer-store.js';
-import { AppendFile, bytesOfInts } from './append-file.js';
-import { writeDirectory } from './checked-file.js';
+import { type AppendFile, bytesOfInts } from './append-file.js';
 import type { HashKey } from './secret.js';
 import { createBlock, noBlocks } from './segment-blocks.js';
-import {
-  type Blocks,
-  ENTRY_INTS,
-  isFailure,
-  type Origin,
-  SEGMENT_FORMAT,
-  type SegmentDirectory,
-  valueInts,
-} from './segment-format.js';
+import { type Blocks, ENTRY_INTS, isFailure, type SegmentDirectory, valueInts } from './segment-format.js';
 import type { SegmentReader } from './segment-reader.js';
-import { spanOf } from './segment-writer.js';
+import { spanOf, writeSegmentFile } from './segment-writer.js';
 
 export interface RewriteTarget {
   readonly path: string;
@@ -41,16 +31,18 @@ export async function rewriteSegment(
 ): Promise<Rewritten | undefined> {
   const isUnwanted = selectEntries(reader, unwanted, key);
   const dropped = { successful: 0, failed: 0 };
-  const found: number[][] = [];
+  /** The blocks that lose entries. */
+  const lost = new Set<number>();
   for (let block = 0; block < reader.blocks.count.length; block++) {
     const entries = isUnwanted(block);
-    found.push(entries);
-    if (entries.length === 0) continue;
-    const count = reader.count(block);
-    const ints = reader.entries(block);
-    for (const entry of entries) {
-      if (isFailure(ints[2 * count + entry]!)) dropped.failed += 1;
-      else dropped.successful += 1;
+    if (entries.length > 0) {
+      lost.add(block);
+      const count = reader.count(block);
+      const ints = reader.entries(block);
+      for (const entry of entries) {
+        if (isFailure(ints[2 * count + entry]!)) dropped.failed += 1;
+        else dropped.successful += 1;
+      }
     }
     await pause();
   }
@@ -62,8 +54,8 @@ export async function rewriteSegment(
     'before' in unwanted ? origins.filter(({ answeredAt }) => answeredAt >= unwanted.before) : origins;
   const span = row.successful + row.failed === 0 || left.length === 0 ? {} : spanOf(left);
   return {
-    segment: await write({ ...row, ...span }, path, key, origins, (target) =>
-      copyBlocks(reader, found, target),
+    segment: await writeSegmentFile({ ...row, ...span }, path, key, origins, (target) =>
+      copyBlocks(reader, lost, isUnwanted, target),
     ),
     dropped,
   };
@@ -78,7 +70,7 @@ export async function emptySegment(
   if (successful + failed === 0) return undefined;
   const row = without(segment, id, segment);
   return {
-    segment: await write(row, path, key, [], async () => ({
+    segment: await writeSegmentFile(row, path, key, [], async () => ({
       dictionary: { size: 0, sum: 0 },
       blocks: noBlocks(),
     })),
@@ -86,29 +78,14 @@ export async function emptySegment(
   };
 }
 
-type Row = Omit<Segment, 'bytes' | 'sha256'>;
-type Content = Pick<SegmentDirectory, 'dictionary' | 'blocks'>;
-
-function without(segment: Segment, id: string, dropped: Rewritten['dropped']): Row {
+function without(
+  segment: Segment,
+  id: string,
+  dropped: Rewritten['dropped'],
+): Omit<Segment, 'bytes' | 'sha256'> {
   const { bytes: _, sha256: _hash, ...row } = segment;
   const successful = segment.successful - dropped.successful;
   return { ...row, id, successful, failed: segment.failed - dropped.failed };
-}
-
-async function write(
-  row: Row,
-  path: string,
-  { fingerprint }: HashKey,
-  origins: readonly Origin[],
-  writeContent: (target: AppendFile) => Promise<Content>,
-): Promise<Segment> {
-  const identity = await writeFileAtomically(path, 0o600, async (fd) => {
-    const target = new AppendFile(fd);
-    const content = await writeContent(target);
-    const directory: SegmentDirectory = { ...row, fingerprint, origins, ...content };
-    return writeDirectory(target, SEGMENT_FORMAT, directory);
-  });
-  return { ...row, ...identity };
 }
 
 /** Makes a function that gives the indexes of the unwanted entries of a block, ascending. */
@@ -147,20 +124,21 @@ function textOf(hashes: Int32Array, at: number): string {
   return hashes.subarray(at * HASH_INTS, (at + 1) * HASH_INTS).join(' ');
 }
 
-/** @param dropped the indexes of the entries that each block loses. */
+/** @param lost the blocks that lose entries. */
 async function copyBlocks(
   reader: SegmentReader,
-  dropped: readonly (readonly number[])[],
+  lost: ReadonlySet<number>,
+  isUnwanted: (block: number) => readonly number[],
   target: AppendFile,
-): Promise<Content> {
+): Promise<Pick<SegmentDirectory, 'dictionary' | 'blocks'>> {
   const { bucket, count, size, stored, hashSum, sum } = reader.blocks;
   const blocks = noBlocks();
   const { dictionary } = reader;
   const bytes = bytesOfInts(dictionary, dictionary.length);
   target.append(bytes);
-  for (const [block, lost] of dropped.entries()) {
-    if (lost.length > 0) {
-      copyEntries(reader, block, new Set(lost), target, blocks);
+  for (let block = 0; block < count.length; block++) {
+    if (lost.has(block)) {
+      copyEntries(reader, block, new Set(isUnwanted(block)), target, blocks);
     } else {
       target.append(bytesOfInts(reader.hashes(block), count[block]! * HASH_INTS));
       target.append(reader.stored(block));

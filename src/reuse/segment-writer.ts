@@ -2,6 +2,7 @@
  * Writes a segment. Entries go to lanes of a temporary file, one lane for each bucket; `finish` writes them as blocks.
  * Memory holds the buffers of the lanes and one block, however many entries there are.
  */
+import { randomUUID } from 'node:crypto';
 import { setImmediate as pause } from 'node:timers/promises';
 import { COMMA } from '../csv/bytes.js';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
@@ -141,15 +142,11 @@ export function createSegmentWriter(
       // Before the blocks are made, which takes memory too.
       endWriting();
       const row = { ...segment, ...(of && { of }), ...counts, ...spanOf(origins.list) };
-      const identity = await writeFileAtomically(path, 0o600, async (fd) => {
-        const target = new AppendFile(fd);
-        const written = await writeBlocks(file.fd, lanes.lanes, target, limits);
-        const { fingerprint } = key;
-        const directory: SegmentDirectory = { ...row, fingerprint, origins: origins.list, ...written };
-        return writeDirectory(target, SEGMENT_FORMAT, directory);
-      });
+      const written = await writeSegmentFile(row, path, key, origins.list, (target) =>
+        writeBlocks(file.fd, lanes.lanes, target, limits),
+      );
       free();
-      return { ...row, ...identity } satisfies Segment;
+      return written;
     },
     close: async () => free(),
   };
@@ -176,6 +173,29 @@ function createOrigins(ownRun: string) {
       return index;
     },
   };
+}
+
+/**
+ * Writes the file of a segment, which appears whole.
+ * @param row what the file's own bytes do not say.
+ * @param writeContent writes all that comes before the directory.
+ */
+export async function writeSegmentFile(
+  row: Omit<Segment, 'bytes' | 'sha256'>,
+  path: string,
+  { fingerprint }: HashKey,
+  origins: readonly Origin[],
+  writeContent: (target: AppendFile) => Promise<Pick<SegmentDirectory, 'dictionary' | 'blocks'>>,
+): Promise<Segment> {
+  // Two pipelines that begin at once may make the segment of the same earlier run: each writes a file of its own.
+  const own = `${path}-${randomUUID()}`;
+  const write = async (fd: number) => {
+    const target = new AppendFile(fd);
+    const content = await writeContent(target);
+    const directory: SegmentDirectory = { ...row, fingerprint, origins, ...content };
+    return writeDirectory(target, SEGMENT_FORMAT, directory);
+  };
+  return { ...row, ...(await writeFileAtomically(own, 0o600, write, () => path)) };
 }
 
 /** When the oldest and the newest of the answers were paid for. */

@@ -88,6 +88,16 @@ describe('the secret', () => {
   });
 });
 
+it('a segment that two pipelines make of one run at once is whole, and nothing stays beside it', async () => {
+  const other = createLocalAnswerStore(folder);
+  const folio = { folio: 'F1', answeredAt: NOW - DAY, records: people(20) };
+  const [one, same] = await Promise.all([store, other].map((made) => writeSegment(made, [folio])));
+  expect(same).toEqual(one);
+  expect(readdirSync(join(folder, 'segments'))).toEqual(['R1-1.seg']);
+  const choice = await chooseFor(store, asked, { segments: [one!] });
+  expect(choice).toMatchObject({ sent: 0, reused: { successful: 20, failed: 0 } });
+});
+
 describe('a damaged file', () => {
   /** Every byte of the file once wrong; and the file cut, and longer. */
   const damages = function* (path: string) {
