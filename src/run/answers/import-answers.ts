@@ -18,6 +18,7 @@ import { timeInId } from '../open/begin-run.js';
 import { type ImportFacts, importFacts } from './import-facts.js';
 import { type ImportLayout, importLayout } from './import-layout.js';
 import { createImportedRows, NUMBER_COLUMN, type RowOutcomes } from './imported-rows.js';
+import { nextSegmentId } from './prune-answers.js';
 import { IMPORT } from './show-answers.js';
 
 /** How answers are imported. */
@@ -137,7 +138,7 @@ async function identify(
     ({ run }) => run.startsWith(IMPORT) && run.endsWith(`-${hash}`),
   );
   const run = replaces?.run ?? `${IMPORT}${timeInId(now)}-${hash}`;
-  return { run, id: `${run}-${now}`, replaces };
+  return { run, id: replaces === undefined ? `${run}-${now}` : nextSegmentId(replaces, now), replaces };
 }
 
 interface SegmentParts {

@@ -134,6 +134,6 @@ export async function dropAnswers(
 }
 
 /** The id of a segment ends with a number that increases: of two processes that write at once, each takes its own. */
-function nextSegmentId({ id, run }: Segment, now: number): string {
+export function nextSegmentId({ id, run }: Segment, now: number): string {
   return `${run}-${Math.max(Number(id.slice(run.length + 1)) + 1, now)}`;
 }
