@@ -191,7 +191,9 @@ type Ended = Pick<RecordedLoad, 'why' | 'base' | 'written' | 'removed' | 'added'
 async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promise<Ended> {
   const { table, into } = run.config.load!;
   const facts = { run: row.id, publication: publication.number, into: String(into), table };
-  const why = whyNotLoaded(row, publication, run.config.load!);
+  // Without a target the local service in this process has answered, also if nothing was sent to it.
+  const why =
+    run.loadTarget === null ? 'it is a rehearsal' : whyNotLoaded(row, publication, run.config.load!);
   if (why !== undefined || run.loadTarget === null) {
     run.logger.warn(facts, `publication ${publication.number} is not loaded into ${table}: ${why}`);
     return { state: 'left', why: why ?? null, base: null, written: 0, removed: 0, added: [] };
