@@ -15,6 +15,7 @@ import {
   openRecoveredDatabase,
   type RecoveredDatabase,
 } from '../../checkpoint/recovery/recovered-database.js';
+import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import { copyPath } from '../../checkpoint/sqlite/open-connection.js';
 import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
 import { refuseUnusedCopy } from '../../checkpoint/sqlite/refuse-lost.js';
@@ -113,12 +114,8 @@ export async function recover(
       hint: 'name the folder of the state with --state-dir',
     });
   }
-  const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
-  const lock = await waitForLock(
-    createFileLock(stateDir),
-    { pipeline, holder, wait: 0 },
-    { clock, signal, logger },
-  );
+  const request = { pipeline, holder: holderHere(options.holder, clock.now()), wait: 0 };
+  const lock = await waitForLock(createFileLock(stateDir), request, { clock, signal, logger });
   try {
     let recovered: Recovered | undefined;
     await withAllPipelinesStopped(stateDir, async () => {

@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { checkCall } from '../../check-call.js';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
+import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
 import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
@@ -96,7 +97,7 @@ export async function restoreState(
   try {
     makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
-    const holder = { pid: 0, command: 'foliopipe', ...options.holder, since: clock.now() };
+    const holder = holderHere(options.holder, clock.now());
     // The state folder may have no lock of a pipeline yet that another process begins now.
     for (const name of new Set([pipeline, ...runs.map((run) => run.pipeline)])) {
       const request = { pipeline: name, holder, wait: 0 };
