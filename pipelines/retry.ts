@@ -119,7 +119,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
       await checkNoOtherOpen(run, 'retry');
       // An old work file would say that the retry has begun.
       if (row.state === 'withheld') await removeUnneeded(run);
-      else if (row.confirmed === null) await checkPublished(run, row);
+      else await checkPublished(run, row);
       const isIdle =
         by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);
       if (isIdle) {

@@ -35,6 +35,8 @@ export class RowPlaces {
   readonly #blocks: Block[] = [];
   #rows = 0;
   #file: number | undefined;
+  /** The block of the last `row`: rows that are asked for one after the other are mostly of one block. */
+  #last: { readonly block: number; readonly ends: Int32Array } | undefined;
 
   /**
    * @param path of the output.
@@ -82,8 +84,12 @@ export class RowPlaces {
       else high = middle - 1;
     }
     const { first, count, offset, readEnds } = this.#blocks[low]!;
-    const ends = new Int32Array(count);
-    readEnds(new Uint8Array(ends.buffer));
+    if (this.#last?.block !== low) {
+      const ends = new Int32Array(count);
+      readEnds(new Uint8Array(ends.buffer));
+      this.#last = { block: low, ends };
+    }
+    const { ends } = this.#last;
     const at = number - first;
     const from = at === 0 ? 0 : ends[at - 1]! + 1;
     const bytes = Buffer.allocUnsafe(ends[at]! - from);

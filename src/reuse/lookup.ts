@@ -103,8 +103,7 @@ export function createLookup(
     plan: async (terms) => {
       endRecords();
       const join = new BucketJoin(sizesOf(lanes, readers, undefined));
-      const { sent, equal, facts } = await decideAll(terms, join, undefined);
-      join.release();
+      const { sent, equal, facts } = await decideAll(terms, join, undefined).finally(() => join.release());
       const toSend = async function* (after: number) {
         for (let first = 0; first <= largest; first += LIST_NUMBERS) {
           yield* numbersIn(sent.bits(first, LIST_NUMBERS), first, after);

@@ -7,7 +7,7 @@ import { scanTable } from '../../csv/scan-records.js';
 import { fieldEnd, fieldValue, type Table } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
-import { countOf } from '../../quantities.js';
+import { formatCount } from '../../quantities.js';
 import { fieldOf } from '../../results/output-layout.js';
 import type { SentFields } from '../../reuse/answer-store.js';
 import { scanSource } from '../../source/scan-source.js';
@@ -86,11 +86,8 @@ function valuesOf(key: string, columns: number): readonly string[] {
   } catch (cause) {
     throw new ConfigError(
       'USAGE',
-      `--key ${key}: expected ${countOf(columns, 'value')}${columns === 1 ? '' : ', separated by commas'}`,
-      {
-        hint: 'source.key has as many columns; a value with a comma needs quotes',
-        cause,
-      },
+      `--key ${key}: expected ${formatCount(columns)} values, separated by commas`,
+      { hint: 'source.key has as many columns; a value with a comma needs quotes', cause },
     );
   }
 }

@@ -60,9 +60,8 @@ export async function checkOutputPlace(
 
 /** The schema compares the names of both; a link may lead from one into the other. */
 async function refuseState({ output: { path }, stateDir }: PlaceConfig): Promise<void> {
-  const folder = await realFolder(workFolderOf(path, stateDir));
-  const state = await realFolder(stateDir);
-  if (folder === undefined || state === undefined || !`${folder}${sep}`.startsWith(`${state}${sep}`)) return;
+  const state = await stateAround(workFolderOf(path, stateDir), stateDir);
+  if (state === undefined) return;
   throw new ConfigError(
     'OUTPUT_IN_STATE',
     `output.path ${path} lies in stateDir (${state}), whose files belong to foliopipe`,
@@ -78,13 +77,20 @@ async function checkReports({ report, ownFiles, load, stateDir }: PlaceConfig): 
     if ([...ownFiles, load?.into?.file].includes(path)) {
       throw placeTaken(kind.key, path, 'is a file that foliopipe needs itself');
     }
-    const folder = await realFolder(dirname(path));
-    const state = await realFolder(stateDir);
-    if (folder !== undefined && state !== undefined && `${folder}${sep}`.startsWith(`${state}${sep}`)) {
+    const state = await stateAround(dirname(path), stateDir);
+    if (state !== undefined) {
       throw placeTaken(kind.key, path, `lies in stateDir (${state}), whose files belong to foliopipe`);
     }
     await refuseForeignReport(kind, path);
   }
+}
+
+/** The state folder without links, if a folder lies in it; undefined if not, or if that cannot be said. */
+async function stateAround(folder: string, stateDir: string): Promise<string | undefined> {
+  const inner = await realFolder(folder);
+  const state = await realFolder(stateDir);
+  if (inner === undefined || state === undefined) return undefined;
+  return `${inner}${sep}`.startsWith(`${state}${sep}`) ? state : undefined;
 }
 
 /** The folder without links, also if it is still to be made; undefined if that cannot be said. */

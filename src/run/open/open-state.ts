@@ -112,14 +112,7 @@ export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock)
 export async function withState<T>(
   config: StateConfig,
   handed: StateOptions,
-  body: (
-    state: StateContext & {
-      readonly checkpoint: Checkpoint;
-      readonly files: FileStore;
-      readonly answers: AnswerStore;
-      readonly copies: Stores['copies'];
-    },
-  ) => Promise<T>,
+  body: (state: AnswersState & Pick<OpenState, 'files'>) => Promise<T>,
 ): Promise<T> {
   const options = guardListeners(handed);
   const { clock = systemClock, logger = silentLogger } = options;
@@ -140,10 +133,8 @@ export async function withState<T>(
 
 const neverAborted = () => new AbortController().signal;
 
-export interface AnswersState {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
+/** A checkpoint, the stored answers and the copies of sources, for work with them. */
+export interface AnswersState extends StateContext {
   readonly checkpoint: Checkpoint;
   readonly answers: AnswerStore;
   readonly copies: Stores['copies'];
@@ -224,13 +215,13 @@ export async function waitForLock(
       if (!isLogged) {
         const since = clock.now();
         const leaseMs = error instanceof LeaseHeldError ? error.leftMs : 0;
-        const until = Number.isFinite(wait) ? since + Math.max(wait, leaseMs) : null;
-        const lease =
+        const latest = Number.isFinite(wait) ? since + Math.max(wait, leaseMs) : null;
+        const ends =
           leaseMs === 0
             ? ''
             : `; its lease ends in ${formatDuration(1000 * Math.ceil(leaseMs / 1000))} unless renewed`;
-        onProgress?.({ type: 'waiting', on: 'lock', since, until, why: `${error.message}${lease}` });
-        logger.info({ pipeline }, `waiting for the lock: ${error.message}${lease}`);
+        onProgress?.({ type: 'waiting', on: 'lock', since, until: latest, why: `${error.message}${ends}` });
+        logger.info({ pipeline }, `waiting for the lock: ${error.message}${ends}`);
       }
       await clock.sleep(Math.min(retryEveryMs, left), signal);
     }
