@@ -6,36 +6,29 @@
  */
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { alternate } from './alternate.js';
 import { NO_SERVICE, writeJob } from './job.js';
 import { openLab } from './lab.js';
 import { measureNode } from './measure.js';
 import { measureClient } from './measure-client.js';
+import { readOptions } from './read-options.js';
 import { measureSection, writeSection } from './results.js';
 import { shareOf } from './rows.js';
 import { checkSame } from './same-files.js';
 import { cli } from './service.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    records: { type: 'string', default: '300000' },
-    pairs: { type: 'string', default: '10' },
-    'at-most': { type: 'string' },
+const { values, words } = readOptions(
+  'node bench/compare.js OTHER_TREE [--records N] [--pairs N] [--at-most RATIO] [--write TITLE]',
+  {
+    records: { type: 'count', default: '300000' },
+    pairs: { type: 'count', default: '10' },
+    'at-most': { type: 'number', least: 0 },
     write: { type: 'string' },
   },
-});
-const [tree] = positionals;
-const [records, pairs] = [Number(values.records), Number(values.pairs)];
-const atMost = values['at-most'] === undefined ? undefined : Number(values['at-most']);
-const isCount = (value) => Number.isSafeInteger(value) && value > 0;
-if (positionals.length !== 1 || !isCount(records) || !isCount(pairs) || Number.isNaN(atMost)) {
-  console.error(
-    'usage: node bench/compare.js OTHER_TREE [--records N] [--pairs N] [--at-most RATIO] [--write TITLE]',
-  );
-  process.exit(2);
-}
+  (count) => count === 1,
+);
+const [tree] = words;
+const { records, pairs, 'at-most': atMost } = values;
 const programs = { ours: cli, other: join(resolve(tree), 'dist/bundle/cli.js') };
 const lab = openLab({ pairs, records });
 try {

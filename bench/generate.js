@@ -7,9 +7,9 @@
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { createDice } from './dice.js';
+import { readOptions } from './read-options.js';
 import { cities, families, notes, owners, places, streets, trades } from './words.js';
 
 const DIALECTS = {
@@ -82,29 +82,25 @@ function* encoded(texts, encoding) {
   for (const text of texts) yield Buffer.from(text, encoding);
 }
 
-const { values } = parseArgs({
-  options: {
-    records: { type: 'string', default: '1000000' },
-    seed: { type: 'string', default: '1' },
+const { values, refuse } = readOptions(
+  `node bench/generate.js --out FILE [--records N] [--seed N] [--dialect NAME] [--content NAME] [--gzip]
+dialects: ${Object.keys(DIALECTS).join(', ')}
+contents: ${Object.keys(CONTENTS).join(', ')}`,
+  {
+    records: { type: 'count', least: 0, default: '1000000' },
+    seed: { type: 'count', least: 0, default: '1' },
     out: { type: 'string' },
     dialect: { type: 'string', default: 'comma' },
     content: { type: 'string', default: 'plain' },
     gzip: { type: 'boolean', default: false },
   },
-});
-const records = Number(values.records);
-const seed = Number(values.seed);
-const dialect = Object.hasOwn(DIALECTS, values.dialect) ? DIALECTS[values.dialect] : undefined;
-const content = Object.hasOwn(CONTENTS, values.content) ? CONTENTS[values.content] : undefined;
-const isCounted = Number.isSafeInteger(records) && records >= 0 && Number.isInteger(seed);
-if (!values.out || !isCounted || !dialect || !content) {
-  console.error(
-    'usage: node bench/generate.js --records N --seed N --out FILE [--dialect NAME] [--content NAME] [--gzip]',
-  );
-  console.error(`dialects: ${Object.keys(DIALECTS).join(', ')}`);
-  console.error(`contents: ${Object.keys(CONTENTS).join(', ')}`);
-  process.exit(2);
-}
+);
+const { records, seed } = values;
+if (!values.out) refuse('--out is missing');
+const namedIn = (table, name, what) =>
+  Object.hasOwn(table, name) ? table[name] : refuse(`there is no ${what} ${name}`);
+const dialect = namedIn(DIALECTS, values.dialect, 'dialect');
+const content = namedIn(CONTENTS, values.content, 'content');
 const steps = values.gzip ? [createGzip()] : [];
 await pipeline(
   encoded(slabs(records, seed, dialect, content), dialect.encoding),

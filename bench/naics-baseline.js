@@ -6,12 +6,14 @@ import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import { createPredictor } from '../dist/src/service/open-service.js';
 import { isPrediction } from '../dist/src/service/predictors/predictor.js';
+import { readOptions } from './read-options.js';
 
-const [file, nameColumn, codeColumn] = process.argv.slice(2);
-if (codeColumn === undefined) {
-  process.stderr.write('usage: node bench/naics-baseline.js FILE NAME_COLUMN CODE_COLUMN\n');
-  process.exit(2);
-}
+const { words } = readOptions(
+  'node bench/naics-baseline.js FILE NAME_COLUMN CODE_COLUMN',
+  {},
+  (count) => count === 3,
+);
+const [file, nameColumn, codeColumn] = words;
 
 /** Sectors of NAICS that span several first digits count as one. */
 const SPANNING = { 32: '31', 33: '31', 45: '44', 49: '48' };

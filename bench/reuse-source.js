@@ -6,7 +6,7 @@
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
+import { readOptions } from './read-options.js';
 import { cities, families, places, streets, trades } from './words.js';
 
 const COLUMNS = ['Account', 'Name', 'Address', 'City', 'State', 'Zip', 'Phone', 'Note'];
@@ -14,18 +14,20 @@ const SLAB_CHARACTERS = 64 * 1024;
 /** Keys of the rounds that shuffle. */
 const ROUND_KEYS = [0x1b873593, 0x2c1b3c6d, 0x297a2d39, 0x4cf5ad43];
 
-const { values } = parseArgs({
-  options: {
-    records: { type: 'string' },
+const { values, refuse } = readOptions(
+  'node bench/reuse-source.js --records N --out FILE [--order source|shuffled] [--changed PERCENT] [--doubles PERCENT]',
+  {
+    records: { type: 'count' },
     out: { type: 'string' },
     order: { type: 'string', default: 'source' },
-    changed: { type: 'string', default: '0' },
-    doubles: { type: 'string', default: '0' },
+    changed: { type: 'number', least: 0, default: '0' },
+    doubles: { type: 'number', least: 0, default: '0' },
   },
-});
-const records = Number(values.records);
-const distinct = records - Math.floor((records * Number(values.doubles)) / 100);
-const changed = Number(values.changed);
+);
+const { records, changed } = values;
+if (records === undefined || !values.out) refuse('--records or --out is missing');
+if (!['source', 'shuffled'].includes(values.order)) refuse(`there is no order ${values.order}`);
+const distinct = records - Math.floor((records * values.doubles) / 100);
 /** Half of the bits of a place, rounded up. */
 const halfBits = Math.ceil(Math.log2(Math.max(4, records)) / 2);
 let changedRecords = 0;

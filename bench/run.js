@@ -3,7 +3,6 @@
  * node bench/run.js [--only chunking,merging] [--records N] [--pairs 5] [--rows NAME,...] [--write]
  */
 import { existsSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { account } from './cases/account.js';
 import { anchors } from './cases/anchors.js';
 import { check } from './cases/check.js';
@@ -27,6 +26,7 @@ import { start } from './cases/start.js';
 import { state } from './cases/state.js';
 import { waiting } from './cases/waiting.js';
 import { openLab } from './lab.js';
+import { readOptions } from './read-options.js';
 import { measureSection, writeSection } from './results.js';
 import { joinStagePrograms } from './stage-programs.js';
 
@@ -55,27 +55,21 @@ const CASES = {
   account,
 };
 
-const { values } = parseArgs({
-  options: {
+const { values, refuse } = readOptions(
+  `npm run bench -- [--only CASE,...] [--records N] [--pairs N] [--rows NAME,...] [--write]
+cases: ${Object.keys(CASES).join(', ')}`,
+  {
     only: { type: 'string' },
-    records: { type: 'string' },
-    pairs: { type: 'string', default: '5' },
+    records: { type: 'count' },
+    pairs: { type: 'count', default: '5' },
     rows: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
-});
+);
+const { pairs, records } = values;
 const names = values.only?.split(',') ?? Object.keys(CASES);
 const unknown = names.find((name) => !Object.hasOwn(CASES, name));
-const pairs = Number(values.pairs);
-const records = values.records === undefined ? undefined : Number(values.records);
-const isCount = (value) => Number.isSafeInteger(value) && value > 0;
-if (unknown !== undefined || !isCount(pairs) || (records !== undefined && !isCount(records))) {
-  console.error(
-    'usage: node bench/run.js [--only CASE,...] [--records N] [--pairs N] [--rows NAME,...] [--write]',
-  );
-  console.error(`cases: ${Object.keys(CASES).join(', ')}`);
-  process.exit(2);
-}
+if (unknown !== undefined) refuse(`there is no case ${unknown}`);
 
 if (!existsSync(new URL('node_modules', import.meta.url))) {
   console.error('the peers are missing; install them with: npm ci --prefix bench');

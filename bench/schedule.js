@@ -4,7 +4,7 @@
  * Ends with 1 where a goal is missed.
  */
 import { tmpdir } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readOptions } from './read-options.js';
 import { simulateBillion } from './schedule/billion.js';
 import { missedGoals, sparedNotes, tableHead, tableRow } from './schedule/judge.js';
 import { scenarios } from './schedule/scenarios.js';
@@ -12,8 +12,9 @@ import { writeSection } from './schedule/sections.js';
 import { simulate } from './schedule/simulate.js';
 import { simulateThousand } from './schedule/thousand.js';
 
-const { values } = parseArgs({
-  options: {
+const { values, refuse } = readOptions(
+  'npm run bench:schedule -- [--only TEXT] [--billion [--state-in DIR]] [--thousand] [--write]',
+  {
     /** Scenarios whose folio time and service, as the table shows them, contain this. */
     only: { type: 'string', default: '' },
     billion: { type: 'boolean', default: false },
@@ -23,7 +24,7 @@ const { values } = parseArgs({
     /** Replaces the section in SCHEDULE.md. */
     write: { type: 'boolean', default: false },
   },
-});
+);
 
 const lines = [];
 function say(line) {
@@ -41,10 +42,7 @@ if (values.thousand) {
   if (values.write) writeSection('A billion records, simulated', lines.join('\n'));
 } else {
   const chosen = scenarios.filter(({ pace, name }) => `${pace} ${name}`.includes(values.only));
-  if (chosen.length === 0) {
-    console.error(`no scenario contains ${JSON.stringify(values.only)}`);
-    process.exit(2);
-  }
+  if (chosen.length === 0) refuse(`no scenario contains ${JSON.stringify(values.only)}`);
   for (const line of tableHead) say(line);
   let missing = 0;
   for (const scenario of chosen) {

@@ -8,17 +8,22 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { TOKEN } from './job.js';
+import { readOptions } from './read-options.js';
 import { withService } from './service.js';
 
-const listsFiles = process.argv.includes('--files');
-const dist = resolve(process.argv.slice(2).find((word) => !word.startsWith('--')) ?? 'dist');
+const { values, words } = readOptions(
+  'node bench/way.js [--files] [DIST]',
+  { files: { type: 'boolean', default: false } },
+  (count) => count <= 1,
+);
+const dist = resolve(words[0] ?? 'dist');
 const { enrich, parseConfig } = await import(pathToFileURL(join(dist, 'pipelines/index.js')).href);
 const folder = await mkdtemp(join(tmpdir(), 'foliopipe-way-'));
 try {
   const files = await withService(join(folder, 'service'), calledFiles);
   const folders = groupBy(files, (file) => file.split('/').slice(0, 2).join('/').replace(/\.js$/, '.ts'));
   for (const [name, some] of Object.entries(folders)) console.log(`${name}: ${some.length}`);
-  if (listsFiles) for (const file of files) console.log(file);
+  if (values.files) for (const file of files) console.log(file);
   console.log(`${files.length} files`);
 } finally {
   await rm(folder, { recursive: true });

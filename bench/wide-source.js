@@ -5,24 +5,25 @@
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import { createDice } from './dice.js';
+import { readOptions } from './read-options.js';
 import { cities, families, notes, places, streets, trades } from './words.js';
 
 const NAMED = ['Account', 'BusinessName', 'Address', 'State', 'Text'];
 const SLAB_CHARACTERS = 64 * 1024;
 
-const { values } = parseArgs({
-  options: {
-    records: { type: 'string' },
+const { values, refuse } = readOptions(
+  'node bench/wide-source.js --records N --out FILE [--columns N] [--text BYTES]',
+  {
+    records: { type: 'count' },
     out: { type: 'string' },
-    columns: { type: 'string', default: '7' },
-    text: { type: 'string', default: '0' },
+    columns: { type: 'count', least: NAMED.length, default: '7' },
+    text: { type: 'count', least: 0, default: '0' },
   },
-});
-const records = Number(values.records);
-const more = Number(values.columns) - NAMED.length;
-const textBytes = Number(values.text);
+);
+const { records, text: textBytes } = values;
+if (records === undefined || !values.out) refuse('--records or --out is missing');
+const more = values.columns - NAMED.length;
 const roll = createDice(1);
 const pick = (list) => list[roll(list.length)];
 const ascii = (text) => text.replace(/[^ -~]|[",]/g, 'x');

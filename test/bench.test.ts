@@ -1,4 +1,5 @@
-/** The programs of `bench/` import names that the product exports: they run too seldom to find that out by themselves. */
+/** The programs of `bench/` and `test/prove/` run too seldom to find out by themselves what is wrong with them. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,10 +29,42 @@ test('every import of the built product names an export of its source', () => {
   expect(wrong).toEqual([]);
 });
 
-function programs(): string[] {
-  return readdirSync(join(root, 'bench'), { recursive: true, encoding: 'utf8' })
+test('every program with options says how it is used, and takes nothing that it does not know', () => {
+  const all = [...programs(), ...programs('test/prove'), 'test/check.js'];
+  const texts = all.map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }));
+  const own = texts.filter(({ text }) => /\bparseArgs\(/.test(text)).map(({ name }) => name);
+  expect(own).toEqual(['bench/read-options.js']);
+  const reading = texts.filter(({ text }) => text.includes("read-options.js';"));
+  expect(reading.length).toBeGreaterThan(15);
+
+  const generate = (...args: string[]) => {
+    const options = { cwd: root, encoding: 'utf8' } as const;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['bench/generate.js', ...args], options);
+    return { status, stdout, stderr };
+  };
+  const help = generate('--help');
+  expect(help).toMatchObject({ status: 0, stderr: '' });
+  expect(help.stdout).toMatch(
+    /^usage: node bench\/generate\.js --out FILE .*\ndialects: comma, .*\ncontents: plain,/,
+  );
+  for (const [args, why] of [
+    [['--bogus'], "Unknown option '--bogus'"],
+    [['word'], 'not understood: word'],
+    [['--records', 'many', '--out', 'x'], '--records many: expected a whole number from 0'],
+    [['--records', '', '--out', 'x'], '--records : expected a whole number from 0'],
+    [['--dialect', 'tab', '--out', 'x'], 'there is no dialect tab'],
+    [[], '--out is missing'],
+  ] as const) {
+    const refused = generate(...args);
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toContain(`${why}\nusage: node bench/generate.js`);
+  }
+});
+
+function programs(folder = 'bench'): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.js') && !name.includes('node_modules'))
-    .map((name) => join('bench', name));
+    .map((name) => join(folder, name));
 }
 
 function importsOf(program: string): Import[] {

@@ -8,10 +8,12 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../bench/read-options.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values } = parseArgs({ options: { since: { type: 'string', default: 'HEAD' } } });
+const { values } = readOptions('npm run check [-- --since COMMIT]', {
+  since: { type: 'string', default: 'HEAD' },
+});
 const changed = changedSince(values.since);
 const ALWAYS = ['test/architecture.test.ts', 'test/docs.errors.test.ts'];
 const tests = new Set([...ALWAYS, ...changed.flatMap(testsOf)]);

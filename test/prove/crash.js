@@ -8,8 +8,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
+import { readOptions } from '../../bench/read-options.js';
 import { failpoints } from '../../dist/src/failpoints.js';
 import { elsewhere, outcomesAt } from './crash/expected.js';
 import { matrixPage } from './crash/matrix-page.js';
@@ -18,7 +19,10 @@ import { enterNamespace } from './crash/small-disk.js';
 import { strike, unbrokenOutput } from './crash/strike.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { values } = parseArgs({ options: { only: { type: 'string' }, how: { type: 'string' } } });
+const { values, refuse } = readOptions(
+  'npm run prove:crash -- [--only FAILPOINT] [--how kill,term,hup,full]',
+  { only: { type: 'string' }, how: { type: 'string' } },
+);
 const wanted = values.how?.split(',');
 
 const struck = failpoints.filter((failpoint) => !Object.hasOwn(elsewhere, failpoint));
@@ -32,7 +36,7 @@ const cells = struck
     return strikes.map(([how, expected]) => ({ failpoint, nth, submitted, refusing, rounds, how, expected }));
   })
   .filter(({ how }) => wanted === undefined || wanted.includes(how));
-if (cells.length === 0) throw new Error('no such failpoint, or no such way to stop');
+if (cells.length === 0) refuse('there is no such failpoint, or no such way to stop at it');
 
 if (cells.some(({ how }) => how === 'full')) enterNamespace();
 

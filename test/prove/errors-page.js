@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readOptions } from '../../bench/read-options.js';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file) => readFileSync(join(root, file), 'utf8');
@@ -201,5 +202,7 @@ ${rows.join('\n')}
 `;
 }
 
-if (process.argv[1] === import.meta.filename)
+if (process.argv[1] === import.meta.filename) {
+  readOptions('npm run docs:errors', {});
   writeFileSync(join(root, 'docs/generated/errors.md'), errorsPage());
+}

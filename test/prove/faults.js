@@ -8,22 +8,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import pLimit from 'p-limit';
+import { readOptions } from '../../bench/read-options.js';
 import { cells } from './faults/cells.js';
 import { proveCell, undisturbedRun } from './faults/prove-cell.js';
 import { tableText } from './faults/write-table.js';
 
 const AT_ONCE = 2;
 const table = fileURLToPath(new URL('../../docs/generated/fault-matrix.md', import.meta.url));
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', multiple: true, default: [] },
-  },
+const { values, refuse } = readOptions('npm run prove:faults -- [--only TEXT]...', {
+  only: { type: 'string', multiple: true, default: [] },
 });
 const names = new Set(cells.map(({ id }) => id));
 const unknown = values.only.filter((text) => !cells.some(({ id }) => id.includes(text)));
-if (unknown.length > 0) throw new Error(`no cell has ${unknown.join(', ')} in its name`);
+if (unknown.length > 0) refuse(`no cell has ${unknown.join(', ')} in its name`);
 const isNamed = (id) => values.only.some((text) => (names.has(text) ? id === text : id.includes(text)));
 const chosen = values.only.length === 0 ? cells : cells.filter(({ id }) => isNamed(id));
 

@@ -9,31 +9,31 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { createDice } from '../../bench/dice.js';
+import { readOptions } from '../../bench/read-options.js';
 import { openSqlite } from '../../dist/src/sqlite-driver.js';
 import { startDatabase } from './fleet/database.js';
 import { command, startWorker } from './fleet/workers.js';
 import { writeSources } from './kill/job.js';
 import { kill, startService } from './kill/processes.js';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '100' },
-    seed: { type: 'string', default: '1' },
-    pipelines: { type: 'string', default: '4' },
-    workers: { type: 'string', default: '3' },
-    records: { type: 'string', default: '1500' },
+const { values } = readOptions(
+  'npm run prove:fleet -- [--kills N] [--seed N] [--pipelines N] [--workers N] [--records N]',
+  {
+    kills: { type: 'count', default: '100' },
+    seed: { type: 'count', least: 0, default: '1' },
+    pipelines: { type: 'count', default: '4' },
+    workers: { type: 'count', default: '3' },
+    records: { type: 'count', default: '1500' },
   },
-});
+);
 const LEASE_MS = 6000;
 /** A run goes on elsewhere within this time. */
 const RECOVERY_MS = LEASE_MS + 10_000;
 const DATABASE_AWAY_MS = 10_000;
 
-const wanted = Number(values.kills);
-const pipelines = Number(values.pipelines);
-const random = createDice(Number(values.seed));
+const { kills: wanted, pipelines } = values;
+const random = createDice(values.seed);
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-fleet-'));
 const totals = {
   killedWorkers: 0,
@@ -78,10 +78,10 @@ try {
   for (const [at, name] of names.entries()) {
     const sources = join(folder, name);
     mkdirSync(sources);
-    const [source] = writeSources(sources, { records: Number(values.records), seed: at + 1, nights: 1 });
+    const [source] = writeSources(sources, { records: values.records, seed: at + 1, nights: 1 });
     unbroken.set(name, { source, output: await unbrokenOutput(name, source) });
   }
-  for (let at = 0; at < Number(values.workers); at++) workers.add(newWorker());
+  for (let at = 0; at < values.workers; at++) workers.add(newWorker());
   while (strikes() < wanted) await breakNight(unbroken);
   for (const worker of workers) {
     const code = await worker.drain();

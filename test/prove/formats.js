@@ -5,14 +5,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../bench/read-options.js';
 import { writeParquet } from '../../dist/src/duckdb/write-parquet.js';
 import { proveRows } from './formats/parquet-rows.js';
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '5000000' } } });
+const { rows } = readOptions('npm run prove:formats -- [--rows N]', {
+  rows: { type: 'count', default: '5000000' },
+}).values;
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-formats-'));
 try {
-  const rows = Number(values.rows);
   const began = performance.now();
   const writing = async (table) => {
     const from = performance.now();

@@ -4,22 +4,18 @@
  * npm run prove:fuzz -- [--minutes 5] [--seed 1] [--again KIND:SEED]
  * With TMPDIR on a file system in memory it gets several times as far.
  */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../bench/read-options.js';
 import { FuzzFailure, runFuzz, runIteration } from './fuzz/run-fuzz.js';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '5' },
-    seed: { type: 'string', default: '1' },
-    again: { type: 'string' },
-  },
+const { values, refuse } = readOptions('npm run prove:fuzz -- [--minutes N] [--seed N] [--again KIND:SEED]', {
+  minutes: { type: 'number', least: 0, default: '5' },
+  seed: { type: 'count', least: 0, default: '1' },
+  again: { type: 'string' },
 });
-const seed = Number(values.seed);
-const minutes = Number(values.minutes);
+const { seed, minutes } = values;
 const again = /^(scan|file|job):(\d+)$/.exec(values.again ?? '');
-if (!Number.isSafeInteger(seed) || !(minutes > 0) || (values.again !== undefined && again === null)) {
-  console.error('usage: npm run prove:fuzz -- [--minutes N] [--seed N] [--again KIND:SEED]');
-  process.exit(2);
+if (values.again !== undefined && again === null) {
+  refuse(`--again ${values.again}: expected scan, file or job, a colon and a seed`);
 }
 
 try {

@@ -18,23 +18,23 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { createDice } from '../../bench/dice.js';
+import { readOptions } from '../../bench/read-options.js';
 import { acceptedBy, placeSource, writeConfig, writeSources } from './kill/job.js';
 import { kill, startClient, startService } from './kill/processes.js';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '500' },
-    seed: { type: 'string', default: '1' },
-    records: { type: 'string', default: '1500' },
-    nights: { type: 'string', default: '1' },
-    'new-one-in': { type: 'string', default: '5' },
+const { values } = readOptions(
+  'npm run prove:kill -- [--kills N] [--seed N] [--records N] [--nights N] [--new-one-in N]',
+  {
+    kills: { type: 'count', default: '500' },
+    seed: { type: 'count', least: 0, default: '1' },
+    records: { type: 'count', default: '1500' },
+    nights: { type: 'count', default: '1' },
+    'new-one-in': { type: 'count', default: '5' },
   },
-});
-const wanted = Number(values.kills);
-const nights = Number(values.nights);
-const random = createDice(Number(values.seed));
+);
+const { kills: wanted, nights } = values;
+const random = createDice(values.seed);
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-kill-'));
 const totals = {
   kills: 0,
@@ -52,10 +52,10 @@ const totals = {
 
 try {
   const sources = writeSources(folder, {
-    records: Number(values.records),
-    seed: Number(values.seed),
+    records: values.records,
+    seed: values.seed,
     nights,
-    newOneIn: Number(values['new-one-in']),
+    newOneIn: values['new-one-in'],
   });
   const unbroken = await unbrokenNights(sources);
   while (totals.kills < wanted) await brokenNights(unbroken, join(folder, `job-${totals.runs + 1}`));

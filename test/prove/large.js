@@ -3,6 +3,7 @@
  * It takes 7 GB of memory and about a minute. After `npm run build`: node test/prove/large.js
  */
 import assert from 'node:assert/strict';
+import { readOptions } from '../../bench/read-options.js';
 import { scanRecords } from '../../dist/src/csv/scan-records.js';
 import { createOutputLayout } from '../../dist/src/results/output-layout.js';
 import { readPartTable } from '../../dist/src/results/part-table.js';
@@ -10,6 +11,7 @@ import { createRowWriter } from '../../dist/src/results/row-writer.js';
 import { createBlockReader } from '../../dist/src/source/record-block.js';
 import { createUploadLayout, cutChunks, maxRecordBytes } from '../../dist/src/stages/chunk/cut-chunks.js';
 
+readOptions('node test/prove/large.js', {});
 const MB = 1024 * 1024;
 const maxBytes = 512 * MB;
 const columns = Array.from({ length: 25 }, (_, at) => `c${at}`);

@@ -11,20 +11,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { createDice } from '../../bench/dice.js';
+import { readOptions } from '../../bench/read-options.js';
 import { acceptedBy } from './kill/job.js';
 import { kill, startClient, startService } from './kill/processes.js';
 
-const { values } = parseArgs({
-  options: {
-    source: { type: 'string' },
-    records: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: '1' },
-  },
+const { values } = readOptions('npm run prove:nights -- [--source FILE] [--records N] [--seed N]', {
+  source: { type: 'string' },
+  records: { type: 'count', default: '20000' },
+  seed: { type: 'count', least: 0, default: '1' },
 });
-const random = createDice(Number(values.seed));
+const random = createDice(values.seed);
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-nights-'));
 /** How many records were invented. */
 let inventions = 0;
@@ -105,7 +103,8 @@ async function runNight(pipeline, text, baseUrl, settings) {
 function generate() {
   const path = join(folder, 'made.csv');
   const script = fileURLToPath(new URL('../../bench/generate.js', import.meta.url));
-  execFileSync(process.execPath, [script, '--records', values.records, '--seed', values.seed, '--out', path]);
+  const counts = ['--records', `${values.records}`, '--seed', `${values.seed}`];
+  execFileSync(process.execPath, [script, ...counts, '--out', path]);
   return path;
 }
 

@@ -22,6 +22,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readOptions } from '../../bench/read-options.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const isWindows = process.platform === 'win32';
@@ -31,8 +32,17 @@ const WARNINGS = /^npm warn (?!Unknown|install-scripts).*|^.*\b(?:Deprecation|Ex
 /** What counts of a command that failed: its last lines. */
 const TAIL_LINES = 60;
 
-const isPackedOnly = process.argv.includes('--packed');
-const versions = process.argv.slice(2).filter((each) => each !== '--packed');
+const {
+  values: { packed: isPackedOnly },
+  words: versions,
+  refuse,
+} = readOptions(
+  'npm run prove:nodes -- [--packed] [22 24 26]',
+  { packed: { type: 'boolean', default: false } },
+  () => true,
+);
+const odd = versions.find((version) => !/^\d+(?:\.\d+)*$/.test(version));
+if (odd !== undefined) refuse(`${odd} is no version of Node`);
 const folder = mkdtempSync(join(tmpdir(), 'foliopipe-nodes-'));
 // Tests run programs of the tree as other users.
 chmodSync(folder, 0o711);
