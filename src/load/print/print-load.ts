@@ -7,7 +7,15 @@ import { fitTable } from '../fit-table.js';
 import { createLoadsText } from '../loads-table.js';
 import { checkNames, LOADS_TABLE, RUN_COLUMN } from '../names.js';
 import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
-import { addColumns, createStaging, createTable, stagingTarget, writeStatements } from '../statements.js';
+import {
+  addColumns,
+  countStored,
+  createStaging,
+  createTable,
+  findUnfitKey,
+  stagingTarget,
+  writeStatements,
+} from '../statements.js';
 import { allOf, dialects, type PrintedFile, type PrintedLoad } from './dialects.js';
 import { warehouseScript } from './warehouse-script.js';
 
@@ -45,8 +53,10 @@ interface Client {
   copy(staging: CopyTarget, file: PrintedFile): string;
   /** Removes the staging table, which would be in the way of the same script in the same session; null if it is gone. */
   readonly drop: string | null;
-  /** Fails if the staging table has another number of rows. */
-  assertRows(records: number): string;
+  /** Whether each table stores the rows that it is given: no trigger, rule or policy decides on them. */
+  readonly isPlain: boolean;
+  /** Ends the script with an error if the condition is true. */
+  refuse(condition: string, why: string): string;
 }
 
 const AWS = '-- psql reads S3 through the AWS command line.\n';
@@ -55,6 +65,8 @@ const HTTPFS = `-- DuckDB reads S3 with its extension httpfs (install httpfs) an
 `;
 
 const LACKING = 'not all rows of the output have arrived';
+const LEFT_OUT =
+  'the table does not take the output as it is: a trigger, a rule or a policy of it decides on its rows';
 
 const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
   postgres: {
@@ -64,11 +76,12 @@ const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
     drop: null,
     copy: (staging, file) =>
       `${isS3(file.path) ? AWS : ''}\\${copyText(staging).replace('from stdin', () => `from ${psqlSource(file)}`)}`,
-    assertRows: (records) => `do $$ begin
-  if (select count(*) from ${postgresDialect.staging}) <> ${records} then
-    raise exception '${LACKING}';
+    isPlain: false,
+    refuse: (condition, why) => `do $foliopipe$ begin
+  if ${condition} then
+    raise exception '${why}';
   end if;
-end $$;`,
+end $foliopipe$;`,
   },
   duckdb: {
     dialect: duckdbDialect,
@@ -76,8 +89,8 @@ end $$;`,
     quote: quoteDuckdb,
     drop: `drop table ${duckdbDialect.staging};`,
     copy: (staging, file) => `${isS3(file.path) ? HTTPFS : ''}${insertText(staging, allOf(file.path))};`,
-    assertRows: (records) =>
-      `select case when count(*) <> ${records} then error('${LACKING}') end from ${duckdbDialect.staging};`,
+    isPlain: true,
+    refuse: (condition, why) => `select case when ${condition} then error('${why}') end;`,
   },
 };
 
@@ -96,9 +109,15 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     isDelta: false,
     deletesGone: onRemoved === 'delete',
     run,
-    isPlain: true,
+    isPlain: client.isPlain,
   };
   const { deletes, write } = writeStatements(plan);
+  const forRun = (text: string) => text.replaceAll(/\$1(?:::text)?/g, () => quote(run));
+  const [unfit, stored] = [findUnfitKey(plan), countStored(plan)];
+  const leftOut = [
+    ...(unfit === undefined ? [] : [`exists (${unfit})`]),
+    ...(stored === undefined ? [] : [`(${forRun(stored.text)}) <> ${file.records}`]),
+  ];
   const values = [name!, pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
   const key = columns.filter(({ role }) => role === 'key').map((column) => `"${column.name}"`);
@@ -124,8 +143,9 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     'begin;',
     `${createStaging(plan)};`,
     client.copy(stagingTarget(plan), file),
-    client.assertRows(file.records),
-    ...[...deletes, write].map(({ text }) => `${text.replaceAll(/\$1(?:::text)?/g, () => quote(run))};`),
+    client.refuse(`(select count(*) from ${dialect.staging}) <> ${file.records}`, LACKING),
+    ...[...deletes, write].map(({ text }) => `${forRun(text)};`),
+    ...leftOut.map((condition) => client.refuse(condition, LEFT_OUT)),
     `insert into ${loads} (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
 values (${values.map((value) => (typeof value === 'number' ? value : quote(value))).join(', ')}, ${quote(names)}, ${file.records})
 on conflict do nothing;`,
