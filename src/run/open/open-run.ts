@@ -5,6 +5,7 @@ import { isCompleted } from '../../checkpoint/state.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath } from '../../config/sections/output-path.js';
 import { diskError } from '../../disk-error.js';
+import { ConfigError, FoliopipeError } from '../../errors.js';
 import type { AtFailpoint } from '../../failpoints.js';
 import { createOutputStore } from '../../files/create-output-store.js';
 import type { FileStore } from '../../files/run-files.js';
@@ -54,8 +55,8 @@ export interface OpenRun extends RunContext {
 
 /**
  * Runs a body with an open run. Always closes the run, and translates disk errors.
- * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`; the errors of
- *   `openRun` and of the body.
+ * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`, `RUN_GONE`; the
+ *   errors of `openRun` and of the body.
  */
 export async function withRun<T>(
   config: Config,
@@ -66,7 +67,7 @@ export async function withRun<T>(
     checkOpenFiles(config);
     const run = await openRun(config, options);
     const result = await body(run).catch(async (error: unknown) => {
-      const cause = runError(run, error);
+      const cause = await afterRemoval(run, runError(run, error));
       await writeOwnReport(run, options, cause);
       await run.close().catch(() => undefined);
       throw cause;
@@ -88,6 +89,19 @@ export function runError(
   error: unknown,
 ): unknown {
   return asDiskError(run.config, unrecordedError(run) ?? stopReason(run.signal, error));
+}
+
+/** An error that is none of ours is no bug if the rows of the run are gone: then somebody has removed them. */
+async function afterRemoval({ id, checkpoint }: OpenRun, error: unknown): Promise<unknown> {
+  if (error instanceof FoliopipeError) return error;
+  const run = await checkpoint.run(id).catch(() => null);
+  if (run !== undefined) return error;
+  const text = `run ${id} is no longer in the state: its rows were removed while this process worked on it`;
+  return new ConfigError('RUN_GONE', text, {
+    hint: 'put them back from a copy of the state before the next foliopipe run, which would begin a new run and pay again; results that nobody needs are removed by foliopipe runs prune',
+    facts: { run: id },
+    cause: error,
+  });
 }
 
 function asDiskError({ stateDir, output }: Config, error: unknown): unknown {

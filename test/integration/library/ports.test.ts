@@ -183,3 +183,18 @@ it('takes the lock before it reads the checkpoint', async () => {
     code: 'PIPELINE_LOCKED',
   });
 });
+
+it('says that somebody has removed the rows of its run, which is no bug', async () => {
+  const { ports } = memoryPorts();
+  const { checkpoint } = ports;
+  let isGone = false;
+  const emptied = {
+    ...checkpoint,
+    run: async (id: string) => (isGone ? undefined : checkpoint.run(id)),
+  };
+  const at = (point: string) => {
+    if (point === 'after-part-before-downloaded') isGone = true;
+  };
+  const ended = enrich(configIn('memory'), { ...ports, checkpoint: emptied, at });
+  await expect(ended).rejects.toMatchObject({ code: 'RUN_GONE', exitCode: 2 });
+});
