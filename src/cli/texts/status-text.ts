@@ -18,26 +18,32 @@ import {
   type RunSummary,
   type WorkingProcess,
 } from '../../../pipelines/index.js';
-import { formatDuration } from '../../quantities.js';
+import { countOf, formatDuration } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import { progressText } from '../display/progress.js';
 import { nextLines } from './next-steps.js';
 import { runReuseLines } from './reuse-text.js';
 import { laterRunText, leaseText, partialLines } from './unfinished-text.js';
 
+/** So many chunks are named. */
+const MOST_CHUNKS = 50;
+
 /**
  * The state of an unfinished run, with its open folios.
  * @param patience `poll.timeout`, in ms: the command that gives up a folio is named for those that are open for longer.
  */
 export async function unfinishedText(
-  state: CheckpointReader,
+  state: Pick<CheckpointReader, 'chunksIn'>,
   run: Run,
   summary: RunSummary,
   snapshot: ProgressSnapshot,
   patience: number,
 ): Promise<string> {
   const { abandoned, adoptable, lost } = summary;
-  const shown = await state.chunksIn(run.id, ['submitted', 'finished', 'ambiguous'], 0, 50);
+  const states = ['submitted', 'finished', 'ambiguous'] as const;
+  const shown = await state.chunksIn(run.id, states, 0, MOST_CHUNKS);
+  const all = states.reduce((sum, one) => sum + snapshot.byState[one], 0);
+  const more = shown.length < MOST_CHUNKS ? 0 : all - shown.length;
   // Those have a line of their own, with what to do.
   const doubtful = new Set(adoptable.map(({ chunk }) => chunk));
   const folios = shown.filter(({ number }) => !doubtful.has(number));
@@ -53,6 +59,9 @@ export async function unfinishedText(
       (c) =>
         `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}${isStuck(c) ? `; to give it up: ${abandonCommand(run.id, c.number)}` : ''}`,
     ),
+    ...(more > 0
+      ? [`  and ${countOf(more, 'more chunk')}: foliopipe report ${run.id} lists them on a page`]
+      : []),
     ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
     ...lost.map((one) => `  ${lostFolioText(run.id, one)}`),
     ...abandoned.map((one) => `  ${abandonedText(run.id, one)}`),
