@@ -1,4 +1,4 @@
-/** The flags about time: when to stop, and how long to wait for the lock. */
+/** The flags about time: when to stop, how long to wait for the lock, and what is old. */
 import type { Command } from 'commander';
 import { ConfigError, type Logger, type RunOptions } from '../../pipelines/index.js';
 import { formatDuration, parseDuration } from '../quantities.js';
@@ -92,6 +92,13 @@ export function parseMaxDuration(text: string, now: Date): number {
   const duration = parseDuration(text);
   if (duration) return now.getTime() + duration;
   throw usage(`--max-duration ${text}: expected a duration`, 'such as 6h or 90m');
+}
+
+/** Reads `--older-than`. @returns milliseconds. @throws ConfigError `USAGE`. */
+export function parseAge(text: string): number {
+  const age = parseDuration(text);
+  if (age !== undefined) return age;
+  throw usage(`--older-than ${text}: expected a duration`, 'such as 7d or 30d');
 }
 
 function parseWait(text: string | true): number {

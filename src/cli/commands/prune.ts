@@ -1,7 +1,7 @@
 /** `foliopipe runs prune`: removes the results of old runs; their costs stay in the ledger. */
 import type { Command } from 'commander';
 import { type Config, ConfigError, type Pruned, type PrunedRun, prune } from '../../../pipelines/index.js';
-import { countOf, formatBytes, formatDuration, parseDuration } from '../../quantities.js';
+import { countOf, formatBytes, formatDuration } from '../../quantities.js';
 import {
   type CommonOptions,
   type Finish,
@@ -13,6 +13,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printJson } from '../output.js';
+import { parseAge } from '../time-options.js';
 
 interface Options extends CommonOptions {
   readonly olderThan?: string;
@@ -93,10 +94,4 @@ function textOf(runs: readonly PrunedRun[], unknown: readonly string[], dryRun: 
 
 function bytesOf(runs: readonly PrunedRun[]): number {
   return runs.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-function parseAge(text: string): number {
-  const age = parseDuration(text);
-  if (age !== undefined) return age;
-  throw new ConfigError('USAGE', `--older-than ${text}: expected a duration`, { hint: 'such as 7d' });
 }

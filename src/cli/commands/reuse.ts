@@ -1,9 +1,10 @@
 /** `foliopipe reuse`: shows, removes, gives up and imports the answers that later runs take. */
 import type { Command } from 'commander';
 import { ConfigError, forgetReuse, importReuse, pruneReuse, showReuse } from '../../../pipelines/index.js';
-import { countOf, parseDuration } from '../../quantities.js';
+import { countOf } from '../../quantities.js';
 import {
   type CommonOptions,
+  collect,
   type Finish,
   readConfig,
   withConfigOptions,
@@ -16,6 +17,7 @@ import { warnOfMove } from '../session.js';
 import { untilStopped } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
 import { nextSteps } from '../texts/next-steps.js';
+import { parseAge } from '../time-options.js';
 
 export function addReuse(command: Command, finish: Finish): void {
   addShow(command, finish);
@@ -84,7 +86,7 @@ function addForget(reuse: Command, finish: Finish): void {
     .option(
       '--key <value>',
       'the answer of one record of the source, by the value of source.key; of several columns: a line of CSV; repeatable',
-      (value: string, before: readonly string[] = []) => [...before, value],
+      collect,
     )
     .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
     .option('--all', 'every answer of every pipeline in the state')
@@ -158,7 +160,7 @@ function addImport(reuse: Command, finish: Finish): void {
     .option(
       '--columns <list>',
       "the answers' columns, such as code=naics_code: first the service's name, then the file's; repeatable",
-      (value: string, before: readonly string[] = []) => [...before, value],
+      collect,
     )
     .option('--encoding <name>', 'as source.encoding; default: auto')
     .option('--delimiter <character>', 'as source.delimiter; default: auto');
@@ -180,12 +182,6 @@ function addImport(reuse: Command, finish: Finish): void {
       finish(0);
     },
   );
-}
-
-function parseAge(text: string): number {
-  const age = parseDuration(text);
-  if (age !== undefined) return age;
-  throw new ConfigError('USAGE', `--older-than ${text}: expected a duration`, { hint: 'such as 30d' });
 }
 
 /** A date is its beginning in UTC: an answer is never taken to be younger than it is. */
