@@ -67,7 +67,11 @@ export async function withQuestions<T>(
 
 /** Asks whether something is to be removed. An empty answer is no. @param nothing see `withQuestions`. */
 export async function isConfirmed(text: string, nothing: string): Promise<boolean> {
+  return withQuestions((ask) => isYes(ask, `${text} yes or no`, 'no'), nothing);
+}
+
+/** Asks for yes or no. @param fallback taken for an empty answer. */
+export async function isYes(ask: Ask, text: string, fallback: 'yes' | 'no'): Promise<boolean> {
   const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'type yes or no');
-  const question = { text: `${text} yes or no`, fallback: 'no', problem };
-  return /^y/i.test(await withQuestions((ask) => ask(question), nothing));
+  return /^y/i.test(await ask({ text, fallback, problem }));
 }

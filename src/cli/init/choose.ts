@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, parseConfig, type SourceLook } from '../../../pipelines/index.js';
-import { escapeUnprintable, quoteForShell } from '../../text.js';
+import { escapeUnprintable, quoteForShell, showNames, showText } from '../../text.js';
 import { stderr } from '../output.js';
 import type { Ask } from './ask.js';
 import type { FirstConfig } from './config-text.js';
 import { type Guess, type Guesses, guessColumns, SENT, type Sent } from './guess-columns.js';
-import { columnsText, type FormatFlags, recordLines } from './look.js';
+import { doubledNames, type FormatFlags, recordLines } from './look.js';
 
 export interface InitFlags extends FormatFlags, Partial<Record<Sent, string>> {
   readonly output?: string;
@@ -24,7 +24,7 @@ export async function findSource(ask: Ask | undefined): Promise<string | undefin
   const found = [...(await sourcesIn('.')), ...(await sourcesIn('data'))];
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first;
-  const shown = columnsText(found);
+  const shown = showNames(found);
   if (ask !== undefined) {
     stderr.write(`files: ${shown}\n`);
     const problem = (answer: string) => (existsSync(answer) ? undefined : `there is no file ${answer}`);
@@ -102,38 +102,38 @@ function inOrder(guesses: Guesses): Guesses {
 function columnProblem(column: string, columns: readonly string[]): string | undefined {
   const times = columns.filter((one) => one === column).length;
   if (column !== '' && times === 1) return undefined;
-  const shown = JSON.stringify(escapeUnprintable(column));
+  const shown = showText(column);
   return times > 1 ? `${shown} is there ${times} times` : `there is no column ${shown}`;
 }
 
 function unknownColumn(sent: Sent, column: string, problem: string, columns: readonly string[]): ConfigError {
   const isMissing = column === '' || !columns.includes(column);
-  return new ConfigError('INIT_COLUMN_UNKNOWN', `--${sent}: ${problem}; there are ${columnsText(columns)}`, {
+  return new ConfigError('INIT_COLUMN_UNKNOWN', `--${sent}: ${problem}; there are ${showNames(columns)}`, {
     hint: isMissing ? NAME_ANOTHER : NAME_EACH,
   });
 }
 
 const NAME_ANOTHER = 'nothing was written; name a column as it stands in the header';
 const NAME_EACH =
-  'nothing was written; give each a name of its own in the file, or name other columns now and set source.header: rename in the config that is written, which calls the second one NAME_2';
+  'nothing was written; add --header rename, which calls the second one NAME_2, or give each a name of its own in the file';
 
 function noName(path: string, columns: readonly string[], typed: string): ConfigError {
+  const doubled = doubledNames(columns);
+  const [but, rename] =
+    doubled.length === 0
+      ? ['', '']
+      : [
+          `, but for those whose name is there more than once: ${showNames(doubled)}`,
+          '; doubled names: --header rename',
+        ];
   return new ConfigError(
     'INIT_COLUMNS_UNKNOWN',
-    `no column of ${escapeUnprintable(path)} looks like the name of a business${doubledText(columns)}; there are ${columnsText(columns)}`,
+    `no column of ${escapeUnprintable(path)} looks like the name of a business${but}; there are ${showNames(columns)}`,
     {
-      hint: `nothing was written; name the columns: foliopipe init ${typed} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none`,
+      hint: `nothing was written; name the columns: foliopipe init ${typed} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none${rename}`,
       facts: { columns: columns.length },
     },
   );
-}
-
-/** Names that several columns have: none of these is guessed. */
-function doubledText(columns: readonly string[]): string {
-  const doubled = columns.filter((name, at) => name !== '' && columns.indexOf(name) < at);
-  return doubled.length === 0
-    ? ''
-    : `, but for those whose name is there more than once: ${columnsText([...new Set(doubled)])}`;
 }
 
 /** The service's address and the path of the output. */

@@ -65,13 +65,17 @@ function formatLines({ encoding, delimiter, skipLines, header }: LookFormat): re
     ...(encoding === undefined ? [] : [`  encoding: ${scalar(encoding)}`]),
     ...(delimiter === undefined ? [] : [`  delimiter: ${JSON.stringify(delimiter)}`]),
     ...(skipLines === undefined ? [] : [`  skipLines: ${skipLines} # lines before the header`]),
-    ...(header === undefined
-      ? []
-      : [
-          '  header: # the file has none: names of its columns',
-          ...header.map((name) => `    - ${scalar(name)}`),
-        ]),
+    ...(header === undefined ? [] : headerLines(header)),
   ];
+}
+
+function headerLines(header: NonNullable<LookFormat['header']>): readonly string[] {
+  return header === 'rename'
+    ? ['  header: rename # of columns with the same name, the second one is called NAME_2']
+    : [
+        '  header: # the file has none: names of its columns',
+        ...header.map((name) => `    - ${scalar(name)}`),
+      ];
 }
 
 /** A text as YAML, in quotes where it needs them. It is never taken for a variable. */

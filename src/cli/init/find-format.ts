@@ -3,11 +3,11 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError, cellLikeValue, FoliopipeError, type SourceLook } from '../../../pipelines/index.js';
 import { reworded } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { delimiterIn, escapeUnprintable } from '../../text.js';
+import { delimiterIn, escapeUnprintable, showNames, showText } from '../../text.js';
 import { stderr } from '../output.js';
-import type { Ask } from './ask.js';
+import { type Ask, isYes } from './ask.js';
 import { sourcesIn } from './choose.js';
-import { columnsText, type FormatFlags, type LookFormat, look } from './look.js';
+import { doubledNames, type FormatFlags, type LookFormat, look } from './look.js';
 
 /** What was found, and what the config must say so that the file is read in the same way. */
 export interface FoundSource {
@@ -18,21 +18,40 @@ export interface FoundSource {
 /**
  * Looks at a source, and settles what cannot be detected for sure.
  * @param again the command to type again, with all that was typed.
- * @throws ConfigError without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`,
+ * @throws ConfigError `USAGE`; without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`,
  *   `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the errors of `lookAtSource`.
  */
 export async function findFormat(
   path: string,
-  { header, ...flags }: FormatFlags,
+  flags: FormatFlags,
   signal: AbortSignal,
   ask: Ask | undefined,
   again: string,
 ): Promise<FoundSource> {
   const file = { path, signal, ask, again };
-  const encoded = await chooseEncoding(file, flags);
+  const { header, ...format } = flags;
+  if (/\.parquet$/i.test(path)) refuseCsvFlags(path, flags);
+  const encoded = await chooseEncoding(file, format);
+  if (encoded.found.dialect === null) return encoded;
   const separated = await chooseDelimiter(file, encoded);
   const begun = await chooseSkipLines(file, separated);
   return chooseHeader(file, begun, header);
+}
+
+const CSV_FLAGS: readonly (readonly [keyof FormatFlags, string])[] = [
+  ['delimiter', '--delimiter'],
+  ['encoding', '--encoding'],
+  ['skipLines', '--skip-lines'],
+  ['header', '--header'],
+];
+
+/** @throws ConfigError `USAGE` for a flag that says how a CSV is read: a Parquet file says that itself. */
+function refuseCsvFlags(path: string, flags: FormatFlags): void {
+  const [, flag] = CSV_FLAGS.find(([name]) => flags[name] !== undefined) ?? [];
+  if (flag === undefined) return;
+  throw new ConfigError('USAGE', `${flag} is for CSV files, and ${escapeUnprintable(path)} is Parquet`, {
+    hint: `nothing was written; leave ${flag} out`,
+  });
 }
 
 interface AskedFile {
@@ -77,7 +96,7 @@ async function chooseDelimiter(
   const held = delimiterIn(only, found.dialect?.delimiter);
   if (format.delimiter !== undefined || others.length > 0 || held === undefined) return { found, format };
   const shown = held === '\t' ? '\\t' : held;
-  const what = `${escapeUnprintable(path)} seems to have one column, and its name holds "${shown}": ${columnsText(found.columns)}`;
+  const what = `${escapeUnprintable(path)} seems to have one column, and its name holds "${shown}": ${showNames(found.columns)}`;
   if (ask === undefined) {
     throw new ConfigError('INIT_DELIMITER_UNKNOWN', what, {
       hint: `nothing was written; if that separates the fields: ${again} --delimiter '${shown}'; if there is one column only: ${again} --delimiter '${found.dialect?.delimiter ?? ','}'`,
@@ -94,7 +113,7 @@ async function filesBeside(path: string): Promise<string> {
   const there = await sourcesIn(folder);
   return there.length === 0
     ? `there is no CSV or Parquet file in ${escapeUnprintable(resolve(folder))}: check the path`
-    : `files here: ${columnsText(there)}`;
+    : `files here: ${showNames(there)}`;
 }
 
 /** Lines before a header that are looked for. */
@@ -104,8 +123,7 @@ async function chooseSkipLines(
   { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
 ): Promise<FoundSource> {
-  const isTitle = found.columns.length === 1 && found.dialect !== null;
-  if (!isTitle || format.skipLines !== undefined) return { found, format };
+  if (found.columns.length > 1 || format.skipLines !== undefined) return { found, format };
   for (let skipLines = 1; skipLines <= MOST_LINES_BEFORE; skipLines++) {
     const further = { ...format, skipLines };
     const behind = await look(path, further, signal).catch(() => undefined);
@@ -118,7 +136,7 @@ async function chooseSkipLines(
         facts: { lines: skipLines },
       });
     }
-    stderr.write(`${what}:\n  ${columnsText(behind.columns)}\n`);
+    stderr.write(`${what}:\n  ${showNames(behind.columns)}\n`);
     if (await isYes(ask, `Skip ${countOf(skipLines, 'line')}`, 'yes'))
       return { found: behind, format: further };
     break;
@@ -131,24 +149,36 @@ async function chooseHeader(
   { found, format }: FoundSource,
   given: string | undefined,
 ): Promise<FoundSource> {
-  if (found.dialect === null || given === 'first') return { found, format };
-  const withNames = async (header: readonly string[]) => {
+  if (given === 'first') return { found, format };
+  const withHeader = async (header: NonNullable<LookFormat['header']>) => {
     const named = { ...format, header };
     return { found: await look(path, named, signal), format: named };
   };
+  if (given === 'rename') return withHeader(given);
   const madeNames = found.columns.map((_, field) => `column${field + 1}`);
-  if (given !== undefined) return withNames(given === 'none' ? madeNames : namesOf(given, found));
+  if (given !== undefined) return withHeader(given === 'none' ? madeNames : namesOf(given, found));
   const cell = cellLikeValue(found.columns, found.records);
-  if (cell === undefined) return { found, format };
-  const what = `the first line looks like a record and not like a header: it holds ${JSON.stringify(escapeUnprintable(cell))}, as the lines below it`;
+  if (cell === undefined) {
+    const isRenamed = ask !== undefined && (await wantsNumbers(found, ask));
+    return isRenamed ? withHeader('rename') : { found, format };
+  }
+  const what = `the first line looks like a record and not like a header: it holds ${showText(cell)}, as the lines below it`;
   if (ask === undefined) {
     throw new ConfigError('INIT_NO_HEADER', `${escapeUnprintable(path)}: ${what}`, {
       hint: `nothing was written; if the file has no header: ${again} --header none names its columns column1 and so on, or give names, with commas between them; if it is the header, add --header first`,
       facts: { columns: found.columns.length },
     });
   }
-  stderr.write(`${what}:\n  ${columnsText(found.columns)}\n`);
-  return (await isYes(ask, 'Is it the header', 'no')) ? { found, format } : withNames(madeNames);
+  stderr.write(`${what}:\n  ${showNames(found.columns)}\n`);
+  return (await isYes(ask, 'Is it the header', 'no')) ? { found, format } : withHeader(madeNames);
+}
+
+/** Asks whether doubled names shall have numbers, which they have in the output then, too. */
+async function wantsNumbers({ columns }: SourceLook, ask: Ask): Promise<boolean> {
+  const doubled = doubledNames(columns);
+  if (doubled.length === 0) return false;
+  stderr.write(`names that several columns have, so that none of them can be sent: ${showNames(doubled)}\n`);
+  return isYes(ask, 'Number them (NAME_2), in the output too', 'no');
 }
 
 /** @throws ConfigError `USAGE` for another number of names than columns, and for a name that is empty or there twice. */
@@ -161,9 +191,4 @@ function namesOf(given: string, { columns }: SourceLook): readonly string[] {
     `--header: expected ${countOf(columns.length, 'name')}, each once, with commas between them; got ${names.length}`,
     { hint: 'nothing was written; --header none makes names' },
   );
-}
-
-async function isYes(ask: Ask, text: string, fallback: 'yes' | 'no'): Promise<boolean> {
-  const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'yes or no');
-  return /^y/i.test(await ask({ text, fallback, problem }));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lookAtSource, type SourceLook } from '../../../pipelines/index.js';
 import { countOf, formatBytes } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, showNames } from '../../text.js';
 import { stderr } from '../output.js';
 import { previewLines } from '../texts/preview-text.js';
 import { GUESSED_FROM, type Guesses } from './guess-columns.js';
@@ -14,7 +14,7 @@ export interface FormatFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
   readonly skipLines?: number;
-  /** `first`, `none`, or names with commas between them. */
+  /** `first`, `rename`, `none`, or names with commas between them. */
   readonly header?: string;
 }
 
@@ -23,8 +23,8 @@ export interface LookFormat {
   readonly delimiter?: string;
   readonly encoding?: string;
   readonly skipLines?: number;
-  /** The names of the columns of a file without a header. */
-  readonly header?: readonly string[];
+  /** The names of the columns of a file without a header; `rename` numbers those of the header that are doubled. */
+  readonly header?: 'rename' | readonly string[];
 }
 
 /** @throws the errors of `lookAtSource`. */
@@ -57,19 +57,14 @@ export function foundText({ files, bytes, dialect, columns }: SourceLook): strin
   return `${more}${[...parts, countOf(columns.length, 'column')].join(', ')}`;
 }
 
-/** What was found, with the names of the columns. */
-export function foundLines(path: string, found: SourceLook): string {
-  const names = columnsText(found.columns);
-  return `${escapeUnprintable(path)}: ${foundText(found)}\n  ${names}\n`;
+/** Names that several columns have: none of these can be sent. */
+export function doubledNames(columns: readonly string[]): readonly string[] {
+  return [...new Set(columns.filter((name, at) => name !== '' && columns.indexOf(name) < at))];
 }
 
-const SHOWN_COLUMNS = 20;
-
-/** The names of columns, not too many of them. */
-export function columnsText(columns: readonly string[]): string {
-  const shown = columns.slice(0, SHOWN_COLUMNS).map((column) => escapeUnprintable(column));
-  const left = columns.length - shown.length;
-  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+/** What was found, with the names of the columns. */
+export function foundLines(path: string, found: SourceLook): string {
+  return `${escapeUnprintable(path)}: ${foundText(found)}\n  ${showNames(found.columns)}\n`;
 }
 
 /**

@@ -55,7 +55,7 @@ describe('foliopipe init', () => {
       const refused = await callMain(['init', 'stray.csv'], { cwd });
       expect(refused).toMatchObject({ code: 2 });
       expect(refused.stderr).toMatch(
-        /seems to have one column, .*";": Company;Street;St \[INIT_DELIMITER_UNKNOWN\]/,
+        /seems to have one column, .*";": "Company;Street;St" \[INIT_DELIMITER_UNKNOWN\]/,
       );
       expect(refused.stderr).toContain("foliopipe init stray.csv --delimiter ';'");
       expect(await readdir(cwd)).toEqual(['stray.csv']);
@@ -73,12 +73,36 @@ describe('foliopipe init', () => {
       await writeFile(join(cwd, 'twice.csv'), `id,name,name\n1,Acme Inc,ACME\n2,Harbor Hardware,HARBOR\n`);
       const guessed = await callMain(['init', 'twice.csv'], { cwd });
       expect(guessed.stderr).toContain(
-        'looks like the name of a business, but for those whose name is there more than once: name; there are id, name, name [INIT_COLUMNS_UNKNOWN]',
+        'looks like the name of a business, but for those whose name is there more than once: "name"; there are "id", "name", "name" [INIT_COLUMNS_UNKNOWN]',
       );
+      expect(guessed.stderr).toContain('; doubled names: --header rename');
       const named = await callMain(['init', 'twice.csv', '--name', 'name'], { cwd });
-      expect(named.stderr).toMatch(/"name" is there 2 times.*source\.header: rename/s);
+      expect(named.stderr).toMatch(/"name" is there 2 times.*add --header rename, which/s);
+      expect(await readdir(cwd)).toEqual(['twice.csv']);
+
+      const renaming = ['--header', 'rename', '--name', 'name_2'];
+      expect(await callMain(['init', 'twice.csv', ...renaming], { cwd })).toMatchObject({ code: 0 });
+      expect(parse(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8'))).toMatchObject({
+        source: { header: 'rename' },
+        upload: { columns: { name: 'name_2' } },
+      });
+      const plan = await callMain(['plan'], { cwd });
+      expect(plan.stdout).toMatch(/1 +ACME\n/);
     });
   });
+
+  it.each(['--delimiter', '--encoding', '--skip-lines', '--header'])(
+    'refuses %s for Parquet, whose config could not be read',
+    async (flag) => {
+      await withFolder(async (cwd) => {
+        await writeFile(join(cwd, 'x.parquet'), 'PAR1');
+        const { code, stderr } = await callMain(['init', 'x.parquet', flag, '1'], { cwd });
+        expect(stderr).toContain(`${flag} is for CSV files, and x.parquet is Parquet [USAGE]`);
+        expect(code).toBe(2);
+        expect(await readdir(cwd)).toEqual(['x.parquet']);
+      });
+    },
+  );
 
   it('replaces no config, but with --force', async () => {
     await withFolder(async (cwd) => {
@@ -126,13 +150,13 @@ describe('foliopipe init', () => {
     await withFolder(async (cwd) => {
       await writeFile(join(cwd, 'x.csv'), 'a,b,\u001b[31mc\n1,2,3\n');
       const { code, stderr } = await callMain(['init', 'x.csv'], { cwd });
-      expect(stderr).toContain('there are a, b, \\u{1b}[31mc [INIT_COLUMNS_UNKNOWN]');
+      expect(stderr).toContain('there are "a", "b", "\\u{1b}[31mc" [INIT_COLUMNS_UNKNOWN]');
       expect(stderr).toContain('foliopipe init x.csv --name COLUMN --address COLUMN --state COLUMN');
       await writeFile(join(cwd, 'n.yaml'), '');
       const forced = await callMain(['init', 'x.csv', '-c', 'n.yaml', '--force'], { cwd });
       expect(forced.stderr).toContain('foliopipe init x.csv -c n.yaml --force --name COLUMN --address');
       const wrong = await callMain(['init', 'x.csv', '--name', 'A'], { cwd });
-      expect(wrong.stderr).toContain('--name: there is no column "A"; there are a, b,');
+      expect(wrong.stderr).toContain('--name: there is no column "A"; there are "a", "b",');
       expect([code, wrong.code]).toEqual([2, 2]);
     });
   });
@@ -210,7 +234,7 @@ describe('foliopipe init', () => {
       expect(await callMain(['init', 'x.csv'], { cwd })).toMatchObject({ code: 2 });
       expect(await callMain(['init', 'x.csv', '--header', 'first'], { cwd })).toMatchObject({ code: 0 });
       const missing = await callMain(['init', 'export.csv', '--force'], { cwd });
-      expect(missing.stderr).toContain('next: files here: x.csv');
+      expect(missing.stderr).toContain('next: files here: "x.csv"');
       expect(missing.code).toBe(4);
     });
   });
@@ -224,7 +248,7 @@ describe('foliopipe init', () => {
       );
       for (const name of ['a.csv', 'b.csv']) await writeFile(join(cwd, name), text);
       const several = await callMain(['init', '--force'], { cwd });
-      expect(several.stderr).toContain('there are 2 files here: a.csv, b.csv [INIT_SOURCE_AMBIGUOUS]');
+      expect(several.stderr).toContain('there are 2 files here: "a.csv", "b.csv" [INIT_SOURCE_AMBIGUOUS]');
     });
   });
 
@@ -295,6 +319,23 @@ describe('on a terminal', () => {
       expect(asked).toEqual(['Its encoding [windows-1252]', 'Is it the header [no]']);
       expect(format).toEqual({ encoding: 'windows-1252', header: ['column1', 'column2', 'column3'] });
       expect(found.records[0]).toEqual(['Café Inc', '12 Main St', 'MT']);
+    });
+  });
+
+  it('asks whether doubled names shall have numbers', async () => {
+    await withFolder(async (folder) => {
+      const path = join(folder, 'x.csv');
+      await writeFile(path, 'id,Firm,Firm\n1,Acme Inc,ACME\n');
+      const look = async (...answers: readonly string[]) => {
+        const { ask, asked } = person(...answers);
+        const looked = await findFormat(path, {}, new AbortController().signal, ask, 'init');
+        expect(asked).toEqual(['Number them (NAME_2), in the output too [no]']);
+        return looked;
+      };
+      expect((await look('')).format).toEqual({});
+      const { found, format } = await look('yes');
+      expect(format).toEqual({ header: 'rename' });
+      expect(found.columns).toEqual(['id', 'Firm', 'Firm_2']);
     });
   });
 
