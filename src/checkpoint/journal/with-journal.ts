@@ -74,7 +74,18 @@ export function withJournal(
     };
     return { [method]: changeAndAppend } as unknown as Pick<Checkpoint, M>;
   }
-  const attemptOf = async (run: string, chunk: number) => (await checkpoint.chunk(run, chunk))!.attempt;
+  /**
+   * The attempts that this process has begun and that have not ended. When the reply comes, the database may be
+   * unreadable too, and the reply belongs in the journal all the same.
+   */
+  const begun = new Map<string, number>();
+  const keyOf = (run: string, chunk: number) => `${run} ${chunk}`;
+  /** Called once when an attempt ends. The checkpoint refuses a chunk that has none. */
+  const endedAttempt = async (run: string, chunk: number): Promise<number> => {
+    const known = begun.get(keyOf(run, chunk));
+    begun.delete(keyOf(run, chunk));
+    return known ?? (await checkpoint.chunk(run, chunk))?.attempt ?? 0;
+  };
 
   return {
     ...checkpoint,
@@ -109,11 +120,11 @@ export function withJournal(
           );
           throw error;
         }
+        begun.set(keyOf(run, chunk), upload.attempt);
         return upload;
       }),
     recordAccepted: async (run, chunk, reply, at) => {
-      // The checkpoint refuses an unknown chunk.
-      const attempt = (await checkpoint.chunk(run, chunk))?.attempt ?? 0;
+      const attempt = await endedAttempt(run, chunk);
       const line = { type: 'accepted', chunk, attempt, ...reply, at } as const;
       let accepted: ChunkRow;
       try {
@@ -131,13 +142,13 @@ export function withJournal(
     },
     ...journaled(
       'recordDropped',
-      async ([run, chunk, at]) => [{ type: 'dropped', chunk, attempt: await attemptOf(run, chunk), at }],
+      async ([run, chunk, at]) => [{ type: 'dropped', chunk, attempt: await endedAttempt(run, chunk), at }],
       { endsRequest: true },
     ),
     ...journaled(
       'recordAmbiguous',
       async ([run, chunk, at, doubt]) => [
-        { type: 'ambiguous', chunk, attempt: await attemptOf(run, chunk), at, doubt },
+        { type: 'ambiguous', chunk, attempt: await endedAttempt(run, chunk), at, doubt },
       ],
       { endsRequest: true },
     ),

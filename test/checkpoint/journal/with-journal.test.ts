@@ -15,7 +15,7 @@ const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' 
 
 /** A journal on a disk that may be full. */
 function openCheckpoint() {
-  const disk = { isFull: false, hasRoomForDatabase: true };
+  const disk = { isFull: false, hasRoomForDatabase: true, isDatabaseReadable: true };
   const written: string[] = [];
   const lines: JournalLine[] = [];
   const add = (line: JournalLine | SearchJournalLine) => {
@@ -48,7 +48,11 @@ function openCheckpoint() {
     if (!disk.hasRoomForDatabase) throw full;
     return database.recordAccepted(...args);
   };
-  const checkpoint = withJournal({ ...database, recordAccepted }, journals, reserve);
+  const chunk: Checkpoint['chunk'] = async (...args) => {
+    if (!disk.isDatabaseReadable) throw new TroubleError('CHECKPOINT_IO', 'the disk failed');
+    return database.chunk(...args);
+  };
+  const checkpoint = withJournal({ ...database, recordAccepted, chunk }, journals, reserve);
   return { checkpoint, database, disk, written };
 }
 
@@ -70,6 +74,21 @@ describe('a reply that the database cannot record', () => {
     expect(await database.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'folio-1' });
     expect(await database.uploads('r1', 0, 9)).toMatchObject([{ state: 'accepted', endedAt: 7 }]);
     expect(await checkpoint.recordInterrupted('r1')).toBe(0);
+  });
+
+  it('is in the journal also if the database cannot even be read', async () => {
+    const { checkpoint, disk, written, database } = openCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    await beginUpload(checkpoint, 'r1', 1, 5, sampleBudget({}));
+    disk.hasRoomForDatabase = false;
+    disk.isDatabaseReadable = false;
+    await expect(checkpoint.recordAccepted('r1', 1, sampleReply(1), 7)).rejects.toThrow(OnlyInJournalError);
+    expect(written.at(-1)).toBe('accepted');
+
+    Object.assign(disk, { hasRoomForDatabase: true, isDatabaseReadable: true });
+    await checkpoint.verifyPaid('r1');
+    expect(await database.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'folio-1' });
   });
 
   it('is told as it is if the journal cannot be written either', async () => {
