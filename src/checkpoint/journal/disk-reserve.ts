@@ -30,9 +30,9 @@ export interface Reserve {
   begin<T>(run: string, recordIntent: () => Promise<T>): Promise<T>;
   /** Records the end of a begun request. While the disk is full, gives room back and tries again. */
   end<T>(run: string, record: () => Promise<T>): Promise<T>;
-  /** Removes the file of a run that sends nothing more, also one that a killed process has left. */
+  /** Removes the file of a run that sends nothing more, also one that a killed process has left. Never throws. */
   free(run: string): void;
-  /** Removes the files. */
+  /** Removes the files. Never throws. */
   close(): void;
 }
 
@@ -75,6 +75,17 @@ export function createReserve(stateDir: string): Reserve {
     }
   };
 
+  const free = (run: string): void => {
+    const reserve = reserves.get(run);
+    reserves.delete(run);
+    try {
+      if (reserve !== undefined) closeSync(reserve.file);
+      rmSync(reservePath(stateDir, run), { force: true });
+    } catch {
+      // What has ended has ended all the same; the file goes with its folder.
+    }
+  };
+
   return {
     begin: async (run, recordIntent) => {
       if (spent !== undefined) throw spent;
@@ -104,22 +115,9 @@ export function createReserve(stateDir: string): Reserve {
         if (reserve !== undefined) reserve.open -= 1;
       }
     },
-    free: (run) => {
-      const reserve = reserves.get(run);
-      if (reserve !== undefined) closeSync(reserve.file);
-      reserves.delete(run);
-      try {
-        rmSync(reservePath(stateDir, run), { force: true });
-      } catch {
-        // The run has ended all the same; the file goes with its folder.
-      }
-    },
+    free,
     close: () => {
-      for (const { file, path } of reserves.values()) {
-        closeSync(file);
-        rmSync(path, { force: true });
-      }
-      reserves.clear();
+      for (const run of reserves.keys()) free(run);
     },
   };
 }

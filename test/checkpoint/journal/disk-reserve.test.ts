@@ -1,5 +1,5 @@
 /** While the disk is full, the reserve gives room back until a reply is recorded; then nothing more is begun. */
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createReserve, reservePath } from '../../../src/checkpoint/journal/disk-reserve.js';
@@ -95,4 +95,12 @@ it('begins nothing where it cannot be made', async () => {
   });
   await expect(begun).rejects.toMatchObject({ code: 'STATE_DIR_UNWRITABLE' });
   expect(isBegun).toBe(false);
+});
+
+it('that cannot be removed keeps nothing else from being closed', async () => {
+  const { reserve, path } = await openReserve();
+  await reserve.begin('r1', done);
+  rmSync(path);
+  mkdirSync(path);
+  expect(() => reserve.close()).not.toThrow();
 });
