@@ -66,17 +66,19 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     closeOne(run);
     writeJournalFile(journalPath(stateDir, run), linesOf(run));
   };
-  /** @returns undefined if the journal was just written from the database, which already contains the change. */
-  const fileFor = (run: string): JournalFile | undefined => {
+  /**
+   * A journal that is gone is written again first. Then the line that comes next tells once more what the database has
+   * told, which does no harm, or what only the journal can record.
+   */
+  const fileFor = (run: string): JournalFile => {
     const known = open.get(run);
     if (known?.isInPlace()) return known;
-    if (known !== undefined) closeOne(run);
+    closeOne(run);
     const path = journalPath(stateDir, run);
-    const isThere = hasJournal(path);
-    if (!isThere) rewrite(run);
+    if (!hasJournal(path)) writeJournalFile(path, linesOf(run));
     const file = openJournalFile(path);
     open.set(run, file);
-    return isThere ? file : undefined;
+    return file;
   };
   const withTranslatedErrors = <T>(run: string, work: () => T): T => {
     try {
@@ -89,16 +91,16 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
   return {
     append: (run, line) => {
       try {
-        fileFor(run)?.add(line);
+        fileFor(run).add(line);
       } catch {
         // The next appendDurably throws, before anything more is paid for.
       }
     },
     appendDurably: async (run, line) => {
       const file = withTranslatedErrors(run, () => fileFor(run));
-      file?.add(line);
+      file.add(line);
       try {
-        await file?.sync();
+        await file.sync();
       } catch (error) {
         throw translateStateError(error, journalPath(stateDir, run));
       }
