@@ -8,6 +8,7 @@
 import { closeSync, fchmodSync, fsync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { shareRuns } from './share-runs.js';
 import { codeOf, withPath } from './system-error.js';
 
 const sync = promisify(fsync);
@@ -62,37 +63,15 @@ export async function writeFileWhole<T>(
   return result;
 }
 
-/** For each folder that is being synced: the end of that, and of the sync after it, if anyone waits for it. */
-const syncing = new Map<string, { readonly running: Promise<void>; next?: Promise<void> }>();
-
-/**
- * Makes renames and removals in a folder durable. What waits for a running sync of the folder shares the next one, and
- * fails if the running one does: the system reports once that it has lost a change, so the next sync would succeed.
- */
-export function syncFolder(path: string): Promise<void> {
-  const known = syncing.get(path);
-  if (known === undefined) return beginSync(path);
-  // The running one may have begun before the caller's change.
-  known.next ??= known.running.then(() => beginSync(path));
-  return known.next;
-}
-
-function beginSync(path: string): Promise<void> {
-  const running = syncOnce(path).finally(() => {
-    if (syncing.get(path)?.running === running) syncing.delete(path);
-  });
-  syncing.set(path, { running });
-  return running;
-}
-
-async function syncOnce(path: string): Promise<void> {
+/** Makes renames and removals in a folder durable. What waits for a running sync of the folder shares the next one. */
+export const syncFolder: (path: string) => Promise<void> = shareRuns(async (path) => {
   const folder = openSync(path, 'r');
   try {
     await sync(folder);
   } finally {
     closeSync(folder);
   }
-}
+});
 
 /** Creates a file. Removes an old one, which a killed process has left. */
 function create(path: string, mode: number): number {

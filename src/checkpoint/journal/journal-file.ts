@@ -20,6 +20,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError } from '../../errors.js';
 import { makeFolder, syncNow } from '../../make-folder.js';
+import { shareRuns } from '../../streams/share-runs.js';
 import {
   decodeLine,
   encodeLine,
@@ -59,8 +60,6 @@ export function openJournalFile(path: string): JournalFile {
   let waiting: string[] = [];
   /** Whether the file may end with an incomplete line. */
   let isTorn = true;
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
 
   const write = () => {
     if (waiting.length === 0) return;
@@ -80,7 +79,7 @@ export function openJournalFile(path: string): JournalFile {
     waiting = [...unsynced, ...waiting];
     unsynced = [];
   };
-  const syncNow = async () => {
+  const syncLines = shareRuns(async () => {
     write();
     if (unsynced.length === 0) return;
     const count = unsynced.length;
@@ -93,13 +92,7 @@ export function openJournalFile(path: string): JournalFile {
     }
     unsynced = unsynced.slice(count);
     syncedLength = upTo;
-  };
-  const begin = () => {
-    running = syncNow().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
+  });
 
   const identity = fstatSync(file, { bigint: true });
 
@@ -116,17 +109,7 @@ export function openJournalFile(path: string): JournalFile {
         // The next sync throws, before anything more is paid for.
       }
     },
-    sync: () => {
-      if (running === undefined) return begin();
-      // The running sync may have begun before the latest line was written.
-      next ??= running
-        .catch(() => undefined)
-        .then(() => {
-          next = undefined;
-          return begin();
-        });
-      return next;
-    },
+    sync: () => syncLines(path),
     close: () => closeSync(file),
   };
 }

@@ -11,6 +11,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database, RunResult } from 'better-sqlite3';
+import { shareRuns } from '../../streams/share-runs.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
@@ -209,40 +210,27 @@ export function openLogSync(
 ): LogSync {
   // Windows syncs only what is open for writing.
   const file = openSync(`${path}-wal`, 'r+');
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
   let failure: LogSync['failure'];
-
-  const begin = async () => {
+  let last = Promise.resolve();
+  const syncLog = shareRuns(async () => {
     if (failure !== undefined) throw failure.error;
     try {
       await syncFile(file);
     } catch (error) {
       failure = { error };
       throw error;
-    } finally {
-      running = undefined;
     }
-  };
+  });
   return {
     get failure() {
       return failure;
     },
     sync: () => {
-      if (running === undefined) {
-        running = begin();
-        return running;
-      }
-      // The running sync may have begun before the latest commit.
-      next ??= running.then(() => {
-        next = undefined;
-        running = begin();
-        return running;
-      });
-      return next;
+      last = syncLog(path);
+      return last;
     },
     close: async () => {
-      await (next ?? running)?.catch(() => undefined);
+      await last.catch(() => undefined);
       closeSync(file);
     },
   };

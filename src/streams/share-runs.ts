@@ -1,0 +1,40 @@
+/**
+ * Lets callers share runs of the same work, such as a sync of a file: what waits for a run shares the next one. A run that
+ * has begun may have begun before the change that the caller wants to see done.
+ */
+
+/** The run of a key: its end, and that of the run after it, if anyone waits for it. */
+interface Runs {
+  readonly running: Promise<void>;
+  next?: Promise<void>;
+}
+
+/**
+ * @param work is never running twice for the same key.
+ * @returns a function that ends with a run for this key that begins after the call. It fails if that run fails, or the one
+ *   that it has waited for: the system reports once that a sync has lost a change, so the next sync would succeed.
+ */
+export function shareRuns<Key>(work: (key: Key) => Promise<void>): (key: Key) => Promise<void> {
+  const runs = new Map<Key, Runs>();
+  const begin = (key: Key): Promise<void> => {
+    const running = work(key).then(
+      () => {
+        // A run that is waited for takes the place of this one when it begins.
+        if (own.next === undefined) runs.delete(key);
+      },
+      (error: unknown) => {
+        runs.delete(key);
+        throw error;
+      },
+    );
+    const own: Runs = { running };
+    runs.set(key, own);
+    return running;
+  };
+  return (key) => {
+    const known = runs.get(key);
+    if (known === undefined) return begin(key);
+    known.next ??= known.running.then(() => begin(key));
+    return known.next;
+  };
+}
