@@ -3,7 +3,6 @@
  * and publications that were made without the chunk's answer are open again.
  */
 import type { AcceptedReply, Checkpoint } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-errors.js';
 import {
   ACCEPT_ADOPTED,
   FORGET_OTHER_PARTS,
@@ -13,7 +12,7 @@ import {
   SUBMIT_ADOPTED,
   SUBMIT_FOUND,
 } from '../../rows/late-folios.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { UNMERGE_FOR_ANSWER } from './merges.js';
 
 /** Makes `recordAdopted` and `recordFound`. */
@@ -39,20 +38,15 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
       const { folio, serviceRecords, rehearsal } = reply;
       const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
       forgetOtherParts.run({ run, chunk, folio });
-      const adopted = submit.get({ run, chunk, folio, at });
-      if (adopted === undefined) throw new CheckpointStateError('recordAdopted', missing);
+      const adopted = expectRow(submit.get({ run, chunk, folio, at }), 'recordAdopted', missing);
       const local = rehearsal ? 1 : 0;
       expectOneRow(accept.run({ run, chunk, folio, local, serviceRecords, at }), 'recordAdopted', missing);
       reopenForAnswer(run, adopted);
       if (rehearsal) markRehearsal.run({ run });
     }),
     recordFound: db.change((run: string, chunk: number) => {
-      const found = submitAgain.get({ run, chunk });
-      if (found === undefined) {
-        const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, whose folio was lost`;
-        throw new CheckpointStateError('recordFound', missing);
-      }
-      reopenForAnswer(run, found);
+      const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, whose folio was lost`;
+      reopenForAnswer(run, expectRow(submitAgain.get({ run, chunk }), 'recordFound', missing));
     }),
   };
 }

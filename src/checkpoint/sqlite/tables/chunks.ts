@@ -51,14 +51,19 @@ function unpackIfAny(row: PackedChunk | undefined): ChunkRow | undefined {
   return row && unpackChunk(row);
 }
 
-/** Prepares the read of one chunk. Must be called within a transaction or `db.read`. */
-export function chunkRead(db: StateDatabase): (run: string, number: number) => ChunkRow | undefined {
-  const byNumber = db.prepare<[string, number], PackedChunk>(`${SELECT} WHERE run = ? AND number = ?`).raw();
-  return (run, number) => unpackIfAny(byNumber.get(run, number));
+/**
+ * Prepares a change of at most one chunk. Must be called within a transaction.
+ * @param sql adds or updates the row.
+ * @returns a function that gives the chunk with the change; undefined if no row was changed.
+ */
+export function chunkChange(db: StateDatabase, sql: string): (values: object) => ChunkRow | undefined {
+  const change = db.prepare<[object], PackedChunk>(`${sql} RETURNING ${COLUMNS.join(', ')}`).raw();
+  return (values) => unpackIfAny(change.get(values));
 }
 
 /** Makes the reads of chunks. */
 export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
+  const byNumber = db.prepare<[string, number], PackedChunk>(`${SELECT} WHERE run = ? AND number = ?`).raw();
   // Without INDEXED BY, SQLite would follow the primary key through all chunks of the run. With a bare `LIMIT ?`,
   // SQLite plans by its value and prepares the statement again at each call; `+ 0` avoids this.
   const inState = db
@@ -91,7 +96,7 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
     .pluck();
 
   return {
-    chunk: db.read(chunkRead(db)),
+    chunk: db.read((run: string, number: number) => unpackIfAny(byNumber.get(run, number))),
     // One query for each state, because a query over several states would sort or scan the whole run.
     chunksIn: db.readTogether((run: string, states: readonly ChunkState[], after: number, limit: number) =>
       [...new Set(states)]

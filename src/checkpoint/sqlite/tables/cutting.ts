@@ -6,8 +6,8 @@ import type { Checkpoint } from '../../checkpoint.js';
 import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { areHalves, haveItsRecords, type Parent, valuesOfChunk } from '../../rows/chunk-rows.js';
 import type { ChunkRow, NewChunk } from '../../state.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
-import { chunkRead } from './chunks.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
+import { chunkChange } from './chunks.js';
 import { UNMERGE } from './merges.js';
 
 /** Makes `recordCut`, `recordAllCut` and `recordRoundClosed`. */
@@ -39,10 +39,8 @@ export function cutChanges(
     recordCut: db.unsyncedChange((run: string, chunk: NewChunk, at?: number) => {
       const round = chunk.picked?.round ?? 0;
       const admit = round === 0 ? admitOfSource : admitOfRound;
-      if (admit.get({ run, round, firstRecord: chunk.firstRecord }) === undefined) {
-        const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
-        throw new CheckpointStateError('recordCut', missing);
-      }
+      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
+      expectRow(admit.get({ run, round, firstRecord: chunk.firstRecord }), 'recordCut', missing);
       return insertChunk('recordCut', run, chunk, at);
     }),
     recordAllCut: db.change((run: string) => {
@@ -59,7 +57,6 @@ export function cutChanges(
 /** Makes `recordSplit` and `recordRefused`. */
 export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit' | 'recordRefused'> {
   const insertChunk = chunkInsertion(db);
-  const chunkOf = chunkRead(db);
   const split = db.prepare<[object], Parent>(`
     UPDATE chunks SET state = 'split'
     WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
@@ -69,9 +66,11 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
     .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
     .pluck();
   const countOneMore = db.prepare('UPDATE runs SET chunks = chunks + 1 WHERE id = @run');
-  const refuse = db.prepare(`
-    UPDATE chunks SET state = 'refused', refusal = @refusal, successful = 0, failed = 1
-    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records = 1`);
+  const refuse = chunkChange(
+    db,
+    `UPDATE chunks SET state = 'refused', refusal = @refusal, successful = 0, failed = 1
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records = 1`,
+  );
 
   return {
     recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
@@ -92,8 +91,7 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
     }),
     recordRefused: db.change((run: string, chunk: number, refusal: string) => {
       const missing = `no chunk ${chunk} of run ${run} of a single record that is cut or ambiguous`;
-      expectOneRow(refuse.run({ run, chunk, refusal }), 'recordRefused', missing);
-      return chunkOf(run, chunk)!;
+      return expectRow(refuse({ run, chunk, refusal }), 'recordRefused', missing);
     }),
   };
 }
@@ -106,21 +104,22 @@ function chunkInsertion(db: StateDatabase): InsertChunk {
   const nextNumber = db
     .prepare<[string], number>('SELECT coalesce(max(number), 0) + 1 FROM chunks WHERE run = ?')
     .pluck();
-  const insert = db.prepare(`
-    INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
+  const insert = chunkChange(
+    db,
+    `INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
       end_file, end_offset, bytes, sha256, cut_at)
     VALUES (@run, @number, @round, @firstRecord, @lastRecord, @records, @startFile, @startOffset,
-      @endFile, @endOffset, @bytes, @sha256, @at)`);
+      @endFile, @endOffset, @bytes, @sha256, @at)`,
+  );
   const insertPicked = db.prepare(
     'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)',
   );
-  const chunkOf = chunkRead(db);
 
   return (method, run, added, at) => {
     const { numbers, ...values } = valuesOfChunk(method, run, added, at);
     const number = nextNumber.get(run)!;
-    insert.run({ ...values, number });
+    const chunk = insert({ ...values, number })!;
     if (numbers !== null) insertPicked.run({ run, number, numbers });
-    return chunkOf(run, number)!;
+    return chunk;
   };
 }

@@ -32,7 +32,7 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
             WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @firstRecord
             ORDER BY first_record DESC LIMIT 1), 0)
           AND last_record >= @firstRecord
-          AND NOT (state = 'downloaded' OR state IN ('unprocessed', 'refused')))`);
+          AND state NOT IN ('downloaded', 'unprocessed', 'refused'))`);
   const unmerge = db.prepare(UNMERGE);
 
   return {

@@ -1,9 +1,8 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-errors.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
-import { chunkRead } from './chunks.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
+import { chunkChange } from './chunks.js';
 import { UNMERGE } from './merges.js';
 
 type ResultMethod =
@@ -15,15 +14,17 @@ type ResultMethod =
 
 /** Makes the five changes from a submitted chunk to its end. */
 export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
-  const chunkOf = chunkRead(db);
   const storedParts = storedPartsRead(db);
-  const finish = db.prepare(`
-    UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed, finished_at = @at
-    WHERE run = @run AND number = @chunk AND state = 'submitted'`);
-  const replace = db.prepare<[object], { round: number; first: number }>(`
-    UPDATE chunks SET state = 'downloaded', successful = @successful, failed = @failed
-    WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded')
-    RETURNING round, first_record AS first`);
+  const finish = chunkChange(
+    db,
+    `UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed, finished_at = @at
+    WHERE run = @run AND number = @chunk AND state = 'submitted'`,
+  );
+  const replace = chunkChange(
+    db,
+    `UPDATE chunks SET state = 'downloaded', successful = @successful, failed = @failed
+    WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded')`,
+  );
   const unmerge = db.prepare(UNMERGE);
   const forgetParts = db.prepare('DELETE FROM parts WHERE run = @run AND chunk = @chunk');
   const insertPart = db.prepare(`
@@ -33,16 +34,20 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     UPDATE parts SET bytes = @bytes, sha256 = @sha256, records = @records
     WHERE run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part AND EXISTS
       (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND state = 'finished')`);
-  const complete = db.prepare(`
-    UPDATE chunks SET state = 'downloaded', downloaded_at = @at
+  const complete = chunkChange(
+    db,
+    `UPDATE chunks SET state = 'downloaded', downloaded_at = @at
     WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded') AND NOT EXISTS
-      (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`);
-  const giveUp = db.prepare(`
-    UPDATE chunks SET state = 'unprocessed', cause = @cause
+      (SELECT 1 FROM parts WHERE run = @run AND chunk = @chunk AND sha256 IS NULL)`,
+  );
+  const giveUp = chunkChange(
+    db,
+    `UPDATE chunks SET state = 'unprocessed', cause = @cause
     WHERE run = @run AND number = @chunk AND (round > 0 OR NOT EXISTS (SELECT 1 FROM stretches AS merged
         WHERE merged.run = @run AND merged.first_record <= chunks.last_record
           AND merged.last_record >= chunks.first_record))
-      AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`);
+      AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')`,
+  );
 
   /** Replaces all listed parts. A part without size and hash is not stored yet. */
   const listParts = (
@@ -64,18 +69,15 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
       (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[], at?: number) => {
         const { successful, failed } = counts;
         const missing = `no chunk ${chunk} of run ${run} that is submitted`;
-        expectOneRow(
-          finish.run({ run, chunk, successful, failed, at: at ?? null }),
-          'recordFinished',
-          missing,
-        );
+        const values = { run, chunk, successful, failed, at: at ?? null };
+        const finished = expectRow(finish(values), 'recordFinished', missing);
         const stored = storedParts(run, chunk);
         const listed = parts.map(({ fileStatus, part }) => {
           const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
           return stored.find(isThis) ?? { fileStatus, part };
         });
         listParts('recordFinished', run, chunk, listed);
-        return chunkOf(run, chunk)!;
+        return finished;
       },
     ),
     recordPart: db.unsyncedChange((run: string, chunk: number, stored: StoredPart) => {
@@ -90,25 +92,20 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
     recordRefetched: db.change(
       (run: string, chunk: number, counts: FolioCounts, parts: readonly StoredPart[]) => {
         const { successful, failed } = counts;
-        const replaced = replace.get({ run, chunk, successful, failed });
-        if (replaced === undefined) {
-          const missing = `no chunk ${chunk} of run ${run} that is finished or downloaded`;
-          throw new CheckpointStateError('recordRefetched', missing);
-        }
+        const missing = `no chunk ${chunk} of run ${run} that is finished or downloaded`;
+        const replaced = expectRow(replace({ run, chunk, successful, failed }), 'recordRefetched', missing);
         listParts('recordRefetched', run, chunk, parts);
-        if (replaced.round === 0) unmerge.run({ run, fromRecord: replaced.first });
-        return chunkOf(run, chunk)!;
+        if (replaced.round === 0) unmerge.run({ run, fromRecord: replaced.firstRecord });
+        return replaced;
       },
     ),
     recordDownloaded: db.change((run: string, chunk: number, at?: number) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
-      expectOneRow(complete.run({ run, chunk, at: at ?? null }), 'recordDownloaded', missing);
-      return chunkOf(run, chunk)!;
+      return expectRow(complete({ run, chunk, at: at ?? null }), 'recordDownloaded', missing);
     }),
     recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {
       const missing = `no chunk ${chunk} of run ${run} that can be given up`;
-      expectOneRow(giveUp.run({ run, chunk, cause }), 'recordUnprocessed', missing);
-      return chunkOf(run, chunk)!;
+      return expectRow(giveUp({ run, chunk, cause }), 'recordUnprocessed', missing);
     }),
   };
 }

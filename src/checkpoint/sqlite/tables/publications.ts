@@ -4,10 +4,9 @@
  */
 import type { Segment } from '../../../types.js';
 import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-errors.js';
 import type { RecordedLoad } from '../../recorded-load.js';
 import { isSameFile } from '../../rows/run-row.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { UNMERGE } from './merges.js';
 import { segmentInsertion } from './segments.js';
 
@@ -77,11 +76,8 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
 
   return {
     recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
-      const row = publishable.get(run);
-      if (row === undefined) {
-        const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
-        throw new CheckpointStateError('recordPublishing', missing);
-      }
+      const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
+      const row = expectRow(publishable.get(run), 'recordPublishing', missing);
       const { pipeline } = row;
       const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
       const isSame = before !== undefined && isSameFile(before, file);

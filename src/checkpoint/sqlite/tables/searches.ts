@@ -1,9 +1,8 @@
 /** Paid searches for single failed records (rule "Intent first", docs/architecture.md#intent-first). */
 import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { type StoredSearch, toSearch } from '../../rows/paid-rows.js';
 import type { Budget } from '../../state.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { budgetChanges } from './spending.js';
 
 type SearchMethod = 'recordSearchIntent' | 'recordSearchEnd';
@@ -31,11 +30,10 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, SearchMethod>
       (run: string, record: number, ended: Parameters<Checkpoint['recordSearchEnd']>[2]) => {
         const values =
           ended.state === 'answered' && ended.values !== null ? JSON.stringify(ended.values) : null;
+        const missing = `run ${run} is not asking for record ${record}`;
         const search = end.get({ run, record, state: ended.state, values });
-        if (search === undefined) {
-          throw new CheckpointStateError('recordSearchEnd', `run ${run} is not asking for record ${record}`);
-        }
-        if (ended.state === 'dropped') budgets.refund({ run }, 1, search.day);
+        const { day } = expectRow(search, 'recordSearchEnd', missing);
+        if (ended.state === 'dropped') budgets.refund({ run }, 1, day);
       },
     ),
   };

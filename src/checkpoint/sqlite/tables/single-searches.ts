@@ -3,10 +3,9 @@
  * budget of the pipeline (rule "Intent first", docs/architecture.md#intent-first).
  */
 import type { Checkpoint, CheckpointReader, NewSingleSearch, SingleSearch } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-errors.js';
 import { type StoredSingleSearch, toSingleSearch } from '../../rows/paid-rows.js';
 import type { Budget } from '../../state.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { budgetChanges } from './spending.js';
 
 const INSERT = `
@@ -34,10 +33,9 @@ export function singleSearchChanges(
       (id: string, ended: Parameters<Checkpoint['recordSingleSearchEnd']>[1]) => {
         const local = ended.state === 'answered' ? Number(ended.local) : null;
         const search = end.get({ id, state: ended.state, local });
-        if (search === undefined) {
-          throw new CheckpointStateError('recordSingleSearchEnd', `search ${id} is not being asked`);
-        }
-        if (ended.state === 'dropped') budgets.refund({ pipeline: search.pipeline }, 1, search.day);
+        const missing = `search ${id} is not being asked`;
+        const { pipeline, day } = expectRow(search, 'recordSingleSearchEnd', missing);
+        if (ended.state === 'dropped') budgets.refund({ pipeline }, 1, day);
       },
     ),
   };

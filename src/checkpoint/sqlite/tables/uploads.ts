@@ -20,8 +20,8 @@ import {
   toUploadIfAny,
   UPLOAD_SUMS,
 } from '../../rows/paid-rows.js';
-import { expectOneRow, type StateDatabase } from '../state-database.js';
-import { chunkRead } from './chunks.js';
+import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
+import { chunkChange } from './chunks.js';
 import { budgetChanges } from './spending.js';
 
 type UploadMethod =
@@ -35,26 +35,21 @@ type UploadMethod =
 /** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
 export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
   const budgets = budgetChanges(db);
-  const chunkOf = chunkRead(db);
-  const beginAttempt = db.prepare(`
+  const beginAttempt = db.prepare<[object], Pick<Upload, 'attempt' | 'records'>>(`
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1
-    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')`);
-  const begun = db.prepare<[{ run: string; chunk: number }], Pick<Upload, 'attempt' | 'records'>>(
-    'SELECT attempt, records FROM chunks WHERE run = @run AND number = @chunk',
-  );
+    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') RETURNING attempt, records`);
   const insertUpload = db.prepare(`
     INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
     VALUES (@run, @chunk, @attempt, @fileName, @records, @startedAt, @day)`);
-  const intentOf = db.prepare<[{ run: string; chunk: number }], { records: number; day: string }>(
-    "SELECT records, day FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'intent'",
-  );
-  const endAttempt = db.prepare(`
+  const endAttempt = db.prepare<[object], { records: number; day: string }>(`
     UPDATE uploads SET state = @state, doubt = @doubt, folio = @folio, local = @local,
       service_records = @serviceRecords, ended_at = @at
-    WHERE run = @run AND chunk = @chunk AND state = 'intent'`);
-  const submit = db.prepare(`
-    UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
-    WHERE run = @run AND number = @chunk AND state = 'uploading'`);
+    WHERE run = @run AND chunk = @chunk AND state = 'intent' RETURNING records, day`);
+  const submit = chunkChange(
+    db,
+    `UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at
+    WHERE run = @run AND number = @chunk AND state = 'uploading'`,
+  );
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run AND rehearsal = 0');
   // One of the replies came from a local service.
   const markMixed = db.prepare('UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run');
@@ -78,7 +73,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
   const notUploading = (run: string, chunk: number) => `no chunk ${chunk} of run ${run} that is uploading`;
   const nothingAccepted = { folio: null, local: null, serviceRecords: null };
   const endOne = (method: string, end: { run: string; chunk: number; [column: string]: unknown }) =>
-    expectOneRow(endAttempt.run(end), method, notUploading(end.run, end.chunk));
+    expectRow(endAttempt.get(end), method, notUploading(end.run, end.chunk));
 
   return {
     recordIntent: db.change(
@@ -90,8 +85,8 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
         budget: Budget,
       ): Upload => {
         const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
-        expectOneRow(beginAttempt.run({ run, chunk }), 'recordIntent', missing);
-        const { attempt, records } = begun.get({ run, chunk })!;
+        const begun = beginAttempt.get({ run, chunk });
+        const { attempt, records } = expectRow(begun, 'recordIntent', missing);
         const fileName = `${before}${attempt}${after}`;
         const upload = { run, chunk, attempt, fileName, records, startedAt: at };
         insertUpload.run({ ...upload, day: budget.day });
@@ -102,19 +97,19 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     recordAccepted: db.outcomeChange((run: string, chunk: number, reply: AcceptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal } = reply;
       const missing = notUploading(run, chunk);
-      expectOneRow(submit.run({ run, chunk, folio, at }), 'recordAccepted', missing);
+      const submitted = expectRow(submit({ run, chunk, folio, at }), 'recordAccepted', missing);
       const local = rehearsal ? 1 : 0;
       const end = { run, chunk, state: 'accepted', doubt: null, folio, local, serviceRecords, at };
       endOne('recordAccepted', end);
       if (rehearsal) markRehearsal.run({ run });
-      return chunkOf(run, chunk)!;
+      return submitted;
     }),
     recordDropped: db.outcomeChange((run: string, chunk: number, at: number) => {
       const missing = notUploading(run, chunk);
       expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
-      const intent = intentOf.get({ run, chunk });
-      endOne('recordDropped', { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at });
-      budgets.refund({ run }, intent!.records, intent!.day);
+      const end = { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at };
+      const { records, day } = endOne('recordDropped', end);
+      budgets.refund({ run }, records, day);
     }),
     recordAmbiguous: db.outcomeChange((run: string, chunk: number, at: number, why: Doubt) => {
       const missing = notUploading(run, chunk);
