@@ -63,7 +63,7 @@ export async function writeFileWhole<T>(
   return result;
 }
 
-/** Makes renames and removals in a folder durable. What waits for a running sync of the folder shares the next one. */
+/** Makes renames and removals in a folder durable. Calls share syncs, and their failures (`shareRuns`). */
 export const syncFolder: (path: string) => Promise<void> = shareRuns(async (path) => {
   const folder = openSync(path, 'r');
   try {
