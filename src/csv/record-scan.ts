@@ -97,7 +97,7 @@ export class RecordScan {
       const taken = yield* this.#scan(false);
       if (taken > 0) this.#keepFrom(taken);
       else
-        this.#kernel.grow(
+        this.#kernel.resize(
           Math.min(window.length * 2, Math.max(this.#kernel.maxBytesToEnd, window.length + 1)),
         );
     }

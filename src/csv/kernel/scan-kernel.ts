@@ -95,7 +95,7 @@ export class ScanKernel {
     this.#sentFieldsAt = this.#miscountedAt + MAX_MISCOUNTED * MISCOUNTED_INTS * INT_BYTES;
     this.#blankAt = this.#sentFieldsAt + this.#sentFields.byteLength;
     this.#windowAt = this.#blankAt + (sentFields.length === 0 ? 0 : this.#capacity * INT_BYTES);
-    this.#reserve(windowBytes);
+    this.resize(windowBytes);
     this.#memory.bytes.set(bytesOf(this.#sentFields), this.#sentFieldsAt);
   }
 
@@ -203,22 +203,18 @@ export class ScanKernel {
     return new Int32Array(this.#memory.bytes.buffer, this.#blankAt, found).slice();
   }
 
-  /** Enlarges the window. */
-  grow(windowBytes: number): void {
-    this.#reserve(windowBytes);
-  }
-
-  /** Frees the memory for others. After this call, neither the kernel nor its views may be used. */
-  release(): void {
-    this.#memory.release();
-  }
-
-  #reserve(windowBytes: number): void {
+  /** Gives the window this size. */
+  resize(windowBytes: number): void {
     this.#memory.reserve(this.#windowAt + windowBytes + SPARE_BYTES);
     const { bytes } = this.#memory;
     this.#window = bytes.subarray(this.#windowAt, this.#windowAt + windowBytes);
     this.#starts = new Int32Array(bytes.buffer, this.#startsAt, this.#capacity);
     this.#ends = new Int32Array(bytes.buffer, 0, this.#startsAt / INT_BYTES);
+  }
+
+  /** Frees the memory for others. After this call, neither the kernel nor its views may be used. */
+  release(): void {
+    this.#memory.release();
   }
 }
 

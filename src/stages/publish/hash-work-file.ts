@@ -11,26 +11,22 @@ type HashWorkNeeds = Pick<RunContext, 'id'> & {
 };
 
 /**
- * Hashes the work file, and compares each stretch in it with the hash of the merged rows.
+ * Hashes the work file, and compares each stretch in it with the hash of the merged rows: that of the stretch alone or of
+ * all up to its end, see `WorkFile.append`.
  * @returns undefined if the file differs. The stretches from the first wrong one on are then unmerged, and the next run
  *   writes them again.
  */
-export async function hashWorkFile(run: HashWorkNeeds, path: string): Promise<HashedFile | undefined> {
-  const { wrong, ...hashed } = await compareStretches(run, path);
-  if (wrong === undefined) return hashed;
-  await run.checkpoint.recordUnmerged(run.id, wrong.firstRecord);
-  return undefined;
-}
-
-/** The hash of a stretch is that of the stretch alone or of all up to its end, see `WorkFile.append`. */
-async function compareStretches(
+export async function hashWorkFile(
   { id, checkpoint }: HashWorkNeeds,
   path: string,
-): Promise<HashedFile & { readonly wrong?: Stretch }> {
+): Promise<HashedFile | undefined> {
   const all = createHash('sha256');
   let own = createHash('sha256');
   let bytes = 0;
   const hashed = () => ({ bytes, sha256: all.copy().digest('hex') });
+  const unmerge = async ({ firstRecord }: Stretch): Promise<undefined> => {
+    await checkpoint.recordUnmerged(id, firstRecord);
+  };
   let stretch = await checkpoint.nextStretch(id, 0);
   for await (const piece of (await isLocalFile(path)) ? readPieces(path) : []) {
     for (let rest = piece; rest.length > 0; ) {
@@ -40,10 +36,10 @@ async function compareStretches(
       rest = rest.subarray(next.length);
       if (stretch === undefined || bytes < stretch.workEnd) continue;
       const isRight = [null, hashed().sha256, own.digest('hex')].includes(stretch.sha256);
-      if (!isRight) return { ...hashed(), wrong: stretch };
+      if (!isRight) return unmerge(stretch);
       own = createHash('sha256');
       stretch = await checkpoint.nextStretch(id, stretch.lastRecord);
     }
   }
-  return { ...hashed(), ...(stretch && { wrong: stretch }) };
+  return stretch === undefined ? hashed() : unmerge(stretch);
 }

@@ -41,7 +41,31 @@ export type PublishOutputNeeds = AppendMergedNeeds &
 export function appendMerged(
   run: AppendMergedNeeds,
 ): (stretches: AsyncIterable<MergedStretch>) => Promise<void> {
-  return (stretches) => appendStretches(run, stretches);
+  return async (stretches) => {
+    const layout = createOutputLayout(run.source, run.config.output);
+    const work = await openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
+    let columns: readonly string[] | undefined;
+    try {
+      for await (const { bytes, columns: wanted, numbers: _, ...stretch } of readAhead(stretches)) {
+        if (wanted !== columns) {
+          await addColumns(run, work, wanted);
+          columns = wanted;
+        }
+        const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
+        const sha256 = await work.append(...head, bytes);
+        giveBack(bytes);
+        run.at('after-work-write-before-commit');
+        await run.checkpoint.recordMerged(
+          run.id,
+          { ...stretch, workEnd: work.length, sha256 },
+          run.clock.now(),
+        );
+        run.at('after-merged-before-next');
+      }
+    } finally {
+      await work.close();
+    }
+  };
 }
 
 /**
@@ -56,7 +80,7 @@ export function publishOutput(
   isReleased = false,
 ): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication | null> {
   return async (stretches) => {
-    await appendStretches(run, stretches);
+    await appendMerged(run)(stretches);
     await checkAllMerged(run);
     await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
@@ -65,35 +89,6 @@ export function publishOutput(
     await putInPlace(run, publication, true);
     return publication;
   };
-}
-
-async function appendStretches(
-  run: AppendMergedNeeds,
-  stretches: AsyncIterable<MergedStretch>,
-): Promise<void> {
-  const layout = createOutputLayout(run.source, run.config.output);
-  const work = await openMergedWork(run);
-  let columns: readonly string[] | undefined;
-  try {
-    for await (const { bytes, columns: wanted, numbers: _, ...stretch } of readAhead(stretches)) {
-      if (wanted !== columns) {
-        await addColumns(run, work, wanted);
-        columns = wanted;
-      }
-      const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
-      const sha256 = await work.append(...head, bytes);
-      giveBack(bytes);
-      run.at('after-work-write-before-commit');
-      await run.checkpoint.recordMerged(
-        run.id,
-        { ...stretch, workEnd: work.length, sha256 },
-        run.clock.now(),
-      );
-      run.at('after-merged-before-next');
-    }
-  } finally {
-    await work.close();
-  }
 }
 
 /**
@@ -127,11 +122,6 @@ export function workPath(run: Pick<RunContext, 'id' | 'config'>): string {
 /** Whether the run has a work file: it has begun to write its output and has not published it yet. */
 export function hasWorkFile(run: Pick<RunContext, 'id' | 'config'>): Promise<boolean> {
   return isLocalFile(workPath(run));
-}
-
-/** Opens the work file at the end of its last whole stretch. */
-function openMergedWork(run: AppendMergedNeeds): Promise<WorkFile> {
-  return openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
 }
 
 /**
