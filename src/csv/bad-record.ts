@@ -52,28 +52,28 @@ export interface ReadAs {
   readonly isMarkedUtf8: boolean;
 }
 
-/** What to correct so that the record is read. Alternatives are separated by commas. */
+/** What to correct so that the record is read. Alternatives are separated by `; or`. */
 export function badRecordHint(bad: BadRecord, { delimiter, isOurs, isMarkedUtf8 }: ReadAs): string {
   if (isOurs) return OUR_HINTS[bad.code] ?? 'this is a bug in foliopipe: please report it';
   const { code, message, record } = bad;
   // If the very first record differs from the header, the file may have no header.
   const isFirst = code === 'SOURCE_FIELD_COUNT' && record === 1;
   const hint = message === NOT_UTF8 ? (isMarkedUtf8 ? MARKED_UTF8 : OTHER_THAN_UTF8) : HINTS[code];
-  const check = code === 'SOURCE_FIELD_COUNT' ? `, check the delimiter: ${delimiter}` : '';
+  const check = code === 'SOURCE_FIELD_COUNT' ? `; or check the delimiter: ${delimiter}` : '';
   return `${isFirst ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${hint}${check}`;
 }
 
 const MAY_LACK_HEADER =
-  'check that the first line is the header (source.skipLines skips lines before it, source.header names the columns of a file without one), ';
+  'check that the first line is the header (source.skipLines skips lines before it, source.header names the columns of a file without one); or ';
 
 /** Whether a backslash may have been meant to take the meaning from a delimiter. */
 function isEscaped({ code, raw }: BadRecord): boolean {
   return code === 'SOURCE_FIELD_COUNT' && /\\[,;\t|]/.test(asBuffer(raw).toString('latin1'));
 }
 
-const MAY_BE_ESCAPED = `if the backslash shall escape a delimiter: write the file with quotes instead (Snowflake: FIELD_OPTIONALLY_ENCLOSED_BY = '"'), `;
+const MAY_BE_ESCAPED = `if the backslash is there to escape a delimiter: write the file with quotes instead (Snowflake: FIELD_OPTIONALLY_ENCLOSED_BY = '"'); or `;
 
-const PLAIN = ', set source.quote: none if the file quotes no field and its quotes are text';
+const PLAIN = '; or set source.quote: none if the file quotes no field and its quotes are text';
 
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
   SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file${PLAIN}`,

@@ -175,7 +175,7 @@ function afterSample({ read, successful, failed, rejected }: Counts): NextWay {
   }
   return {
     command: `foliopipe run --set failures.tolerate=${roomyTolerance(failed, read - rejected)}`,
-    effect: 'without --limit does all of the source, if so many may fail',
+    effect: '(leave --limit out) does the whole source, if so many records may fail',
   };
 }
 

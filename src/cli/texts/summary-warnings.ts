@@ -26,7 +26,7 @@ function warnings(summary: RunSummary): string[] {
     ...(summary.sample === null
       ? []
       : [
-          `This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run without --limit does all of it.`,
+          `This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run (leave --limit out) does all of it.`,
         ]),
     ...(uploads.ambiguous > 0
       ? [

@@ -81,7 +81,7 @@ describe('summaryText', () => {
   it('of a sample with failures says what to do before the whole source, and not to send them again', () => {
     const sample = { sample: 20, exitCode: 3 } as const;
     expect(textOf(sample)).toContain(
-      '\n  next: foliopipe run --set failures.tolerate=15% without --limit does all of the source, if so many may fail\n',
+      '\n  next: foliopipe run --set failures.tolerate=15% (leave --limit out) does the whole source, if so many records may fail\n',
     );
     const none = textOf({ ...sample, counts: { ...done.counts, successful: 0, failed: 1000 } });
     expect(none).toContain(
