@@ -93,7 +93,7 @@ function describe(error: unknown): { code: string; message: string } {
 /** How a message begins that is about the proxy, not the service. */
 export const BY_PROXY = 'the proxy: ';
 
-/** The code of an error of a proxy that does not know us. */
+/** The code of the error when a proxy answers 407: it does not accept the user or the password. */
 export const PROXY_DENIED = 'PROXY_DENIED';
 
 /** What OpenSSL says when the other side does not speak TLS. */

@@ -85,7 +85,7 @@ export type SearchRecord = Readonly<Record<string, string>>;
 
 /**
  * The four operations. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx), `ConfigError` (a
- * certificate that does not verify, a proxy that does not know us), `TroubleError` (given up after an outage) or the
+ * certificate that does not verify, a proxy that answers 407), `TroubleError` (given up after an outage) or the
  * signal's reason. The methods name what else they throw.
  */
 export interface PredictionApi {

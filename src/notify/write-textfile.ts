@@ -55,7 +55,7 @@ async function lastSuccess(
   return known.length === 0 ? null : known.reduce((latest, time) => Math.max(latest, time));
 }
 
-/** No file of ours is larger. */
+/** No file that foliopipe writes here is larger. */
 const MAX_BYTES = 64 * 1024;
 
 /** What the file says that is there, if it is of this pipeline. */

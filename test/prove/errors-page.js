@@ -194,7 +194,7 @@ export function errorsPage() {
 
 # Error codes
 
-Every error has a code that stays the same, and says what happened, where, and what to do next. \`${FACT}\` stands for what the message names: a file, a key, a number. A code with several lines has several causes. The exit codes are explained in [failures.md](../failures.md#by-exit-code), and for schedulers in [scheduling.md](../scheduling.md#exit-codes). An error without a code of ours is \`UNEXPECTED\`, exit 1: a bug.
+Every error has a code that stays the same, and says what happened, where, and what to do next. \`${FACT}\` stands for what the message names: a file, a key, a number. A code with several lines has several causes. The exit codes are explained in [failures.md](../failures.md#by-exit-code), and for schedulers in [scheduling.md](../scheduling.md#exit-codes). An error without one of these codes is \`UNEXPECTED\`, exit 1: a bug.
 
 | code | exit | what to do | explained in |
 |---|---|---|---|

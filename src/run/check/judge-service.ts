@@ -103,7 +103,7 @@ function hintFor(code: string, address: string, key: string): string {
   return `look at ${key}, the network and the proxy; else wait and run the same command again`;
 }
 
-/** A framework's words about a path of ours that it does not have, such as `Cannot GET /.../file/info`. */
+/** A framework's words about a path of the interface that it does not have, such as `Cannot GET /.../file/info`. */
 const ABOUT_PATH = /\/info\b/;
 
 function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string): Verdict {

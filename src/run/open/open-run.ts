@@ -91,7 +91,7 @@ export function runError(
   return asDiskError(run.config, unrecordedError(run) ?? stopReason(run.signal, error));
 }
 
-/** An error that is none of ours is no bug if the rows of the run are gone: then somebody has removed them. */
+/** An unknown error is no bug if the rows of the run are gone: somebody has removed them. */
 async function afterRemoval({ id, checkpoint }: OpenRun, error: unknown): Promise<unknown> {
   if (error instanceof FoliopipeError) return error;
   const run = await checkpoint.run(id).catch(() => null);

@@ -44,7 +44,7 @@ export async function receiveUpload(
   }
 }
 
-/** Errors of ours, of the framework and of the disk have their own answers; any other is about the form that was sent. */
+/** Errors of the service, of the framework and of the disk have their own answers; any other is about the form that was sent. */
 function isOwn(error: unknown): boolean {
   return !(error instanceof Error) || ['status', 'statusCode', 'syscall'].some((key) => key in error);
 }
