@@ -77,7 +77,8 @@ function learnInStatus(
   const known = withFolded(before?.[status] ?? {}, foldedInMatch);
   const parts = joined.parts.filter(({ reference, count }) => reference.fileStatus === status && count > 0);
   const newFields = fields.filter(
-    ({ column }) => known[column] === undefined && parts.some(({ columns }) => columns.includes(column)),
+    ({ column }) =>
+      kindOf(known, column) === undefined && parts.some(({ columns }) => columns.includes(column)),
   );
   if (newFields.length === 0) return known;
   const found = newFields.map((field) => {
@@ -93,6 +94,11 @@ function learnInStatus(
     return [field.column, kind] as const;
   });
   return { ...known, ...Object.fromEntries(found) };
+}
+
+/** The kind of a column, if it is known. A column may be called as what every object has, such as `constructor`. */
+export function kindOf(kinds: ColumnKinds, column: string): ColumnKind | undefined {
+  return Object.hasOwn(kinds, column) ? kinds[column] : undefined;
 }
 
 /** Turns the exact echoes among these columns into folded ones. Returns the same object if there are none. */
@@ -114,7 +120,7 @@ function withFolded(kinds: ColumnKinds, columns: ReadonlySet<string>): ColumnKin
 /** The statuses whose parts return a column for the first time. */
 export function statusesWithNewColumns(kinds: Kinds, before: Kinds): readonly FileStatus[] {
   return bothStatuses.filter((status) =>
-    Object.keys(kinds[status]).some((column) => before[status][column] === undefined),
+    Object.keys(kinds[status]).some((column) => kindOf(before[status], column) === undefined),
   );
 }
 

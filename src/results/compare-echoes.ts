@@ -12,7 +12,7 @@ import { fieldValue } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
-import { foldText, type SentField } from './column-kinds.js';
+import { foldText, kindOf, type SentField } from './column-kinds.js';
 import { type Matches, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 
@@ -81,7 +81,7 @@ export function createEchoComparer(kernel: EchoKernel): CompareEchoes {
 function echoPart(table: PartTable, fields: readonly SentField[], kinds: ColumnKinds): EchoPart {
   const pairs = fields.flatMap(({ column, sourceField }): readonly FieldPair[] => {
     const resultField = table.columns.indexOf(column);
-    const kind = kinds[column];
+    const kind = kindOf(kinds, column);
     if (resultField < 0 || kind === undefined || kind === 'answer') return [];
     return [{ sentField: sourceField, resultField, isFolded: kind === 'folded' }];
   });

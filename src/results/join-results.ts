@@ -17,6 +17,7 @@ import type { JoinMethod, Judgement } from '../types.js';
 import {
   type EchoedColumn,
   kindByValues,
+  kindOf,
   learnKinds,
   type SentField,
   statusesWithNewColumns,
@@ -197,7 +198,8 @@ function foldedIfNeeded(
 function knownKind(method: JoinMethod | null, column: string) {
   if (method?.by !== 'echo') return undefined;
   if (method.judged === null) return 'exact';
-  return method.judged.kinds.SUCCESSFUL[column] ?? method.judged.kinds.FAILED[column];
+  const { SUCCESSFUL, FAILED } = method.judged.kinds;
+  return kindOf(SUCCESSFUL, column) ?? kindOf(FAILED, column);
 }
 
 function updatedMethod(

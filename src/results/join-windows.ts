@@ -5,7 +5,7 @@
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod } from '../types.js';
-import { withFoldedColumns } from './column-kinds.js';
+import { kindOf, withFoldedColumns } from './column-kinds.js';
 import { joinByKey } from './join-by-key.js';
 import { checkEchoes, checkJoinMethod, type Joined, returnedColumns } from './join-method.js';
 import type { JoinTerms } from './join-results.js';
@@ -77,7 +77,8 @@ function isJudged(
     ({ reference, columns, count }) =>
       count === 0 ||
       fields.every(
-        ({ column }) => !columns.includes(column) || judged.kinds[reference.fileStatus][column] !== undefined,
+        ({ column }) =>
+          !columns.includes(column) || kindOf(judged.kinds[reference.fileStatus], column) !== undefined,
       ),
   );
 }

@@ -11,11 +11,11 @@ export function columnsMissing(
   choice: Pick<Choice, 'columnSets'> | null,
   columns: readonly string[],
 ): Readonly<Record<string, number>> {
-  const missing: Record<string, number> = {};
+  const missing = new Map<string, number>();
   for (const set of choice?.columnSets ?? []) {
     for (const column of columns) {
-      if (!set.columns.includes(column)) missing[column] = (missing[column] ?? 0) + set.records;
+      if (!set.columns.includes(column)) missing.set(column, (missing.get(column) ?? 0) + set.records);
     }
   }
-  return missing;
+  return Object.fromEntries(missing);
 }

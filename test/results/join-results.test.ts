@@ -48,6 +48,22 @@ describe('with the key, a sent column', () => {
     expect([...joined.result]).toEqual([1, 0, 2]);
   });
 
+  it('is judged also where it is called as what every object has', async () => {
+    const parts = [successful('id,name,constructor\n1,Foo,Acme Ltd\n2,Bar,Bob Inc\n3,Baz,ACME LTD\n')];
+    const terms = {
+      sent: { key: 'id', columns: ['name', 'constructor'] },
+      fields: [
+        { column: 'name', sourceField: 0 },
+        { column: 'constructor', sourceField: 1 },
+      ],
+    };
+    const { method } = await join('Foo,Acme\nBar,Bob\nBaz,Acme\n', parts, terms);
+    expect(Object.entries(method.judged!.kinds.SUCCESSFUL)).toEqual([
+      ['name', 'exact'],
+      ['constructor', 'answer'],
+    ]);
+  });
+
   it('is judged by the status of the part', async () => {
     const parts = [successful('id,name,code\n2,Bar,2\n1,Foo,1\n'), failed('id,city,name\n3,why not,Baz\n')];
     const { method } = await join(three, parts);
