@@ -10,6 +10,9 @@ import type { ConfigError } from '../errors.js';
 /** How long a server may take to end a connection. */
 const END_MS = 2_000;
 
+/** After how long in silence the system asks the other side whether it is still there. */
+const ASK_AFTER_MS = 10_000;
+
 const sockets = new WeakMap<Client, Socket>();
 
 /**
@@ -21,7 +24,14 @@ export function createClient(
   config: ClientConfig,
 ): Client {
   const socket = new Socket();
-  const client = new driver.Client({ ...config, stream: () => socket });
+  const client = new driver.Client({
+    ...config,
+    application_name: 'foliopipe',
+    // A machine that is gone without a word is noticed after minutes. The system would begin to ask after two hours.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: ASK_AFTER_MS,
+    stream: () => socket,
+  });
   sockets.set(client, socket);
   return client;
 }

@@ -53,8 +53,6 @@ export async function withTransaction<T>(
     client = createClient(pg, {
       connectionString: address.reveal(),
       connectionTimeoutMillis: connectMs,
-      application_name: 'foliopipe',
-      keepAlive: true,
     });
     const opened = client;
     // A lost connection is reported by the statement that needs it.

@@ -114,9 +114,6 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
       connectionString: address.reveal(),
       connectionTimeoutMillis: Math.min(CONNECT_MS, options.answerMs),
       query_timeout: options.answerMs,
-      application_name: 'foliopipe',
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
       types,
     });
     // Without a listener, Node would end. A loss is noticed by the next call.
