@@ -20,7 +20,7 @@ import type { AtFailpoint } from '../failpoints.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
-import { codeOf, isFileMissing } from '../streams/system-error.js';
+import { codeOf, ignoreMissing } from '../streams/system-error.js';
 import { type FolderIndex, readIndex, readLatest } from './folder-index.js';
 import { createLocalOutputStore, readStart } from './local-output-store.js';
 import type { OutputStore } from './output-store.js';
@@ -88,7 +88,7 @@ export function createFolderOutputStore({
     remove: async (name) => {
       if (isPublicationFolder(name)) return removePublication(name);
       await rm(latestPath(name), { force: true });
-      await syncFolder(name).catch(() => undefined);
+      await syncFolder(name).catch(ignoreMissing);
     },
     sweep: sweepFolder,
   };
@@ -168,9 +168,7 @@ async function sweepFolder(output: string, pipeline: string, kept: readonly stri
  */
 async function removePublication(place: string): Promise<void> {
   for (const name of MARKERS) await rm(`${place}${name}`, { force: true });
-  await syncFolder(place).catch((error: unknown) => {
-    if (!isFileMissing(error)) throw error;
-  });
+  await syncFolder(place).catch(ignoreMissing);
   await rm(dataPath(place), { recursive: true, force: true });
   for (const name of FILES_OF_PUBLICATION) await rm(`${place}${name}`, { force: true });
   await rm(`${indexPath(place)}.tmp`, { force: true });
@@ -181,6 +179,6 @@ async function removePublication(place: string): Promise<void> {
 /** Leaves a folder in which others have put something. */
 async function removeEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch((error: unknown) => {
-    if (!isFileMissing(error) && !['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) ignoreMissing(error);
   });
 }

@@ -8,7 +8,7 @@ import { makeFolder } from '../make-folder.js';
 import { syncFolder as syncOnDisk } from '../streams/atomic-file.js';
 import { hashFile, stampAt, toStamp } from '../streams/file-identity.js';
 import { readBeginning } from '../streams/read-pieces.js';
-import { codeOf, isFileMissing } from '../streams/system-error.js';
+import { codeOf, ignoreMissing } from '../streams/system-error.js';
 import { checkPlace } from './output-place.js';
 import { checkRights, unwritable } from './output-rights.js';
 import type { OutputNames, OutputStore } from './output-store.js';
@@ -115,9 +115,4 @@ async function replacing(name: string, replace: () => Promise<void>): Promise<vo
       cause,
     });
   }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (isFileMissing(error)) return undefined;
-  throw error;
 }

@@ -11,6 +11,7 @@ import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileWhole } from '../streams/atomic-file.js';
 import { freeMemory, giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
+import { ignoreMissing } from '../streams/system-error.js';
 import type { PartReference, StoredPart, UploadContent } from '../types.js';
 import {
   type ByteStream,
@@ -32,7 +33,7 @@ export function createLocalFiles(stateDir: string): FileStore {
   const runsFolder = join(stateDir, 'runs');
   const folderOf = (run: string) => join(runsFolder, run);
   const pathsOf = async (run: string) => {
-    const found = await readdir(folderOf(run)).catch(() => []);
+    const found = (await readdir(folderOf(run)).catch(ignoreMissing)) ?? [];
     return found.filter((name) => OWN_NAME.test(name)).map((name) => join(folderOf(run), name));
   };
   return {
@@ -45,7 +46,7 @@ export function createLocalFiles(stateDir: string): FileStore {
       for (const path of await pathsOf(run)) await rm(path, { force: true });
     },
     runs: async () => {
-      const found = await readdir(runsFolder).catch(() => []);
+      const found = (await readdir(runsFolder).catch(ignoreMissing)) ?? [];
       return found.map((run) => ({ run, location: folderOf(run) }));
     },
   };

@@ -10,6 +10,12 @@ export function isFileMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 }
 
+/** For a `catch`: gives undefined if a file or a folder does not exist, and throws any other error. */
+export function ignoreMissing(error: unknown): undefined {
+  if (isFileMissing(error)) return undefined;
+  throw error;
+}
+
 /** Adds the path to a system error that names no file, because it is about a file that is open. */
 export function withPath(error: unknown, path: string): unknown {
   const isUnnamed = error instanceof Error && 'syscall' in error && !('path' in error);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -165,4 +165,20 @@ describe('part files', () => {
     expect(error).toBeInstanceOf(DamagedPartError);
     expect(error).toMatchObject({ chunk: 3, fileStatus: 'FAILED', part: 2 });
   });
+});
+
+it('a folder that cannot be read is an error, and no run without files: its results would stay for ever', async () => {
+  const state = await folder();
+  const runs = join(state, 'runs');
+  await mkdir(runs);
+  await symlink('R1', join(runs, 'R1'));
+  const files = createLocalFiles(state);
+  expect(await files.sizeOf('R2')).toBeUndefined();
+  await files.remove('R2');
+  await expect(files.sizeOf('R1')).rejects.toMatchObject({ code: 'ELOOP' });
+  await expect(files.remove('R1')).rejects.toMatchObject({ code: 'ELOOP' });
+  await rm(runs, { recursive: true });
+  expect(await files.runs()).toEqual([]);
+  await symlink('runs', runs);
+  await expect(files.runs()).rejects.toMatchObject({ code: 'ELOOP' });
 });

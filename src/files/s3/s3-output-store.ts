@@ -11,6 +11,7 @@ import { ConfigError, TroubleError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 import { type HashedFile, hashFile, stampAt } from '../../streams/file-identity.js';
 import { paced } from '../../streams/pace.js';
+import { isFileMissing } from '../../streams/system-error.js';
 import type { OutputIdentity, OutputNames, OutputStore } from '../output-store.js';
 import { connect, type S3Connection, type S3Options } from './connect.js';
 import { abortListed, abortUpload, beginUpload } from './pending-uploads.js';
@@ -143,7 +144,7 @@ async function hashObject(store: S3Connection, name: string): Promise<string | u
   try {
     for await (const piece of readAll(store, name)) hash.update(piece);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isFileMissing(error)) return undefined;
     throw error;
   }
   return hash.digest('hex');

@@ -2,6 +2,7 @@
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { readHeader } from '../../csv/read-header.js';
 import type { Batch } from '../../csv/table.js';
+import { isFileMissing } from '../../streams/system-error.js';
 import type { Predictor } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
@@ -120,7 +121,7 @@ export class FolioWork {
 }
 
 function throwUploadLost(error: unknown): never {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  if (!isFileMissing(error)) throw error;
   throw new UploadLostError('the upload does not exist', { cause: error });
 }
 
