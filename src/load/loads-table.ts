@@ -3,15 +3,10 @@ import { quoteName } from '../sql-text.js';
 import type { TableName, Transaction } from './database.js';
 import type { Loaded, LoadRequest } from './load-target.js';
 import { LOADS_TABLE } from './names.js';
+import type { EarlierLoad } from './order-of-loads.js';
 
 /** A load that was committed. */
-export interface LastLoad {
-  readonly publication: number;
-  readonly run: string;
-  /** Of the output, hex. */
-  readonly sha256: string;
-  readonly mode: LoadRequest['mode'];
-  readonly onRemoved: LoadRequest['onRemoved'];
+export interface LastLoad extends EarlierLoad {
   /** Names in the table. */
   readonly columns: readonly string[];
 }
@@ -50,13 +45,14 @@ export async function lastLoad(
   { schema, name }: TableName,
   pipeline: string,
 ): Promise<LastLoad | undefined> {
-  const { rows } = await transaction.query<LastLoad & { publication: string; columns: string }>({
+  const { rows } = await transaction.query<
+    Omit<LastLoad, 'publication' | 'columns'> & Record<'publication' | 'columns', string>
+  >({
     text: `select publication, run, sha256, mode, on_removed as "onRemoved", columns from ${quoted(schema)}
             where target = $1 and pipeline = $2 order by publication desc limit 1`,
     values: [name, pipeline],
   });
-  const [found] = rows as readonly (Omit<LastLoad, 'publication' | 'columns'> &
-    Record<'publication' | 'columns', string>)[];
+  const [found] = rows;
   return found && { ...found, publication: Number(found.publication), columns: JSON.parse(found.columns) };
 }
 
