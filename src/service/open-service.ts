@@ -157,7 +157,7 @@ async function openInFolder(
     const baseUrl = await listen(app, host, port);
     for (const folio of unfinished) processor.add(folio);
     if (unfinished.length > 0) {
-      logger?.info({ url: baseUrl, unfinished: unfinished.length }, 'unfinished folios go on');
+      logger?.info({ url: baseUrl, unfinished: unfinished.length }, 'unfinished folios are continued');
     }
     return {
       baseUrl,

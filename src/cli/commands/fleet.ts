@@ -45,7 +45,8 @@ export function addFleet(command: Command, finish: Finish): void {
           return await untilStopped(look(), stop.signal, () => undefined);
         } catch (error) {
           if (!(error instanceof TroubleError)) throw error;
-          if (!isWarned) fleetOptions.logger.warn({ code: error.code }, `${error.message}; it is waited for`);
+          if (!isWarned)
+            fleetOptions.logger.warn({ code: error.code }, `${error.message}; fleet waits for it`);
           isWarned = true;
           await pause(LOOK_MS, stop.signal);
         }

@@ -135,7 +135,7 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
   return runs.flatMap(({ run, found, reason, folios, records }) => {
     if (found === 'rebuilt') {
       return [
-        `${run}  its journal knew more than the database: ${countOf(folios, 'folio')}, ${countOf(records, 'record')} paid for or perhaps`,
+        `${run}  its journal knew more than the database: ${countOf(folios, 'folio')}, ${countOf(records, 'record')} that are, or may be, paid for`,
       ];
     }
     return found === 'lost' ? [`${run}  cannot be rebuilt: ${reason}`] : [];
@@ -145,8 +145,8 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
 function nextText(createdAt: number, isComplete: boolean, isAnyLost: boolean): string {
   if (isAnyLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
   if (isComplete)
-    return 'next: foliopipe run goes on; the old database was whole, and the journals know of everything that it knew to be paid for';
-  return `next: what was sent after ${timeOf(createdAt)} is not known, but for what journals tell that were left: without the old database nobody can say whether a journal, or the end of one, is lost. Look at the service for newer files of these pipelines and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
+    return 'next: foliopipe run continues; the old database was whole, and the journals know everything that it knew to be paid for';
+  return `next: what was sent after ${timeOf(createdAt)} is not known, except from the journals that were left in the folder; without the old database nobody can tell whether these are complete. Look at the service for newer files of these pipelines, and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
 }
 
 function timeOf(at: number): string {

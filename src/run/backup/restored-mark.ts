@@ -93,7 +93,7 @@ export function unconfirmedText({
 }
 
 function textOf({ backupAt }: Mark, pipeline: string): string {
-  return `the state was restored from a backup of ${new Date(backupAt).toISOString()}: what ${pipeline} sent after that is not known, and is paid for again`;
+  return `the state was restored from a backup of ${new Date(backupAt).toISOString()}: what ${pipeline} sent after that is not known, and would be paid for again`;
 }
 
 function read(stateDir: string): Mark | undefined {

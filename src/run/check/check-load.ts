@@ -89,7 +89,7 @@ async function checkNow(run: CheckLearnedNeeds): Promise<void> {
     if (!(error instanceof FoliopipeError) || run.signal.aborted) throw error;
     run.logger.warn(
       { code: error.code, ...error.facts },
-      `${error.message}; nothing more is uploaded, and what is sent already goes on`,
+      `${error.message}; nothing more is uploaded, and what was sent already continues`,
     );
     run.uploads.stopped = true;
     run.deferred.error ??= error;

@@ -99,7 +99,7 @@ function logTrouble(logger: Logger): HearTrouble {
     if (trouble === undefined) return logger.info({}, 'the database of the state answers again');
     const reason = trouble instanceof Error ? trouble.message : String(trouble);
     const left = formatDuration(leftMs);
-    logger.warn({ reason }, `${reason}; it is waited for, and the run ends in ${left} unless it is back`);
+    logger.warn({ reason }, `${reason}; the run waits for it, and ends in ${left} unless it is back`);
   };
 }
 

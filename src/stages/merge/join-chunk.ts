@@ -160,7 +160,7 @@ async function saveMethod(run: JoinChunksNeeds, method: JoinMethod): Promise<voi
   for (const column of foldedOf(method).filter((name) => !foldedOf(before).includes(name))) {
     run.logger.warn(
       { run: run.id, column },
-      `${column} comes back with other capitals, blanks or Unicode form than it was sent; it is taken for what was sent all the same`,
+      `${column} comes back with other capitals, blanks or Unicode form than it was sent; it still counts as what was sent`,
     );
   }
   if (method.judged?.isOnWord && !before?.judged?.isOnWord) {

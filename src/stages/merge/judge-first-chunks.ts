@@ -52,7 +52,7 @@ async function judgeNext(
     if (!(error instanceof UntrustedError)) throw error;
     run.logger.warn(
       { code: error.code, ...error.facts },
-      `${error.message}; nothing more is uploaded, and what is sent already goes on`,
+      `${error.message}; nothing more is uploaded, and what was sent already continues`,
     );
     run.uploads.stopped = true;
     // Replaces any other deferred error: an outage may pass by itself, this error does not.

@@ -62,7 +62,7 @@ async function openBase(
   }
   run.logger.warn(
     { run: run.id, publication: number, path },
-    `${showText(path)} is not there as publication ${number} was written, or it is a Parquet file: the column before is empty in ${showText(keyDriftPath(output.path))}`,
+    `publication ${number} is no longer at ${showText(path)} as it was written, or is a Parquet file: the column before is empty in ${showText(keyDriftPath(output.path))}`,
   );
   return undefined;
 }

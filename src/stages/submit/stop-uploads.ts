@@ -15,7 +15,10 @@ import { unreadableHint } from './unreadable-replies.js';
  */
 export function stopUploads(run: SubmitChunksNeeds, error: FoliopipeError): void {
   if (!(error instanceof OutageError) && !run.uploads.stopped) {
-    run.logger.warn({ code: error.code, ...error.facts }, `${error.message}; what is sent already goes on`);
+    run.logger.warn(
+      { code: error.code, ...error.facts },
+      `${error.message}; what was sent already continues`,
+    );
   }
   run.uploads.stopped = true;
   // A scheduler may repeat the command after an outage, but not after this: a person must look first.

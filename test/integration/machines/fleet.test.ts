@@ -305,7 +305,7 @@ if (isOld) {
       expect(await callMain(['enqueue', file], { env: own })).toMatchObject({ code: 0 });
       await watch.waitFor('stdout', /1 job waits/);
       network.lose();
-      await watch.waitFor('stderr', /gives no answer .*; it is waited for/);
+      await watch.waitFor('stderr', /gives no answer .*; fleet waits for it/);
       network.restore();
       expect(await callMain(['enqueue', '--remove', 'watched', '-c', file], { env: own })).toMatchObject({
         code: 0,
