@@ -69,7 +69,7 @@ export interface Position {
   readonly offset: Bytes;
 }
 
-/** Consecutive records, cut by count and bytes, written as one uploadable file. */
+/** Records that are sent, in ascending order, cut by count and bytes, written as one uploadable file. */
 export interface Chunk {
   /** Unique in the run, from 1. In the order of the source, unless chunks are split or records are sent again. */
   readonly number: number;

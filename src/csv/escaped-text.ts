@@ -50,7 +50,7 @@ interface EscapedRecord {
   /** At its line feed, or the end of the text. */
   readonly end: number;
   readonly hasNull: boolean;
-  /** Whether a backslash stands before a delimiter, or before a line end. */
+  /** Whether a backslash comes before a delimiter, or before a line end. */
   readonly hasDelimiter: boolean;
   readonly hasLineEnd: boolean;
 }

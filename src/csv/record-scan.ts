@@ -32,7 +32,7 @@ export interface ScanOptions {
   readonly sentFields?: readonly number[];
   /**
    * Throws to stop, returns to skip the record. Bad records are reported in the order of the file. A bad record may be
-   * reported before good records of the same window that stand in front of it.
+   * reported before good records of the same window that come before it.
    * Left out: all bad records are skipped.
    */
   readonly onBadRecord?: (bad: BadRecord) => void;

@@ -96,7 +96,7 @@ function learnInStatus(
   return { ...known, ...Object.fromEntries(found) };
 }
 
-/** The kind of a column, if it is known. A column may be called as what every object has, such as `constructor`. */
+/** The kind of a column, if it is known. A column may have a name that every object has, such as `constructor`. */
 export function kindOf(kinds: ColumnKinds, column: string): ColumnKind | undefined {
   return Object.hasOwn(kinds, column) ? kinds[column] : undefined;
 }

@@ -25,7 +25,7 @@ export interface KeyCheck {
   add(batch: Batch, file: ReadFile): Promise<void> | undefined;
   /**
    * Compares all keys that were added.
-   * @throws SourceError `SOURCE_KEY_DOUBLED`, naming the first record whose key stands before it already.
+   * @throws SourceError `SOURCE_KEY_DOUBLED`, naming the first record whose key an earlier record has.
    */
   end(source: ReadSource, maxRecordBytes: number): Promise<void>;
   close(): void;

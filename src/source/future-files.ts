@@ -7,7 +7,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { globOptions } from './source-files.js';
 
-/** What stands in a folder besides its real entries: names to whether they are folders. */
+/** What is in a folder besides its real entries: names to whether they are folders. */
 type Entries = Map<string, boolean>;
 
 /**

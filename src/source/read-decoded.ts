@@ -144,7 +144,6 @@ interface ReadFile {
   readonly bytes?: number | undefined;
 }
 
-/** Reads a file's bytes from the disk, and unzips gzip. */
 interface ReadOptions {
   readonly signal?: AbortSignal;
   /** Gets the bytes as they are on disk, in order. */
@@ -152,7 +151,7 @@ interface ReadOptions {
 }
 
 /**
- * Reads the bytes in pieces. Each piece is valid only until the next one is requested.
+ * Reads a file from the disk in pieces, and unzips gzip. Each piece is valid only until the next one is requested.
  *
  * @param start offset on disk; 0 for gzip.
  * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, broken gzip included; the signal's reason.

@@ -91,7 +91,7 @@ function headOf(batch: Batch, count: number): Batch {
   return { ...sliceOf(batch, 0, count), ...(blank && { blank }) };
 }
 
-/** A bad record as it stands in a file whose fields were quoted to read it. */
+/** A bad record as it is in a file whose fields were quoted to read it. */
 export function asInFile(
   bad: BadRecord,
   { quote, delimiter }: Pick<Dialect, 'quote' | 'delimiter'>,

@@ -72,7 +72,7 @@ const KINDS: readonly FileKind[] = [
   { what: 'a file compressed by bzip2', at: 0, bytes: hex('425a6839314159265359'), hint: UNPACK },
 ];
 
-/** A workbook is a zip archive too. Its names stand at the beginning, uncompressed. */
+/** A workbook is a zip archive too. Its names are at the beginning, uncompressed. */
 function zipKind(sample: Buffer): Kind {
   const names = sample.subarray(0, 4_096).toString('latin1');
   if (/\[Content_Types\]\.xml|_rels\/|\bxl\//.test(names))

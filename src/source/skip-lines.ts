@@ -1,4 +1,4 @@
-/** Skips lines before the header of a file (`source.skipLines`), whatever stands in them: they need not be CSV. */
+/** Skips lines before the header of a file (`source.skipLines`), whatever they hold: they need not be CSV. */
 import { CR, LF } from '../csv/bytes.js';
 import { SourceError } from '../errors.js';
 import type { Dialect } from '../types.js';

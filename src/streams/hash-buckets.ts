@@ -42,7 +42,7 @@ export class HashBuckets {
   /** Bytes of an entry. */
   readonly #size: number;
   readonly #onFull: OnBucket;
-  /** Addresses. How full each bucket is stands at 0. */
+  /** Addresses. The number of entries in each bucket is at 0. */
   readonly #bucketsAt = BUCKETS * INT_BYTES;
   readonly #entriesAt: number;
 

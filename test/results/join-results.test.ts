@@ -48,7 +48,7 @@ describe('with the key, a sent column', () => {
     expect([...joined.result]).toEqual([1, 0, 2]);
   });
 
-  it('is judged also where it is called as what every object has', async () => {
+  it('is judged also where every object has a member of its name', async () => {
     const parts = [successful('id,name,constructor\n1,Foo,Acme Ltd\n2,Bar,Bob Inc\n3,Baz,ACME LTD\n')];
     const terms = {
       sent: { key: 'id', columns: ['name', 'constructor'] },

@@ -1,5 +1,5 @@
 /**
- * The parts of a folio: tells when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetches them
+ * The parts of a folio: says when they are complete (docs/architecture.md#what-the-interface-leaves-open), fetches them
  * to the disk, several at the same time, and checks that their records balance.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Finds the records of a run that are FAILED, after the answers of closed rounds and of searches have replaced those of
  * the source's chunks. `failedRecords` reads the source once, and joins only chunks with a failed record. The numbers
- * alone stand in the failed parts of merged chunks, because merging has proved that each result has its record's number:
+ * alone are in the failed parts of merged chunks, because merging has proved that each result has its record's number:
  * `failedNumbers` reads neither the source nor the other parts.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';

@@ -68,7 +68,7 @@ export async function makeSegment(
   }
 }
 
-/** What stands in a segment besides its answers; see `makeSegment`. */
+/** What a segment holds besides its answers; see `makeSegment`. */
 interface SegmentTerms {
   readonly row: Run;
   readonly replaced: Segment | undefined;
