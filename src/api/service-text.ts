@@ -14,8 +14,12 @@ const HIDDEN = '[token]';
 /** A shorter token is a part of too many words: it is hidden only where it is the whole text. */
 const MIN_WITHIN = 4;
 
-/** @returns a function that replaces the token in a text, also where it is percent-encoded. */
-export function hideToken(token: TokenSecret): ServiceText {
+/**
+ * @param token null: there is none.
+ * @returns a function that replaces the token in a text, also where it is percent-encoded.
+ */
+export function hideToken(token: TokenSecret | null): ServiceText {
+  if (token === null) return (text) => text;
   const secret = token.reveal();
   if (secret.length < MIN_WITHIN) return (text) => (text === secret && text !== '' ? HIDDEN : text);
   const encoded = [encodeURIComponent(secret), new URLSearchParams({ t: secret }).toString().slice(2)];

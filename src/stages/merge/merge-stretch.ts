@@ -142,7 +142,7 @@ function openRows(
     columns,
     sentColumns: uploadedColumns(upload),
     // The row keeps the text of the service. Counted reasons are shown and posted, so the token is hidden in them.
-    ...(!service.embedded && { showReason: hideToken(service.token) }),
+    showReason: hideToken(service.token),
   };
   return createRowWriter(options, tables);
 }

@@ -4,6 +4,7 @@
  * columns and the join method that the canary fixes stay fixed for the run.
  */
 import { parse } from 'csv-parse/sync';
+import { hideToken, type ServiceText } from '../../api/service-text.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
 import { GuardError } from '../../errors.js';
@@ -75,7 +76,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
   }
   throw new GuardError(
     'CANARY_FAILED',
-    `run ${run.id}: of the canary, ${failureText(sum.failed, sum.records, tolerate)}; ${firstReasons(reasons)}`,
+    `run ${run.id}: of the canary, ${failureText(sum.failed, sum.records, tolerate)}; ${firstReasons(reasons, hideToken(run.config.service.token))}`,
     {
       hint: raiseToleranceHint(
         run.id,
@@ -142,9 +143,11 @@ function countReasons(
 }
 
 /** The first reasons, made safe to print. */
-function firstReasons(reasons: ReadonlyMap<string, number>): string {
+function firstReasons(reasons: ReadonlyMap<string, number>, hide: ServiceText): string {
   if (reasons.size === 0) return 'the service gives no reasons';
-  const shown = [...reasons].slice(0, maxReasons).map(([text, times]) => `${showText(text)} (${times})`);
+  const shown = [...reasons]
+    .slice(0, maxReasons)
+    .map(([text, times]) => `${showText(hide(text))} (${times})`);
   const more = reasons.size > maxReasons ? ', ...' : '';
   return `reasons: ${shown.join(', ')}${more}`;
 }
