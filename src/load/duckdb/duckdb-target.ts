@@ -131,10 +131,12 @@ function transactionOf(session: DuckdbSession, tempFolder: string, signal: Abort
 /** @throws the errors of `translateError` when no file can be created there. */
 async function checkFolder(file: string, place: string): Promise<void> {
   try {
-    await access(dirname(file), constants.W_OK);
+    // With the slash, a file of this name is no folder.
+    await access(`${dirname(file)}/`, constants.W_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const text = code === 'ENOENT' ? 'No such file or directory' : 'Permission denied';
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
+    const text = isMissing ? 'No such file or directory' : 'Permission denied';
     throw translateError(new DuckdbError(`IO Error: Cannot create file "${file}": ${text}`), place);
   }
 }

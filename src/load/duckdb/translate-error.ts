@@ -17,7 +17,7 @@ import {
 const byText: readonly (readonly [RegExp, Translate])[] = [
   [/Conflicting lock|Could not set lock|being used by another process/, locked],
   [/Permission denied|read-only|not permitted|Access is denied/i, denied],
-  [/No such file or directory/, missing],
+  [/No such file or directory|Not a directory/, missing],
   [/not a valid DuckDB database|version number|newer version|Serialization|Is a directory/i, invalid],
   [/Could not read enough bytes|Corrupt database|checksum/i, damaged],
   [/No space left|Out of Memory|failed to allocate|max_temp_directory_size/i, full],

@@ -243,6 +243,7 @@ describe('before anything is paid', () => {
 
   it.each([
     ['a folder that is not there', 'nowhere/a.duckdb', 'LOAD_DATABASE_MISSING'],
+    ['a folder that is a file', 'source.csv/a.duckdb', 'LOAD_DATABASE_MISSING'],
     ['a file that is no database', 'source.csv', 'LOAD_DATABASE_INVALID'],
     ['a folder', 'out', 'LOAD_DATABASE_INVALID'],
   ])('%s is refused', async (_, name, code) => {

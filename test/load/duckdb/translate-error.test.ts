@@ -12,6 +12,7 @@ describe('an error of DuckDB', () => {
       5,
     ],
     ['IO Error: Cannot open file "/x/w.duckdb": No such file or directory', 'LOAD_DATABASE_MISSING', 2],
+    ['IO Error: Cannot open file "/x/y/w.duckdb": Not a directory', 'LOAD_DATABASE_MISSING', 2],
     ['IO Error: Cannot open file "/x/w.duckdb": Permission denied', 'LOAD_DENIED', 7],
     [
       'IO Error: The file "w" exists, but it is not a valid DuckDB database file!',
