@@ -136,8 +136,9 @@ export function withJournal(
         });
         throw new OnlyInJournalError(error);
       }
-      // A line that cannot be written is written with the next one.
-      await journals.appendDurably(run, line).catch(() => undefined);
+      // The next paid request waits for this line, and so does the end of the process; polls are free. A line that cannot
+      // be written is written with the next one.
+      void journals.appendDurably(run, line).catch(() => undefined);
       return accepted;
     },
     ...journaled(
