@@ -31,7 +31,7 @@ export function createMemoryCheckpoint() {
       parts.set(number, { listed, stored: [] });
       return change(number, ['submitted'], { state: 'finished', counts });
     },
-    recordPart: async (_, number, part) => void parts.get(number).stored.push(part),
+    recordParts: async (_, number, some) => void parts.get(number).stored.push(...some),
     recordDownloaded: async (_, number) => {
       parts.delete(number);
       return change(number, ['finished'], { state: 'downloaded' });

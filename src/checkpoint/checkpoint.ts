@@ -133,8 +133,8 @@ export interface Checkpoint extends CheckpointReader {
   ): Promise<ChunkRow>;
   /** The listed parts of a `finished` or `downloaded` chunk: successful ones first, then by number. */
   listedParts(run: string, chunk: number): Promise<readonly PartReference[]>;
-  /** Stores a listed part of a `finished` chunk. Not synced: the part would be fetched again. */
-  recordPart(run: string, chunk: number, part: StoredPart): Promise<void>;
+  /** Stores listed parts of a `finished` chunk, all or none. Not synced: they would be fetched again. */
+  recordParts(run: string, chunk: number, parts: readonly StoredPart[]): Promise<void>;
   /**
    * A `finished` or `downloaded` chunk to `downloaded`. The parts that were fetched once more replace all its listed
    * and stored parts. If it is a chunk of the source, the rows from it on become unmerged.

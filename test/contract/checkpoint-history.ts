@@ -125,7 +125,7 @@ async function passSteps(checkpoint: Checkpoint, chunk: number): Promise<void> {
   await checkpoint.recordIntent('r1', chunk, name, 13, budget);
   await checkpoint.recordAccepted('r1', chunk, { folio: 'f', serviceRecords: 10, rehearsal: false }, 14);
   await checkpoint.recordFinished('r1', chunk, counts, [{ fileStatus: 'SUCCESSFUL', part: 0 }], 15);
-  await checkpoint.recordPart('r1', chunk, samplePart(0));
+  await checkpoint.recordParts('r1', chunk, [samplePart(0)]);
   await checkpoint.recordDownloaded('r1', chunk, 16);
   const { firstRecord, lastRecord, records, end } = (await checkpoint.chunk('r1', chunk))!;
   const rows = {

@@ -97,23 +97,27 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
 
     it('stores a part; one that comes twice is the latter', () =>
       withChunk('finished', async (checkpoint) => {
-        await checkpoint.recordPart('r1', 1, samplePart(0, { sha256: 'first' }));
-        await checkpoint.recordPart('r1', 1, samplePart(0, { sha256: 'second', records: 9 }));
+        await checkpoint.recordParts('r1', 1, [samplePart(0, { sha256: 'first' })]);
+        await checkpoint.recordParts('r1', 1, [samplePart(0, { sha256: 'second', records: 9 })]);
         expect(await checkpoint.parts('r1', 1)).toEqual([samplePart(0, { sha256: 'second', records: 9 })]);
       }));
 
     it('refuses a part that was not listed', () =>
       withChunk('finished', async (checkpoint) => {
         const failed = samplePart(0, { fileStatus: 'FAILED' });
-        await expect(checkpoint.recordPart('r1', 1, failed)).rejects.toThrow(CheckpointStateError);
-        await expect(checkpoint.recordPart('r1', 1, samplePart(1))).rejects.toThrow(CheckpointStateError);
-        await expect(checkpoint.recordPart('r1', 2, samplePart(0))).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordParts('r1', 1, [failed])).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordParts('r1', 1, [samplePart(0), failed])).rejects.toThrow(
+          CheckpointStateError,
+        );
+        expect(await checkpoint.parts('r1', 1)).toEqual([]);
+        await expect(checkpoint.recordParts('r1', 1, [samplePart(1)])).rejects.toThrow(CheckpointStateError);
+        await expect(checkpoint.recordParts('r1', 2, [samplePart(0)])).rejects.toThrow(CheckpointStateError);
       }));
 
     it('calls a chunk downloaded once all its listed parts are stored, and again', () =>
       withChunk('finished', async (checkpoint) => {
         await expect(checkpoint.recordDownloaded('r1', 1)).rejects.toThrow(CheckpointStateError);
-        await checkpoint.recordPart('r1', 1, samplePart(0));
+        await checkpoint.recordParts('r1', 1, [samplePart(0)]);
         const downloaded = await checkpoint.recordDownloaded('r1', 1);
         expect(downloaded.state).toBe('downloaded');
         expect(await checkpoint.recordDownloaded('r1', 1)).toEqual(downloaded);
@@ -149,7 +153,7 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
     it.each(Object.entries(refusedBy))('takes of a chunk that is %s what it may have', (state, refused) =>
       withChunk(state as ChunkState, async (checkpoint) => {
         const calls = {
-          part: () => checkpoint.recordPart('r1', 1, samplePart(0)),
+          part: () => checkpoint.recordParts('r1', 1, [samplePart(0)]),
           download: () => checkpoint.recordDownloaded('r1', 1),
           list: () => checkpoint.recordFinished('r1', 1, { successful: 10, failed: 0 }, []),
           refetch: () => checkpoint.recordRefetched('r1', 1, { successful: 10, failed: 0 }, []),

@@ -56,7 +56,7 @@ export function roundContract(withCheckpoint: WithCheckpoint): void {
         const part = { fileStatus: 'SUCCESSFUL' as const, part: 0 };
         await checkpoint.recordFinished('r1', 1, { successful: 7, failed: 3 }, [part]);
         expect(await checkpoint.answered('r1')).toEqual({ records: 0, failed: 0 });
-        await checkpoint.recordPart('r1', 1, samplePart(0));
+        await checkpoint.recordParts('r1', 1, [samplePart(0)]);
         await checkpoint.recordDownloaded('r1', 1);
         await addChunk(checkpoint, 'r1', 2, 'refused');
         expect(await checkpoint.answered('r1')).toEqual({ records: 11, failed: 4 });

@@ -75,7 +75,7 @@ const ways: readonly Step[] = [
     'recordInterrupted',
     'close',
   ),
-  ...way('r1', 'recordIntent', 'recordAccepted', 'recordFinished', 'recordPart', 'recordFailedPart 1 2'),
+  ...way('r1', 'recordIntent', 'recordAccepted', 'recordFinished', 'recordParts', 'recordFailedPart 1 2'),
   ...way('r1', 'recordDownloaded', 'recordSplit 2', 'recordRefused 4', 'recordIntent 3', 'recordAccepted 3'),
   ...way('r1', 'recordRefetched 1 1', 'recordLost 3', 'recordFound 3'),
   ...way('r1', 'recordUnprocessed 3', 'recordRefused 5', 'recordIntent 6', 'recordAccepted 6'),

@@ -22,11 +22,16 @@ const finish = fenced<StoredChunk>(`
     SELECT @run, @chunk, status, named.number FROM ${LISTED}, finished ON CONFLICT DO NOTHING)
   SELECT * FROM finished`);
 
-const storePart = fenced(`
+const storeParts = fenced(`
+  given AS (
+    SELECT * FROM unnest(@statuses::text[], @numbers::int8[], @bytes::int8[], @hashes::text[], @records::int8[])
+      AS given (status, number, bytes, sha256, records)),
   stored AS (
-    UPDATE parts SET bytes = @bytes, sha256 = @sha256, records = @records
-    WHERE run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part AND ${HELD}
+    UPDATE parts SET bytes = given.bytes, sha256 = given.sha256, records = given.records FROM given
+    WHERE run = @run AND chunk = @chunk AND file_status = status AND part = number AND ${HELD}
       AND EXISTS (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND state = 'finished')
+      AND NOT EXISTS (SELECT FROM given WHERE (status, number) NOT IN
+        (SELECT file_status, part FROM parts WHERE run = @run AND chunk = @chunk))
     RETURNING part)
   SELECT part FROM stored`);
 
@@ -67,7 +72,7 @@ const listed: Prepared<PartReference> = statement(`
 
 type ResultMethod =
   | 'recordFinished'
-  | 'recordPart'
+  | 'recordParts'
   | 'recordDownloaded'
   | 'recordRefetched'
   | 'recordUnprocessed';
@@ -77,16 +82,23 @@ export function resultChanges(db: StateSession): Pick<Checkpoint, ResultMethod> 
   return {
     recordFinished: async (run, chunk, { successful, failed }, parts, at) => {
       refuseDoubled('recordFinished', run, chunk, parts);
-      const statuses = `{${parts.map(({ fileStatus }) => fileStatus).join(',')}}`;
-      const numbers = `{${parts.map(({ part }) => part).join(',')}}`;
+      const statuses = listOf(parts.map(({ fileStatus }) => fileStatus));
+      const numbers = listOf(parts.map(({ part }) => part));
       const values = { run, chunk, successful, failed, statuses, numbers, at: at ?? null };
       const missing = `no chunk ${chunk} of run ${run} that is submitted`;
       return toChunk(await db.change(finish, values, 'recordFinished', missing));
     },
-    recordPart: async (run, chunk, { fileStatus, part, bytes, sha256, records }) => {
-      const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
-      const values = { run, chunk, fileStatus, part, bytes, sha256, records };
-      await db.change(storePart, values, 'recordPart', missing);
+    recordParts: async (run, chunk, parts) => {
+      const named = parts.map(({ fileStatus, part }) => `${fileStatus} part ${part}`).join(', ');
+      const missing = `no finished chunk ${chunk} of run ${run} that lists ${named}`;
+      const values = {
+        statuses: listOf(parts.map(({ fileStatus }) => fileStatus)),
+        numbers: listOf(parts.map(({ part }) => part)),
+        bytes: listOf(parts.map(({ bytes }) => bytes)),
+        hashes: listOf(parts.map(({ sha256 }) => sha256)),
+        records: listOf(parts.map(({ records }) => records)),
+      };
+      await db.change(storeParts, { run, chunk, ...values }, 'recordParts', missing);
     },
     recordRefetched: (run, chunk, { successful, failed }, parts) =>
       db.changes(async (query) => {
@@ -110,6 +122,11 @@ export function resultChanges(db: StateSession): Pick<Checkpoint, ResultMethod> 
       return toChunk(await db.change(giveUp, { run, chunk, cause }, 'recordUnprocessed', missing));
     },
   };
+}
+
+/** A list as Postgres takes it. @param values without commas and quotes. */
+function listOf(values: readonly (string | number)[]): string {
+  return `{${values.join(',')}}`;
 }
 
 function refuseDoubled(

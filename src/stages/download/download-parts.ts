@@ -21,7 +21,7 @@ export type DownloadPartsNeeds = RefetchPartsNeeds &
   Pick<RunContext, 'clock' | 'config' | 'controller' | 'deferred' | 'logger' | 'keepsChunks'> & {
     readonly checkpoint: Pick<
       Checkpoint,
-      'listedParts' | 'recordPart' | 'recordDownloaded' | 'recordUnprocessed' | 'recordUnmerged'
+      'listedParts' | 'recordParts' | 'recordDownloaded' | 'recordUnprocessed' | 'recordUnmerged'
     >;
   };
 
@@ -82,9 +82,9 @@ export async function fetchParts(
   const stored = await run.checkpoint.parts(run.id, chunk.number);
   const listed = await run.checkpoint.listedParts(run.id, chunk.number);
   const missing = listed.filter((part) => !stored.some((other) => isSamePart(part, other)));
-  const store = async (part: StoredPart): Promise<void> => {
+  const store = async (parts: readonly StoredPart[]): Promise<void> => {
     run.at('after-part-file-before-commit');
-    await run.checkpoint.recordPart(run.id, chunk.number, part);
+    await run.checkpoint.recordParts(run.id, chunk.number, parts);
   };
   const fetched = await fetchTogether(run, chunk, missing, {
     held: sizeOfParts(stored),

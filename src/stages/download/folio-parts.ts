@@ -61,11 +61,11 @@ export interface FetchTogether {
   readonly slots?: Permits | undefined;
   /** Once aborted, one answer that the folio or a part is not known is final. */
   readonly until?: AbortSignal | undefined;
-  /** Called with each part as soon as its file is on the disk. */
-  readonly store?: (stored: StoredPart) => Promise<void>;
+  /** Called with parts as soon as their files are on the disk; several that come together are given together. */
+  readonly store?: (stored: readonly StoredPart[]) => Promise<void>;
 }
 
-/** One sync of the folder takes as long as a small download, so parts that come within this time share one. */
+/** A sync of the folder and a commit take as long as a small download, so parts that come within this time share them. */
 const TOGETHER = { time: 20, most: 16 };
 
 /**
@@ -88,7 +88,7 @@ export async function fetchTogether(
   const stored: StoredPart[] = [];
   const settled = gather<StoredPart>(async (some) => {
     await run.files.syncParts();
-    for (const one of some) await store?.(one);
+    await store?.(some);
   }, TOGETHER);
   let left = parts.length;
   const fetchOne = async ([at, part]: readonly [number, PartReference]): Promise<void> => {

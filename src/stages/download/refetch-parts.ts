@@ -63,7 +63,7 @@ export async function refetchParts(
   /** Whether the checkpoint may name the new parts: the reply to the commit may be lost. */
   let mayBeSwapped = false;
 
-  const store = async (part: StoredPart): Promise<void> => void fetched.push(part);
+  const store = async (some: readonly StoredPart[]): Promise<void> => void fetched.push(...some);
   const fetch = (some: readonly PartReference[], held: Bytes) =>
     fetchTogether(run, chunk, some, { held, slots, until, store });
   const removeExcept = async (some: readonly StoredPart[], kept: readonly StoredPart[]) => {

@@ -95,7 +95,7 @@ describe('a change', () => {
         'recordCut',
         'recordFinished',
         'recordMerged',
-        'recordPart',
+        'recordParts',
       ]);
     }));
 });

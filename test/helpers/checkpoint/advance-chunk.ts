@@ -72,7 +72,7 @@ export async function advanceChunk(
   const listed = [{ fileStatus: 'SUCCESSFUL' as const, part: 0 }];
   await checkpoint.recordFinished(run, chunk, { successful: row.records, failed: 0 }, listed);
   if (state === 'finished') return;
-  await checkpoint.recordPart(run, chunk, samplePart(0));
+  await checkpoint.recordParts(run, chunk, [samplePart(0)]);
   await checkpoint.recordDownloaded(run, chunk);
 }
 

@@ -142,9 +142,9 @@ export const chunkChanges: Readonly<Record<string, Change>> = {
     to.recordAdopted(run, chunk, { ...sampleReply(vary), rehearsal: vary === 2 }, vary),
   recordFinished: (to, { run, chunk, vary }) =>
     to.recordFinished(run, chunk, { successful: 10 - vary, failed: vary }, listed(vary)),
-  recordPart: (to, { run, chunk, vary }) => to.recordPart(run, chunk, samplePart(vary === 1 ? 1 : 0)),
+  recordParts: (to, { run, chunk, vary }) => to.recordParts(run, chunk, [samplePart(vary === 1 ? 1 : 0)]),
   recordFailedPart: (to, { run, chunk, vary }) =>
-    to.recordPart(run, chunk, samplePart(vary ? 2 : 0, { fileStatus: 'FAILED' })),
+    to.recordParts(run, chunk, [samplePart(vary ? 2 : 0, { fileStatus: 'FAILED' })]),
   recordDownloaded: (to, { run, chunk }) => to.recordDownloaded(run, chunk),
   recordUnprocessed: (to, { run, chunk, vary }) =>
     to.recordUnprocessed(run, chunk, vary === 0 ? 'DEADLINE' : 'FOLIO_ABANDONED'),

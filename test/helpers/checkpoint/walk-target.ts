@@ -64,7 +64,7 @@ const CHUNK_STATES_BEFORE: Readonly<Record<string, readonly ChunkState[]>> = {
   recordAdopted: ['ambiguous', 'unprocessed'],
   recordFound: ['unprocessed'],
   recordFinished: ['submitted'],
-  recordPart: ['finished'],
+  recordParts: ['finished'],
   recordFailedPart: ['finished'],
   recordRefetched: ['finished', 'downloaded'],
   recordDownloaded: ['finished', 'downloaded'],

@@ -22,11 +22,15 @@ export function memoryResultChanges(memory: Memory) {
       });
       return chunk.row;
     },
-    recordPart(id: string, number: number, part: StoredPart) {
-      const { listed } = chunkIn(memory, 'recordPart', id, number, 'finished');
-      const place = listed.find((each) => each.fileStatus === part.fileStatus && each.part === part.part);
-      must('recordPart', place !== undefined);
-      place.stored = { ...part };
+    recordParts(id: string, number: number, parts: readonly StoredPart[]) {
+      const { listed } = chunkIn(memory, 'recordParts', id, number, 'finished');
+      const placeOf = ({ fileStatus, part }: PartReference) =>
+        listed.find((each) => each.fileStatus === fileStatus && each.part === part);
+      must(
+        'recordParts',
+        parts.every((part) => placeOf(part) !== undefined),
+      );
+      for (const part of parts) placeOf(part)!.stored = { ...part };
     },
     recordDownloaded(id: string, number: number, at?: number) {
       const { row, listed, times } = chunkIn(

@@ -67,11 +67,17 @@ describe('fetching', () => {
   it('asks only for what is not stored yet', async () => {
     const { run, chunk } = await finished((part) => good[part]!);
     const cut = new Error('killed');
-    let files = 0;
+    let commits = 0;
     const at = (point: string) => {
-      if (point === 'after-part-file-before-commit' && ++files === 2) throw cut;
+      if (point === 'after-part-file-before-commit' && ++commits === 2) throw cut;
     };
-    await expect(fetchParts({ ...run, at }, chunk)).rejects.toBe(cut);
+    // Parts that come at the same time share a commit.
+    const download: PredictionApi['download'] = async (request, ...rest) => {
+      if (request.fileStatus === 'FAILED') await vi.waitUntil(() => commits === 1);
+      return run.api.download(request, ...rest);
+    };
+    const api = { ...run.api, download };
+    await expect(fetchParts({ ...run, at, api }, chunk)).rejects.toBe(cut);
     const [stored] = await run.checkpoint.parts(run.id, 1);
     await fetchParts(run, await chunkOf(run));
     const missing = stored!.fileStatus === 'FAILED' ? 'SUCCESSFUL 0' : 'FAILED 4';
@@ -103,8 +109,9 @@ describe('parts that are fetched at the same time', () => {
   it('are as many as concurrency.downloads, and all are stored', async () => {
     const { run, chunk, working } = await many(() => turns(3));
     const stored: number[] = [];
-    const recordPart = async (_: string, __: number, { part }: PartReference) => void stored.push(part);
-    const checkpoint = { ...run.checkpoint, recordPart };
+    const recordParts = async (_: string, __: number, some: readonly PartReference[]) =>
+      void stored.push(...some.map(({ part }) => part));
+    const checkpoint = { ...run.checkpoint, recordParts };
     const error = await fetchParts({ ...run, checkpoint }, { ...chunk, records: 12 }).catch(String);
     expect(working.most).toBe(4);
     expect(stored.sort((a, b) => a - b).slice(0, 12)).toEqual(Array.from({ length: 12 }, (_, part) => part));
@@ -112,7 +119,7 @@ describe('parts that are fetched at the same time', () => {
     expect(error).toContain('MismatchError');
   });
 
-  it('are on the disk before they are recorded, several by one sync', async () => {
+  it('are on the disk before they are recorded, several by one sync and one commit', async () => {
     const { run, chunk } = await many(() => turns(3));
     const written: number[] = [];
     const settled = new Set<number>();
@@ -132,22 +139,25 @@ describe('parts that are fetched at the same time', () => {
       },
     };
     const early: number[] = [];
-    const recordPart = async (_: string, __: number, { part }: PartReference) => {
-      if (!settled.delete(part)) early.push(part);
+    let commits = 0;
+    const recordParts = async (_: string, __: number, some: readonly PartReference[]) => {
+      commits += 1;
+      for (const { part } of some) if (!settled.delete(part)) early.push(part);
     };
-    const checkpoint = { ...run.checkpoint, recordPart, parts: async () => [] };
+    const checkpoint = { ...run.checkpoint, recordParts, parts: async () => [] };
     const twelve = { ...chunk, records: 12, counts: { successful: 12, failed: 0 } };
     await fetchParts({ ...run, files, checkpoint }, twelve).catch(() => undefined);
     expect(early).toEqual([]);
     expect(written.length).toBeGreaterThanOrEqual(12);
     expect(syncs).toBeLessThan(written.length);
+    expect(commits).toBe(syncs);
   });
 
   it('are as many for all chunks together, also where all of them are fetched once more', async () => {
     const { run, chunk, working } = await many(() => turns(3));
     const checkpoint = {
       ...run.checkpoint,
-      recordPart: async () => undefined,
+      recordParts: async () => undefined,
       parts: async () => [],
       recordRefetched: async (_: string, number: number) => ({ ...chunk, number }),
     };

@@ -7,7 +7,7 @@ import { UNMERGE } from './merges.js';
 
 type ResultMethod =
   | 'recordFinished'
-  | 'recordPart'
+  | 'recordParts'
   | 'recordDownloaded'
   | 'recordRefetched'
   | 'recordUnprocessed';
@@ -80,14 +80,12 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
         return finished;
       },
     ),
-    recordPart: db.unsyncedChange((run: string, chunk: number, stored: StoredPart) => {
-      const { fileStatus, part, bytes, sha256, records } = stored;
-      const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
-      expectOneRow(
-        storePart.run({ run, chunk, fileStatus, part, bytes, sha256, records }),
-        'recordPart',
-        missing,
-      );
+    recordParts: db.unsyncedChange((run: string, chunk: number, parts: readonly StoredPart[]) => {
+      for (const { fileStatus, part, bytes, sha256, records } of parts) {
+        const stored = storePart.run({ run, chunk, fileStatus, part, bytes, sha256, records });
+        const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
+        expectOneRow(stored, 'recordParts', missing);
+      }
     }),
     recordRefetched: db.change(
       (run: string, chunk: number, counts: FolioCounts, parts: readonly StoredPart[]) => {
