@@ -102,6 +102,19 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.parts('r1', 1)).toEqual([samplePart(0, { sha256: 'second', records: 9 })]);
       }));
 
+    it('stores several parts together, each as it is', () =>
+      withChunk('submitted', async (checkpoint) => {
+        const stored = [
+          samplePart(0, { sha256: 'one' }),
+          samplePart(1, { sha256: 'two', bytes: 7, records: 8 }),
+          samplePart(1, { fileStatus: 'FAILED' }),
+        ];
+        const listed = stored.map(({ fileStatus, part }) => ({ fileStatus, part }));
+        await checkpoint.recordFinished('r1', 1, { successful: 9, failed: 1 }, listed);
+        await checkpoint.recordParts('r1', 1, [stored[2]!, stored[0]!, stored[1]!]);
+        expect(await checkpoint.parts('r1', 1)).toEqual(stored);
+      }));
+
     it('refuses a part that was not listed', () =>
       withChunk('finished', async (checkpoint) => {
         const failed = samplePart(0, { fileStatus: 'FAILED' });

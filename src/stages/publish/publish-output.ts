@@ -14,6 +14,7 @@ import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
 import { hashWorkFile } from './hash-work-file.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
+import { smallTogether } from './small-together.js';
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
 
@@ -30,7 +31,7 @@ export type AppendMergedNeeds = Pick<
 export type PublishOutputNeeds = AppendMergedNeeds &
   PutInPlaceNeeds &
   WithholdNeeds &
-  Pick<RunContext, 'deferred'> & {
+  Pick<RunContext, 'deferred' | 'signal'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'chunksIn' | 'doubtsInRow' | 'nextStretch' | 'replyKinds' | 'attempts'
@@ -46,21 +47,21 @@ export function appendMerged(
     const work = await openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
     let columns: readonly string[] | undefined;
     try {
-      for await (const { bytes, columns: wanted, numbers: _, ...stretch } of readAhead(stretches)) {
+      for await (const some of smallTogether(stretches)) {
+        const wanted = some[0]!.columns;
         if (wanted !== columns) {
           await addColumns(run, work, wanted);
           columns = wanted;
         }
         const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
-        const sha256 = await work.append(...head, bytes);
-        giveBack(bytes);
-        run.at('after-work-write-before-commit');
-        await run.checkpoint.recordMerged(
-          run.id,
-          { ...stretch, workEnd: work.length, sha256 },
-          run.clock.now(),
-        );
-        run.at('after-merged-before-next');
+        const written = await work.append(...head, ...some.map(({ bytes }) => bytes));
+        for (const [at, { bytes, columns: _, numbers: __, ...stretch }] of some.entries()) {
+          const { end: workEnd, sha256 } = written[head.length + at]!;
+          giveBack(bytes);
+          run.at('after-work-write-before-commit');
+          await run.checkpoint.recordMerged(run.id, { ...stretch, workEnd, sha256 }, run.clock.now());
+          run.at('after-merged-before-next');
+        }
       }
     } finally {
       await work.close();
@@ -81,6 +82,8 @@ export function publishOutput(
 ): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication | null> {
   return async (stretches) => {
     await appendMerged(run)(stretches);
+    // All stretches may have come before a stop.
+    run.signal.throwIfAborted();
     await checkAllMerged(run);
     await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
@@ -138,30 +141,4 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
   }
   if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
   return (await lastMerged(run))?.workEnd ?? 0;
-}
-
-/**
- * Gives the same items in the same order, and asks for the next item while the consumer works on the current one, so
- * that merging and writing overlap. The source must not change an item after it has given it.
- */
-async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-  const items = source[Symbol.asyncIterator]();
-  const ask = (): Promise<IteratorResult<T>> => {
-    const asked = items.next();
-    // Avoids an unhandled rejection when the consumer stops early.
-    asked.catch(() => undefined);
-    return asked;
-  };
-  let isAtEnd = false;
-  try {
-    for (let ahead = ask(); ; ) {
-      const item = await ahead;
-      isAtEnd = item.done === true;
-      if (item.done) return;
-      ahead = ask();
-      yield item.value;
-    }
-  } finally {
-    if (!isAtEnd) await items.return?.();
-  }
 }
