@@ -41,7 +41,8 @@ export function createFileCache(shared: SharedFiles, folder: string): FileCache 
     known.set(name, { sha256, stamp });
     return true;
   };
-  const copy = async (file: SharedFile): Promise<void> => {
+  /** @returns whether it is whole. */
+  const copy = async (file: SharedFile): Promise<boolean> => {
     const path = pathOf(file.name);
     makeFolder(dirname(path), 0o700);
     // Several processes may fetch the same file.
@@ -58,6 +59,7 @@ export function createFileCache(shared: SharedFiles, folder: string): FileCache 
       if (!isWhole) writeFileSync(own, '');
       renameSync(own, path);
       if (isWhole) known.set(file.name, { sha256: file.sha256, stamp: stampAt(path) });
+      return isWhole;
     } finally {
       rmSync(own, { force: true });
     }
@@ -69,10 +71,16 @@ export function createFileCache(shared: SharedFiles, folder: string): FileCache 
   return {
     pathOf,
     fetch: async (name) => {
-      const file = await shared.find(name);
-      if (file === undefined) drop(name);
-      else if (!(await isCopy(file))) await copy(file);
-      return file !== undefined;
+      let file = await shared.find(name);
+      while (file !== undefined) {
+        if ((await isCopy(file)) || (await copy(file))) return true;
+        // Its content goes as soon as another file has its name.
+        const { file: before } = file;
+        file = await shared.find(name);
+        if (file?.file === before) return true;
+      }
+      drop(name);
+      return false;
     },
     store: async (name) => {
       const stamp = stampAt(pathOf(name));
