@@ -113,14 +113,14 @@ export const rows: readonly Row[] = [
   {
     name: 'adopt',
     usage: '[options] <folio> [file]',
-    description: "bind a folio seen at the service's own console to a chunk that may have been accepted",
+    description: "bind a folio that the service's console shows to a chunk that may have been accepted",
     examples: ['adopt F8K2M1 --run last --chunk 7'],
     load: async () => (await import('./commands/adopt.js')).addAdopt,
   },
   {
     name: 'abandon',
     usage: '[options] [file]',
-    description: 'give up a folio that is never finished, so that its run can end; adopt binds it again',
+    description: 'give up a folio that never finishes, so that its run can end; adopt binds it again',
     examples: ['abandon --run last --chunk 7'],
     load: async () => (await import('./commands/abandon.js')).addAbandon,
   },
@@ -200,7 +200,7 @@ export const rows: readonly Row[] = [
   {
     name: 'fleet',
     usage: '[options] [file]',
-    description: 'show workers, runs, what waits, schedules, and what waits for a person',
+    description: 'show workers, runs, waiting jobs, schedules, and what waits for a person',
     examples: ['fleet', 'fleet --watch', 'fleet --json'],
     load: async () => (await import('./commands/fleet.js')).addFleet,
   },
@@ -208,7 +208,7 @@ export const rows: readonly Row[] = [
     name: 'serve',
     usage: '[options]',
     description:
-      'the local prediction service: same interface, real predictions by a lexical baseline, no cost',
+      'start the local prediction service: the real interface, predictions from names alone, no cost',
     examples: ['serve --port 8787 --token demo', 'serve --predictor hash --records-per-second 500'],
     load: async () => (await import('./commands/serve.js')).addServe,
   },

@@ -17,9 +17,12 @@ export function withTimeOptions(command: Command): Command {
     command
       .option(
         '--deadline <time>',
-        'stop at this time, resumably, with exit 8: an instant with its zone, or a time of day of this machine',
+        'stop then with exit 8; the same command continues later. An instant with its zone, or a time of day of this machine',
       )
-      .option('--max-duration <time>', 'stop after this time, resumably, with exit 8: 6h, 90m'),
+      .option(
+        '--max-duration <time>',
+        'stop after this time with exit 8, such as 6h or 90m; the same command continues later',
+      ),
   );
 }
 
@@ -35,7 +38,7 @@ export function withWaitOption(command: Command): Command {
 export function withPartialOption(command: Command): Command {
   return command.option(
     '--publish-partial',
-    'at the deadline, publish what is done, the rest as UNPROCESSED; the run can go on later',
+    'at the deadline, publish what is done, and the rest as UNPROCESSED; the run can continue later',
   );
 }
 

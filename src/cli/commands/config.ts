@@ -26,7 +26,7 @@ export function addConfig(config: Command, finish: Finish): void {
   const command = config
     .command('show')
     .description(
-      'list every key with its value: of files, environment and flags, and defaults; secrets are masked',
+      'list every key with its value, from defaults, files, environment and flags; secrets are masked',
     )
     .argument('[file]', 'config file')
     .option('--origins', 'also where each value comes from');

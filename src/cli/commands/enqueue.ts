@@ -40,7 +40,7 @@ export function addEnqueue(command: Command, finish: Finish): void {
   command
     .argument(
       '[config...]',
-      'config files, each of a pipeline of its own, over those of -c; with --again, --dismiss and --remove: names of pipelines',
+      'config files, each for another pipeline, read over those of -c; with --again, --dismiss and --remove: names of pipelines',
     )
     .option(
       '--schedule',

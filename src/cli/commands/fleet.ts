@@ -23,7 +23,7 @@ const NOTHING: FleetFacts = { workers: [], runs: [], waiting: [], schedules: [],
 export function addFleet(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'a config that names the state')
-    .option('--watch', 'print it again whenever it has changed, until a signal ends it');
+    .option('--watch', 'print it again whenever something changes, until a signal ends it');
   withOutputOptions(withPlaceOptions(command)).action(async (file: string | undefined, options: Options) => {
     if (options.json && options.watch) {
       throw new ConfigError('USAGE', '--watch and --json exclude each other', {

@@ -39,7 +39,7 @@ export function addInit(command: Command, finish: Finish): void {
     .option('--skip-lines <lines>', 'source.skipLines: lines before the header', lineCount)
     .option(
       '--header <names>',
-      'source.header: of a file without a header its names, with commas between them, or none to make names; first: the first line is the header, whatever it looks like; rename: number the doubled names of it',
+      'source.header: names with commas between them, for a file without a header; none: make such names; first: the first line is the header, whatever it looks like; rename: the same, and number doubled names',
     )
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")

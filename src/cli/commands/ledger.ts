@@ -39,7 +39,7 @@ export function addLedger(command: Command, finish: Finish): void {
     .option('--month <YYYY-MM>', 'only one month, in budget.timeZone')
     .option('--csv', 'print CSV')
     .option('--all', 'every pipeline in the state folder')
-    .option('--uploads', 'a line for each upload; --csv and --json have it always');
+    .option('--uploads', 'a line for each upload; --csv and --json always have one');
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     checkUsage(options);
     await printLedger(await readConfig(options, file, 'nothing'), options);

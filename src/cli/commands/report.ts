@@ -36,7 +36,8 @@ export function addReport(command: Command, finish: Finish): void {
   );
   const option = command.options.find(({ long }) => long === '--output');
   if (option !== undefined)
-    option.description = 'the HTML file to write; default: report.html, or PIPELINE-RUN.html here';
+    option.description =
+      'the HTML file to write; default: the file that report.html in the config names, or PIPELINE-RUN.html here';
 }
 
 /** @throws ConfigError `USAGE` for a file that is no report. */

@@ -33,7 +33,9 @@ interface CopyFlags extends CommonOptions {
 export function addStateCopy(state: Command, finish: Finish): void {
   const command = state
     .command('copy')
-    .description('copy the state from a folder into Postgres, or back; runs go on in the copy alone')
+    .description(
+      'copy the state from a folder into Postgres, or back; afterwards runs continue only in the copy',
+    )
     .argument('[file]', 'config file')
     .option(
       '--from <place>',

@@ -39,7 +39,10 @@ function addBackup(state: Command, finish: Finish): void {
     .description('copy the state into a new folder, also while runs work on it')
     .argument('<folder>', 'the folder to make; it must not exist, or be empty')
     .argument('[file]', 'config file')
-    .option('--results', 'copy the stored parts too; else a restore fetches them from the service again');
+    .option(
+      '--results',
+      'copy the stored results too; else a restored run fetches them from the service again',
+    );
   withOutputOptions(withConfigOptions(command)).action(
     async (folder: string, file: string | undefined, options: BackupFlags) => {
       const config = await readConfig(options, file, 'nothing');
@@ -62,11 +65,11 @@ interface RestoreFlags extends CommonOptions {
 function addRestore(state: Command, finish: Finish): void {
   const command = state
     .command('restore')
-    .description('put a backup back, checked, and bring it together with the journals that are left')
+    .description('check a backup, put it back, and add what the journals that are left know')
     .argument('<folder>', 'the folder of the backup')
     .argument('[file]', 'config file')
     .option('--dry-run', 'only check the backup')
-    .option('--replace', 'restore although there is a state; what it knows more is kept');
+    .option('--replace', 'restore in spite of a state that is there; what it knows more is kept');
   withOutputOptions(withConfigOptions(command)).action(
     async (folder: string, file: string | undefined, options: RestoreFlags) => {
       const config = await readConfig(options, file, 'nothing');

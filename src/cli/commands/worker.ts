@@ -23,7 +23,12 @@ interface Options extends CommonOptions {
 export function addWorker(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'a config that names the state')
-    .option('--runs <number>', 'runs at once at most, each in a process of its own', wholeNumber(1, 1000), 1)
+    .option(
+      '--runs <number>',
+      'at most so many runs at once, each in a process of its own',
+      wholeNumber(1, 1000),
+      1,
+    )
     .option(
       '--port <number>',
       'answer /healthz and /metrics there; 0 takes a free port',
