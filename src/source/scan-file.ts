@@ -4,7 +4,6 @@ import type { BadRecord } from '../csv/bad-record.js';
 import { scanRecords } from '../csv/scan-records.js';
 import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
-import { hashFile } from '../streams/file-identity.js';
 import type { Bytes, RejectLimit, SourceFile } from '../types.js';
 import type { KeyCheck } from './check-keys.js';
 import type { ColumnBytes } from './column-bytes.js';
@@ -12,7 +11,7 @@ import type { InspectedFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import { asInFile, firstRecords } from './read-records.js';
 import { type BlankRecord, type PlacedBad, SHOWN_BAD, SHOWN_BLANKS } from './reject-limit.js';
-import { fileStamp, unreadable } from './source-files.js';
+import { fileStamp, hashSourceFile } from './source-files.js';
 
 /** Sees the records of a source while they are checked. */
 export interface RecordWatch {
@@ -121,7 +120,8 @@ export async function scanFile(
     if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
-  const whole = limit === undefined ? undefined : await hashOfWhole(file, signal);
+  // A file that has gone meanwhile is found by its stamp.
+  const whole = limit === undefined ? undefined : ((await hashSourceFile(path, signal))?.sha256 ?? '');
   if (whole !== undefined) totals.bytes = before.bytes + file.bytes;
   onProgress?.({ bytes: totals.bytes, records: totals.records });
 
@@ -136,16 +136,6 @@ export async function scanFile(
     dialect,
     dataStart,
   };
-}
-
-/** The hash of a file of which only the first records are checked. */
-async function hashOfWhole({ path }: InspectedFile, signal: AbortSignal): Promise<string> {
-  const hashed = await hashFile(path, async () => signal.throwIfAborted()).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw unreadable(path, cause);
-  });
-  // A file that has gone meanwhile is found by its stamp.
-  return hashed?.sha256 ?? '';
 }
 
 /** Bytes of a bad record that its message may need. */

@@ -6,7 +6,7 @@ import { basename, dirname, isAbsolute } from 'node:path';
 import { diskError } from '../disk-error.js';
 import { type FoliopipeError, SourceError } from '../errors.js';
 import { nearestName } from '../nearest-name.js';
-import { stampText } from '../streams/file-identity.js';
+import { type HashedFile, hashFile, stampText } from '../streams/file-identity.js';
 import { codeOf } from '../streams/system-error.js';
 import { showText } from '../text.js';
 
@@ -85,6 +85,19 @@ function factsOf(path: string): BigIntStats {
   } catch (cause) {
     throw unreadable(path, cause);
   }
+}
+
+/**
+ * The length and hash of a file on the disk.
+ *
+ * @returns undefined if there is no such file.
+ * @throws SourceError `SOURCE_UNREADABLE`; the signal's reason.
+ */
+export async function hashSourceFile(path: string, signal: AbortSignal): Promise<HashedFile | undefined> {
+  return hashFile(path, async () => signal.throwIfAborted()).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw unreadable(path, cause);
+  });
 }
 
 /**

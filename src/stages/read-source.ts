@@ -8,8 +8,7 @@ import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
 import { firstRecords, pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { fileStamp, unreadable } from '../source/source-files.js';
-import { hashFile } from '../streams/file-identity.js';
+import { fileStamp, hashSourceFile } from '../source/source-files.js';
 import type { Chunk, Position, Source, SourceFile } from '../types.js';
 import { createUploadLayout, maxRecordBytes } from './chunk/cut-chunks.js';
 
@@ -73,21 +72,23 @@ export function sendableRecordsFrom(
  * Checks the files between two positions.
  * @returns whether a file was touched since the last check. The file has the checked content now, but what was read
  *   from it between the two checks may differ.
- * @throws SourceError when the content of a file has changed since the source was checked.
+ * @throws SourceError when the content of a file has changed since the source was checked; the signal's reason.
  */
-export async function checkFilesBetween(source: Source, from: Position, to: Position): Promise<boolean> {
+export async function checkFilesBetween(run: CheckedSource, from: Position, to: Position): Promise<boolean> {
   let isTouched = false;
-  for (const file of source.files.slice(from.file, to.file + 1)) {
-    if (await checkFile(file)) isTouched = true;
+  for (const file of run.source.files.slice(from.file, to.file + 1)) {
+    if (await checkFile(file, run.signal)) isTouched = true;
   }
   return isTouched;
 }
 
 /** Checks all files, see `checkFilesBetween`. */
-export async function checkAllFiles(source: Source): Promise<boolean> {
-  const end = { file: source.files.length - 1, offset: 0 };
-  return checkFilesBetween(source, firstPosition(source).position, end);
+export async function checkAllFiles(run: CheckedSource): Promise<boolean> {
+  const end = { file: run.source.files.length - 1, offset: 0 };
+  return checkFilesBetween(run, firstPosition(run.source).position, end);
 }
+
+type CheckedSource = Pick<RunContext, 'source' | 'signal'>;
 
 /** The newer stamps of files that were read again and had the checked content. */
 const provenStamps = new WeakMap<SourceFile, string>();
@@ -95,13 +96,11 @@ const provenStamps = new WeakMap<SourceFile, string>();
 /**
  * A file with the same stamp is not read. A file that was touched or copied back has a new stamp and the same content.
  */
-async function checkFile(file: SourceFile): Promise<boolean> {
+async function checkFile(file: SourceFile, signal: AbortSignal): Promise<boolean> {
   const { stamp, bytes } = await fileStamp(file.path);
   if (stamp === (provenStamps.get(file) ?? file.stamp)) return false;
   if (bytes !== file.bytes) throw sourceChanged(file.path, `it has ${bytes} bytes instead of ${file.bytes}`);
-  const found = await hashFile(file.path).catch((cause: unknown) => {
-    throw unreadable(file.path, cause);
-  });
+  const found = await hashSourceFile(file.path, signal);
   if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is different');
   provenStamps.set(file, stamp);
   return true;

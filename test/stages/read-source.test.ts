@@ -1,8 +1,13 @@
 /** Reading the source again in the middle of a run. */
 import { existsSync } from 'node:fs';
+import { utimes } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { checkAllFiles } from '../../src/stages/read-source.js';
 import type { Source } from '../../src/types.js';
+import { useFolder } from '../helpers/folders/folders.js';
+import { createStageRun } from '../helpers/stages/stage-run.js';
+
+const folder = useFolder();
 
 /** A regular file that nobody may read, root included. */
 const path = '/proc/self/clear_refs';
@@ -10,11 +15,19 @@ const path = '/proc/self/clear_refs';
 it.runIf(existsSync(path))('a file that can no longer be read is told as the source', async () => {
   const file = { path, bytes: 0, stamp: 'of before', sha256: 'of before', dataStart: 0 };
   const source = { files: [file] } as unknown as Source;
-  await expect(checkAllFiles(source)).rejects.toMatchObject({
+  const { signal } = new AbortController();
+  await expect(checkAllFiles({ source, signal })).rejects.toMatchObject({
     code: 'SOURCE_UNREADABLE',
     exitCode: 4,
     message: expect.stringContaining(path),
     hint: expect.stringMatching(/./),
     facts: { file: path },
   });
+});
+
+it('a file that was touched is no longer read once the run is stopped', async () => {
+  const run = await createStageRun(await folder());
+  await utimes(run.source.files[0]!.path, 1, 1);
+  run.controller.abort(new Error('stopped'));
+  await expect(checkAllFiles(run)).rejects.toThrow('stopped');
 });

@@ -139,9 +139,12 @@ async function contextOf(
     signal,
     at: () => undefined,
   };
-  const isUnchanged = await checkAllFiles(run.source).then(
+  const isUnchanged = await checkAllFiles(context).then(
     () => true,
-    () => false,
+    () => {
+      signal.throwIfAborted();
+      return false;
+    },
   );
   const fromParts = isUnchanged ? undefined : chunksFromParts(context, run);
   return fromParts === undefined ? context : { ...context, files: fromParts };

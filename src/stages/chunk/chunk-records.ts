@@ -80,7 +80,7 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> 
     yield saved;
   }
   // A file that was touched may have ended early while it was read.
-  if (await checkAllFiles(run.source)) return yield* cutRest(run);
+  if (await checkAllFiles(run)) return yield* cutRest(run);
   await run.checkpoint.recordAllCut(run.id);
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../read-source.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
 
-export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'clock' | 'at'> & {
+export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'clock' | 'signal' | 'at'> & {
   readonly checkpoint: Pick<Checkpoint, 'recordCut'>;
 };
 
@@ -25,7 +25,7 @@ export async function saveChunk(
   { chunk, content }: CutChunk,
   picked: PickedRecords | null,
 ): Promise<ChunkRow | undefined> {
-  if (await checkFilesBetween(run.source, chunk.start, chunk.end)) return undefined;
+  if (await checkFilesBetween(run, chunk.start, chunk.end)) return undefined;
   const saved = await run.checkpoint.recordCut(run.id, { ...chunk, picked }, run.clock.now());
   run.at('after-cut-before-chunk-file');
   await run.files.writeChunk(saved.number, [content], saved.sha256);
@@ -42,7 +42,7 @@ export async function restoreChunk(
   chunk: ChunkRow,
 ): Promise<void> {
   if (await run.files.hasChunk(chunk.number, chunk.sha256)) return;
-  await checkFilesBetween(run.source, chunk.start, chunk.end);
+  await checkFilesBetween(run, chunk.start, chunk.end);
   for await (const { chunk: again, content } of cutAgain(run, chunk, chunk.records)) {
     if (again.sha256 !== chunk.sha256) break;
     await run.files.writeChunk(chunk.number, [content], chunk.sha256);

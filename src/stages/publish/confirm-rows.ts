@@ -30,7 +30,7 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
   const { counts: merged, columns, reasons } = await checkAllGiven(run);
   await checkOneService(run.checkpoint, run.id);
   const { counts, origins } = await checkBalance(run, merged);
-  await checkAllFiles(run.source);
+  await checkAllFiles(run);
   const { output, failures } = run.config;
   // The list of differences is a file beside an output.
   const drift = await measureDrift(

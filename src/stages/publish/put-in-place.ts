@@ -74,7 +74,7 @@ export async function commitPublication(
   hash = () => hashFile(path),
 ): Promise<Publication> {
   const { counts, origins } = await checkBalance(run, merged);
-  await checkAllFiles(run.source);
+  await checkAllFiles(run);
   await writeRejects(run);
   const work = await hash();
   if (work === undefined) {

@@ -30,7 +30,7 @@ export async function withholdOutput(run: WithholdNeeds, rows?: RowCounts): Prom
   const judged = judgedCounts({ counts: countsOf(run, merged), origins: originsOf(merged) });
   if (!mustWithhold(judged, failures) || !(await mayWithhold(run))) return false;
   const { counts, origins } = await checkBalance(run, merged);
-  await checkAllFiles(run.source);
+  await checkAllFiles(run);
   const segment = await keepAnswers(run, merged);
   run.at('after-segment-before-withheld');
   const { tolerate } = failures;

@@ -132,7 +132,7 @@ const hints: Readonly<Record<'nothing-accepted' | 'too-many', string>> = {
 export async function splitChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
   const [first, second] = await cutHalves(run, chunk);
   // A file that was touched may have held something else while it was read.
-  if (await checkFilesBetween(run.source, chunk.start, chunk.end)) return splitChunk(run, chunk);
+  if (await checkFilesBetween(run, chunk.start, chunk.end)) return splitChunk(run, chunk);
   if (first === undefined || second === undefined) {
     throw sourceChanged(run.source.files[chunk.start.file]!.path, `chunk ${chunk.number} has lost records`);
   }
