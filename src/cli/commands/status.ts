@@ -20,6 +20,7 @@ import {
   type Run,
   settingsToGoOn,
   shownRun,
+  sourceToGoOn,
   summarizeRun,
   systemClock,
   unconfirmedText,
@@ -107,7 +108,8 @@ export function addStatus(command: Command, finish: Finish): void {
           nextSteps(text + notes + workingText(holder, nextStop) + accountLine(account) + stateLine(config)),
         );
       } else {
-        rememberUnfinished(settingsToGoOn(config, run), run.source.limit);
+        const source = sourceToGoOn(config, run);
+        rememberUnfinished(settingsToGoOn(config, run), { source, limit: run.source.limit });
         const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
         const text = await unfinishedText(reader, run, summary, snapshot, config.poll.timeout);
         await print(

@@ -85,13 +85,20 @@ function knownFlags(): readonly ConfigFlag[] {
 /**
  * The commands that texts name from now on go on with this unfinished run.
  * @param settings what `--set` takes for the values with which it began, where the config has others now.
- * @param limit of a sample.
+ * @param own `source`: the file that it reads, where the config names another one; `limit`: of a sample.
  */
-export function rememberUnfinished(settings: readonly string[], limit: number | undefined): void {
-  const flags: ConfigFlag[] = settings.map((value) => ({ name: '--set', value, isOfRun: true }));
-  const sample: ConfigFlag[] =
-    limit === undefined ? [] : [{ name: '--limit', value: String(limit), isOfRun: true }];
-  typed.ofRun = [...flags, ...sample];
+export function rememberUnfinished(
+  settings: readonly string[],
+  { source, limit }: { readonly source?: string | undefined; readonly limit?: number | undefined } = {},
+): void {
+  const all: readonly (readonly [ConfigFlag['name'], string | undefined])[] = [
+    ['--source', source],
+    ...settings.map((value) => ['--set', value] as const),
+    ['--limit', limit?.toString()],
+  ];
+  typed.ofRun = all.flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value, isOfRun: true } as const],
+  );
 }
 
 /** From now on `--new` would begin another run. */

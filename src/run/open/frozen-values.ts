@@ -1,5 +1,6 @@
 /** The values of a config that an unfinished run has frozen: a resume takes no others. */
 
+import { existsSync } from 'node:fs';
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { changedValues, fixedValues, settingsOfThen } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
@@ -43,6 +44,17 @@ export async function frozenValues(config: Config): Promise<FrozenValues | undef
 export function settingsToGoOn(config: Config, run: Run): readonly string[] {
   const now = withAddressOf(config, run);
   return settingsOfThen(run.frozen, fixedValues(now, serviceIdentity(now))) ?? [];
+}
+
+/**
+ * The file that an unfinished run reads, where the config names another one: without it, no command goes on.
+ * @returns undefined also where that file is gone, or is one of several.
+ */
+export function sourceToGoOn({ source: { path } }: Config, { source: { files } }: Run): string | undefined {
+  const [first, ...others] = files;
+  if (path === null || first === undefined || first.name !== undefined || others.length > 0) return undefined;
+  const isNamed = first.path === path || /[*?[{]/.test(path);
+  return isNamed || !existsSync(first.path) ? undefined : first.path;
 }
 
 async function unfinishedRun(config: Config) {

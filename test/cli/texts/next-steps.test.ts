@@ -127,7 +127,7 @@ it('the same command with --new goes on only without it, once its run has begun'
 
 it('commands that go on with an unfinished run have its values, and others have what was typed', async () => {
   await type('status', 'a.yaml', '--output', 'b.csv', '--set', 'chunks.maxRecords=5', '--set', 'pipeline=x');
-  rememberUnfinished(['chunks.maxRecords=100', 'output.path=/out/c.csv'], 50);
+  rememberUnfinished(['chunks.maxRecords=100', 'output.path=/out/c.csv'], { limit: 50 });
   const own = '--set chunks.maxRecords=100 --set output.path=/out/c.csv --limit 50';
   const given = '-c a.yaml --output b.csv --set chunks.maxRecords=5 --set pipeline=x';
   expect(nextSteps('foliopipe run')).toBe(`foliopipe run -c a.yaml --set pipeline=x ${own}`);

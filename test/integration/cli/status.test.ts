@@ -48,6 +48,22 @@ it('names the process that works on an unfinished run, and after a kill the comm
   await service.close();
 });
 
+it('names the source of an unfinished run where the config has another one', async () => {
+  const service = await openFakeService({ finishedAtPoll: () => 1_000_000 });
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  const other = join(job.folder, 'other.csv');
+  await writeFile(other, sourceText(20));
+  await callMain(['submit', job.config, '--source', other], { env });
+  const goesOn = async () =>
+    /go on with: (foliopipe run .*?),/.exec((await callMain(['status', job.config])).stdout)?.[1];
+  expect(await goesOn()).toBe(`foliopipe run -c ${job.config} --source ${other}`);
+  // A file that is gone helps nobody: the run says what it needs.
+  await rename(other, `${other}.old`);
+  expect(await goesOn()).toBe(`foliopipe run -c ${job.config}`);
+  await service.close();
+});
+
 it('of a run that is done says when it ended', async () => {
   const service = await openFakeService();
   const job = await createJob(await folder(), { baseUrl: service.url });
