@@ -9,6 +9,7 @@ import {
   type Config,
   ConfigError,
   checkCall,
+  checkKnown,
   LockedError,
   namedRun,
   priceOf,
@@ -85,12 +86,7 @@ export async function abandon(
 
 async function findOpenRun(checkpoint: Checkpoint, pipeline: string, name: string): Promise<Run> {
   const run = await namedRun(checkpoint, pipeline, name);
-  if (run === undefined || run.pipeline !== pipeline) {
-    throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has no run ${name}`, {
-      hint: 'see the runs with: foliopipe runs',
-      facts: { run: name },
-    });
-  }
+  checkKnown(run, pipeline, name);
   if (run.state === 'open') return run;
   const hint =
     run.state === 'publishing'

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../../pipelines/index.js';
+import { diskError } from '../../disk-error.js';
 import { escapeUnprintable, quoteForShell } from '../../text.js';
 import type { Finish } from '../common-options.js';
 import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
@@ -188,12 +189,18 @@ async function write(file: string, text: string, force: boolean): Promise<void> 
     }
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw existsError(file);
-    throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: ${String(cause)}`, {
+    throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: ${whyUnwritten(file, cause)}`, {
       hint: 'name another file: foliopipe init -c FILE',
       facts: { file },
       cause,
     });
   }
+}
+
+function whyUnwritten(file: string, cause: unknown): string {
+  const folder = dirname(file);
+  if (!existsSync(folder)) return `there is no folder ${folder}`;
+  return diskError(cause, file)?.message ?? String(cause);
 }
 
 function existsError(file: string): ConfigError {

@@ -58,7 +58,7 @@ function planText(plan: RetryPlan): string {
   const own = by === 'search' ? ` --by ${by}` : '';
   const lines = [
     records === 0
-      ? `foliopipe retry ${run}${own} would send nothing: no record of the run has failed that may be asked for again`
+      ? `foliopipe retry ${run}${own} would send nothing: no record of the run has failed that may be asked for again; what is left to do: foliopipe runs show ${run}`
       : `foliopipe retry ${run}${own} ${retryPlanText(plan)}; nothing is sent now`,
     ...(reused === 0
       ? []

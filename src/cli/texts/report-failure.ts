@@ -106,12 +106,19 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   config: ['show'],
 };
 
+/** What may be meant by more arguments than these commands take. The others take a config. */
+const SEVERAL: Readonly<Record<string, string>> = {
+  init: 'several files are one source: name them by a pattern in quotes; ',
+  serve: '',
+};
+
 function usageHint(code: string, [, , word = '', second = '']: readonly string[]): string {
   const command = GROUPS[word]?.includes(second) ? `${word} ${second}` : word;
   const isKnown =
     /^[a-z]+$/.test(word) && (code !== 'commander.unknownCommand' || Object.hasOwn(GROUPS, word));
   if (!isKnown) return 'see the commands with: foliopipe --help';
-  const several = code === 'commander.excessArguments' ? 'name several configs with a -c each; ' : '';
+  const several =
+    code === 'commander.excessArguments' ? (SEVERAL[word] ?? 'name several configs with a -c each; ') : '';
   return `${several}see arguments and flags with: foliopipe ${command} --help`;
 }
 

@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
-import { ConfigError, SourceError } from '../../errors.js';
+import { ConfigError, reworded, SourceError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import type { AnswerStore, SegmentWriter } from '../../reuse/answer-store.js';
 import { readRecords } from '../../source/read-records.js';
@@ -81,7 +81,7 @@ export async function importAnswers(
     maxRecordBytes,
     signal,
   }).catch((error: unknown) => {
-    throw error instanceof SourceError && error.code === 'SOURCE_NOT_CSV' ? notCsv(error) : error;
+    throw error instanceof SourceError ? aboutAnswers(error) : error;
   });
   const facts = await importFacts({ path, sha256: source.sha256 }, config, options.paidAt);
   const known = await knownColumns(config, checkpoint);
@@ -196,12 +196,17 @@ async function addRows(
   if ((await fileStamp(path)).stamp !== stamp) throw sourceChanged(path, 'it was written to');
 }
 
-function notCsv({ code, message, facts }: SourceError): SourceError {
-  return new SourceError(code, message, {
-    hint: 'an import reads CSV, also gzipped; write an output of another format as CSV first: foliopipe publish RUN --output FILE.csv',
-    facts,
-  });
+/** The same error, with a hint that is about a file of answers and not about the source, where the error's own is. */
+function aboutAnswers(error: SourceError): SourceError {
+  const hint = HINTS[error.code];
+  return hint === undefined ? error : reworded(error, { message: error.message, hint });
 }
+
+const HINTS: Readonly<Record<string, string>> = {
+  SOURCE_MISSING: 'check the path of the file with the answers: a relative one belongs to this folder',
+  SOURCE_NOT_CSV:
+    'an import reads CSV, also gzipped; write an output of another format as CSV first: foliopipe publish RUN --output FILE.csv',
+};
 
 function nothing(source: Source): ConfigError {
   return new ConfigError('IMPORT_NOTHING', `no answer stands in ${countOf(source.records, 'row')}`, {

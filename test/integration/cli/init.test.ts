@@ -146,6 +146,19 @@ describe('foliopipe init', () => {
     });
   });
 
+  it('says what a second file and a missing folder mean', async () => {
+    await withFolder(async (cwd) => {
+      for (const name of ['a.csv', 'b.csv']) await writeFile(join(cwd, name), text);
+      const two = await callMain(['init', 'a.csv', 'b.csv'], { cwd });
+      expect(two.stderr).toContain(
+        'next: several files are one source: name them by a pattern in quotes; see arguments and flags',
+      );
+      const nowhere = await callMain(['init', 'a.csv', '-c', 'new/n.yaml'], { cwd });
+      expect(nowhere.stderr).toContain('new/n.yaml cannot be written: there is no folder new [');
+      expect([two.code, nowhere.code]).toEqual([2, 2]);
+    });
+  });
+
   it('says which columns there are where none is the name of a business', async () => {
     await withFolder(async (cwd) => {
       await writeFile(join(cwd, 'x.csv'), 'a,b,\u001b[31mc\n1,2,3\n');

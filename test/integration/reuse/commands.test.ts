@@ -123,6 +123,8 @@ describe('reuse import', () => {
     const refused = await callMain(['reuse', 'import', file, job.config]);
     expect(refused.code).toBe(4);
     expect(refused.stderr).toMatch(/SOURCE_NOT_CSV[\s\S]*foliopipe publish .*RUN --output FILE\.csv/);
+    const missing = await callMain(['reuse', 'import', `${file}.gz`, job.config]);
+    expect(missing.stderr).toMatch(/SOURCE_MISSING\]\n {2}next: check the path of the file with the answers/);
   });
 
   it('of the same file again replaces the first import', async () => {
