@@ -169,7 +169,7 @@ function refusalOf(status: number, call: Call): Refusal {
 const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     code: 'TOKEN_REFUSED',
-    hint: 'check service.token and service.tokenIn (foliopipe check tries them without paying), then run the same command again',
+    hint: 'check the token (variable FOLIOPIPE_TOKEN, or service.token or tokenFile) and service.tokenIn; foliopipe check tries them without paying; then run the same command again',
   },
   402: {
     code: 'QUOTA_REFUSED',

@@ -38,7 +38,11 @@ export function addServe(command: Command, finish: Finish): void {
     .option('--segment-records <number>', 'records in each part', wholeNumber(1, 10_000_000), 10_000)
     .option('--records-per-second <number>', 'its speed; 0 is unlimited', wholeNumber(0, 1e9), 0)
     .option('--max-open <number>', 'open folios; more are refused with 429', wholeNumber(1, 1e6), 1_000)
-    .option('--max-upload <size>', 'larger files are refused with 413', size, 1024 ** 3)
+    .addOption(
+      new Option('--max-upload <size>', 'larger files are refused with 413')
+        .argParser(size)
+        .default(1024 ** 3, '1GB'),
+    )
     .option('--faults <file>', 'YAML file of faults to inject: docs/faults.md')
     .option(
       '--time-scale <number>',

@@ -34,7 +34,7 @@ const minChunks = 8;
 /** A duration in the form that `parseFaults` reads. */
 const asText = (time: Milliseconds) => `${Math.ceil(time)}ms`;
 
-/** The scene of `--rehearse` without a name. */
+/** The scene of `--rehearse` without a name; the log calls it so, and it may be typed. */
 export const plainScene: Scene = {
   name: 'plain',
   purpose: 'no trouble',
@@ -124,8 +124,7 @@ export const scenes: readonly Scene[] = [
 
 /** @param name `true` for none. @throws ConfigError `SCENE_UNKNOWN` that lists all scenes. */
 export function findScene(name: string | true): Scene {
-  if (name === true) return plainScene;
-  const scene = scenes.find((one) => one.name === name);
+  const scene = name === true ? plainScene : [plainScene, ...scenes].find((one) => one.name === name);
   if (scene !== undefined) return scene;
   const width = Math.max(...scenes.map((one) => one.name.length));
   const list = scenes.map((one) => `\n  ${one.name.padEnd(width)}  ${one.purpose}`).join('');

@@ -145,6 +145,9 @@ function judgeReply(reply: ProbeReply, wrongPath: Probe | null, address: string)
   );
 }
 
+const CHECK_TOKEN =
+  'check the token (variable FOLIOPIPE_TOKEN, or service.token or tokenFile) and service.tokenIn';
+
 /** 401 and 403. A gateway may refuse every path in this way. */
 function judgeRefusal(reply: ProbeReply, wrongPath: Probe | null, address: string): ServiceVerdicts {
   const isForeign = reply.body === 'html' || isOther(reply, wrongPath) === false;
@@ -152,7 +155,7 @@ function judgeRefusal(reply: ProbeReply, wrongPath: Probe | null, address: strin
   const hint = isForeign
     ? 'the address refuses any path in this way: check service.baseUrl and the proxy, then service.token and service.tokenIn'
     : reply.status === 401
-      ? 'check service.token and service.tokenIn'
+      ? CHECK_TOKEN
       : 'ask the service provider what this token may do';
   const error = new RefusedError('TOKEN_REFUSED', text, { hint, facts: { address, status: reply.status } });
   const service = isForeign
@@ -172,9 +175,8 @@ function judgeToken(reply: ProbeReply, wrongToken: Probe | null): Verdict {
   }
   if (isAccepted === undefined) return unsure('not known: it could not be compared with a wrong one');
   if (ABOUT_TOKEN.test(reply.said) && !reply.redirectsTo) {
-    const hint = 'check service.token and service.tokenIn';
-    const facts = { status: reply.status };
-    return failed(new RefusedError('TOKEN_REFUSED', `refused: ${saidBy(reply)}`, { hint, facts }));
+    const details = { hint: CHECK_TOKEN, facts: { status: reply.status } };
+    return failed(new RefusedError('TOKEN_REFUSED', `refused: ${saidBy(reply)}`, details));
   }
   return unsure(`not known: a wrong one gets the same answer, ${saidBy(reply)}`);
 }

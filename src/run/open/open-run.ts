@@ -98,7 +98,7 @@ async function afterRemoval({ id, checkpoint }: OpenRun, error: unknown): Promis
   if (run !== undefined) return error;
   const text = `run ${id} is no longer in the state: its rows were removed while this process worked on it`;
   return new ConfigError('RUN_GONE', text, {
-    hint: 'put them back from a copy of the state before the next foliopipe run, which would begin a new run and pay again; results that nobody needs are removed by foliopipe runs prune',
+    hint: 'put them back from a copy of the state before anything else is sent: a new run would pay again',
     facts: { run: id },
     cause: error,
   });

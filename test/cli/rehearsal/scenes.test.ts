@@ -32,6 +32,8 @@ describe('findScene', () => {
   it('finds a scene by its name, and the plain scene without a name', () => {
     for (const scene of scenes) expect(findScene(scene.name)).toBe(scene);
     expect(findScene(true)).toBe(plainScene);
+    // The log calls it so.
+    expect(findScene('plain')).toBe(plainScene);
   });
   it('lists all scenes when it finds none', () => {
     const caught = (() => {
