@@ -13,7 +13,8 @@ const TOO_FEW_FILES =
 // A run's objects are short-lived. A small young generation saves 30 MB of memory and costs no time.
 setFlagsFromString('--semi-space-growth-factor=1');
 // The few that survive would let the old generation grow to four times what is in use, with thousands of small chunks.
-setFlagsFromString('--heap-growing-percent=100');
+// With 100 in place of 60, a run takes 8 MB more and no less time.
+setFlagsFromString('--heap-growing-percent=60');
 // Most code runs a few hundred times in a run. Node 20 optimizes it then, which costs more than it saves; newer ones wait
 // longer. A loop over records reaches eight times the usual budget within its first chunks.
 if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=540672');
