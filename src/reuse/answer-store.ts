@@ -208,11 +208,10 @@ export interface SegmentWriter {
   /**
    * Adds the answered records of one chunk, or of some rows. Leaves out records that are blank in all sent columns, and
    * answers that the service did not give for them: refused, unprocessed, reused.
-   * @param rows rows of an uploaded file: comma, with the sent columns as its last fields.
-   * @param firstField index of the first sent column: 1 if a key comes before it.
+   * @param rows rows of an uploaded file: comma, the key if there is one, and the sent columns.
    * @param numbers the records' numbers in the source.
    */
-  add(rows: Table, firstField: number, numbers: Int32Array, answers: Answers): Promise<void>;
+  add(rows: Table, numbers: Int32Array, answers: Answers): Promise<void>;
   /** Makes the file durable, and gives the row that the checkpoint needs. */
   finish(): Promise<Segment>;
   /** Removes what was written; does nothing after `finish`. */

@@ -33,10 +33,16 @@ export interface AnswerTextOptions {
 export function createAnswerTexts({ run, columns, uploadColumns }: AnswerTextOptions): AnswerTexts {
   const layout = { sourceFields: [], delimiter: COMMA, sourceColumns: [], prefix: '', lineage: false };
   const tables = new TableMemory<RowsExports>();
+  /** The places of records without any content: the writer is to write their answers alone. */
+  let nowhere = new Int32Array(0);
   const rowWriter: RowWriter = createRowWriter({ run, layout, columns, sentColumns: uploadColumns }, tables);
   return {
     write: (answers, count, take) => {
-      const { bytes } = rowWriter.write(withoutFields(count), answers);
+      if (nowhere.length < count) nowhere = new Int32Array(count);
+      const places = { starts: nowhere, ends: nowhere, numbers: nowhere };
+      // Its array of bytes identifies a table.
+      const records = { bytes: new Uint8Array(0), count, fields: 1, ...places };
+      const { bytes } = rowWriter.write(records, answers);
       const options = {
         delimiter: ',',
         fields: LEADING_FIELDS + columns.length,
@@ -67,10 +73,4 @@ export function textStart(rows: Table, row: number, isFailed: boolean): number {
 /** Where the text of an answer ends. */
 export function textEnd(rows: Table, row: number, isFailed: boolean): number {
   return fieldEnd(rows, row, isFailed ? ERROR_FIELD : rows.fields - 1);
-}
-
-/** Records without any content: the writer is to write their answers alone. */
-function withoutFields(count: number) {
-  const none = new Int32Array(count);
-  return { bytes: new Uint8Array(0), count, fields: 1, starts: none, ends: none, numbers: none };
 }

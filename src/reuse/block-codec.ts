@@ -2,7 +2,7 @@
  * Packs the entries of blocks in WebAssembly, several times faster than zlib reads them. The first numbers of a block are
  * small: they are packed byte by byte, all lowest bytes first, so that equal bytes are side by side.
  */
-import { aligned, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
 import { bytesOfInts } from './append-file.js';
 
 /** What assembly/pack.ts exports. */
@@ -27,14 +27,16 @@ export class BlockCodec {
 
   /**
    * Packs numbers.
-   * @param small how many of them, at the beginning, are small numbers.
+   * @param small the first ones, which are small numbers, one array after the other.
+   * @param values all others.
    * @param dictionary numbers that may be repeated.
    * @returns bytes that are valid until the next call.
    */
-  pack(ints: Int32Array, size: number, small: number, dictionary: Int32Array): Uint8Array {
-    const bytes = size * INT_BYTES;
-    const smallBytes = small * INT_BYTES;
-    const known = size + dictionary.length;
+  pack(small: readonly Int32Array[], values: Int32Array, dictionary: Int32Array): Uint8Array {
+    const smallInts = small.reduce((sum, { length }) => sum + length, 0);
+    const bytes = (smallInts + values.length) * INT_BYTES;
+    const smallBytes = smallInts * INT_BYTES;
+    const known = smallInts + values.length + dictionary.length;
     const bits = Math.max(MIN_TABLE_BITS, Math.min(MAX_TABLE_BITS, Math.ceil(Math.log2(known + 1))));
     const tableBytes = 2 ** bits * INT_BYTES;
     const plainAt = aligned(FIRST_ADDRESS + tableBytes);
@@ -44,11 +46,14 @@ export class BlockCodec {
     this.#memory.reserve(outAt + bytes + Math.ceil(bytes / 255) + ROOM_BYTES);
     const { exports, bytes: memory } = this.#memory;
     memory.fill(0, FIRST_ADDRESS, FIRST_ADDRESS + tableBytes);
-    const source = bytesOfInts(ints, size);
-    memory.set(source.subarray(0, smallBytes), plainAt);
-    memory.set(bytesOfInts(dictionary, dictionary.length), dictionaryAt);
-    memory.set(source.subarray(smallBytes), splitAt + smallBytes);
-    exports.splitBytes(plainAt, small, splitAt);
+    let at = plainAt;
+    for (const ints of small) {
+      memory.set(bytesOf(ints), at);
+      at += ints.byteLength;
+    }
+    memory.set(bytesOf(dictionary), dictionaryAt);
+    memory.set(bytesOf(values), splitAt + smallBytes);
+    exports.splitBytes(plainAt, smallInts, splitAt);
     const end = exports.pack(dictionaryAt, splitAt, splitAt + bytes, outAt, FIRST_ADDRESS, bits);
     return memory.subarray(outAt, end);
   }
@@ -67,7 +72,7 @@ export class BlockCodec {
     this.#memory.reserve(plainAt + smallBytes + ROOM_BYTES);
     const { exports, bytes: memory } = this.#memory;
     memory.set(packed, FIRST_ADDRESS);
-    memory.set(bytesOfInts(dictionary, dictionary.length), dictionaryAt);
+    memory.set(bytesOf(dictionary), dictionaryAt);
     const packedEnd = FIRST_ADDRESS + packed.length;
     const fits = exports.unpack(dictionaryAt, FIRST_ADDRESS, packedEnd, splitAt, splitAt + bytes);
     if (fits === 0) return false;

@@ -72,8 +72,8 @@ export class NumberSet {
   }
 }
 
-/** Record numbers of a list of `toSend`. */
-export const LIST_NUMBERS = 16_384;
+/** Record numbers of a list of `toSend`: few, because V8 keeps large arrays for long after their last use. */
+export const LIST_NUMBERS = 4_096;
 
 /** Lists of the numbers that are set. @param after the numbers up to it are left out. */
 export function* numbersIn(bits: Int32Array, first: number, after: number): Generator<readonly number[]> {

@@ -14,7 +14,8 @@ export interface BlockLimits {
   readonly valueInts: number;
 }
 
-export const BLOCK_LIMITS: BlockLimits = { entries: 16_384, valueInts: 1024 * 1024 };
+/** More entries would be packed hardly better, and a block is in memory several times while it is written. */
+export const BLOCK_LIMITS: BlockLimits = { entries: 8_192, valueInts: 1024 * 1024 };
 
 /**
  * @param fd of the file that holds the lanes, one for each bucket.
@@ -60,7 +61,6 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
   const numbers = new Int32Array(entries);
   const origins = new Int32Array(entries);
   const metas = new Int32Array(entries);
-  const whole = new Scratch();
   const codec = new BlockCodec();
   let values = new Int32Array(64 * 1024);
   let count = 0;
@@ -92,19 +92,14 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
     /** Appends the block to the file and begins the next one. */
     write: (file: AppendFile, blocks: Blocks, bucket: number) => {
       if (count === 0) return;
-      const size = count * ENTRY_INTS + filled;
-      const ints = whole.ints(size);
-      ints.set(numbers.subarray(0, count));
-      ints.set(origins.subarray(0, count), count);
-      ints.set(metas.subarray(0, count), 2 * count);
-      ints.set(values.subarray(0, filled), ENTRY_INTS * count);
+      const small = [numbers, origins, metas].map((ints) => ints.subarray(0, count));
       const plain = bytesOfInts(hashes, count * HASH_INTS);
-      const stored = codec.pack(ints, size, count * ENTRY_INTS, dictionary);
+      const stored = codec.pack(small, values.subarray(0, filled), dictionary);
       file.append(plain);
       file.append(stored);
       blocks.bucket.push(bucket);
       blocks.count.push(count);
-      blocks.size.push(size);
+      blocks.size.push(count * ENTRY_INTS + filled);
       blocks.stored.push(stored.length);
       blocks.hashSum.push(crc32(plain));
       blocks.sum.push(crc32(stored));

@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as pause } from 'node:timers/promises';
 import { COMMA } from '../csv/bytes.js';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
-import type { Table } from '../csv/table.js';
 import { type AnswerSource, statusOf } from '../results/answers.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { BUCKETS, bucketOf } from '../streams/hash-buckets.js';
@@ -47,24 +46,15 @@ export function createSegmentWriter(
   const { keyColumn, of, ...segment } = options;
   const file = openNameless(folder);
   const lanes = new LaneWriter(file, BUCKETS);
-  const uploadColumns = new Set([...(keyColumn === null ? [] : [keyColumn]), ...segment.sentColumns]);
+  const keyColumns = keyColumn === null ? [] : [keyColumn];
+  const uploadColumns = new Set([...keyColumns, ...segment.sentColumns]);
   const texts = createAnswerTexts({ run: segment.run, columns: segment.columns, uploadColumns });
   const origins = createOrigins(segment.run);
   const counts = { successful: 0, failed: 0 };
-  let kernel: HashKernel | undefined;
-  let kernelField = -1;
+  const sentFields = segment.sentColumns.map((_, at) => keyColumns.length + at);
+  const kernel = new HashKernel(key.bytes, sentFields, COMMA);
   /** Records since the last pause. */
   let added = 0;
-
-  const hashesOf = (rows: Table, firstField: number): Int32Array => {
-    if (kernel === undefined || kernelField !== firstField) {
-      const fields = segment.sentColumns.map((_, at) => firstField + at);
-      kernel?.release();
-      kernel = new HashKernel(key.bytes, fields, COMMA);
-      kernelField = firstField;
-    }
-    return kernel.hash(rows);
-  };
 
   /** Appends the entry of one record. */
   const append = (
@@ -98,7 +88,7 @@ export function createSegmentWriter(
     isWriting = false;
     lanes.release();
     texts.release();
-    kernel?.release();
+    kernel.release();
   };
   const free = () => {
     endWriting();
@@ -106,13 +96,13 @@ export function createSegmentWriter(
   };
 
   return {
-    add: async (rows, firstField, numbers, answers) => {
+    add: async (rows, numbers, answers) => {
       if (rows.count === 0) return;
       const { source, result, sources } = answers;
       const originOf = sources.map((one) => origins.indexOf(one));
       const paidNumbers = sources.map((one) => (one.origin === 'sent' ? one.records : null));
       const hasFailed = sources.map((one) => statusOf(one) === 'FAILED');
-      const hashes = hashesOf(rows, firstField);
+      const hashes = kernel.hash(rows);
       texts.write(answers, rows.count, (slice, first) => {
         for (let row = 0; row < slice.count; row++) {
           const record = first + row;

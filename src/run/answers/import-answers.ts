@@ -191,7 +191,7 @@ async function addRows(
   });
   for await (const batch of batches) {
     const { rows, numbers, answers } = read(batch);
-    await writer.add(rows, 1, numbers, answers);
+    await writer.add(rows, numbers, answers);
   }
   if ((await fileStamp(path)).stamp !== stamp) throw sourceChanged(path, 'it was written to');
 }

@@ -124,7 +124,6 @@ async function addChunks(
   added: Set<string>,
   mayLeaveOut: boolean,
 ): Promise<boolean> {
-  const firstField = run.config.upload.keyColumn === null ? 0 : 1;
   const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
   };
@@ -140,7 +139,7 @@ async function addChunks(
         continue;
       }
       const found = await answers.forChunk(chunk, block);
-      await writer.add(block, firstField, block.numbers, found);
+      await writer.add(block, block.numbers, found);
       answers.release(found);
       releaseBlock(block);
       isAny = true;

@@ -90,7 +90,7 @@ export async function addFolio(
     one.values === undefined ? failed.indexOf(one) : successful.indexOf(one),
   );
   const numbers = Int32Array.from(records, ({ number }) => number);
-  await writer.add(rows, 1, numbers, { sources, source, result, indistinct: new Set() });
+  await writer.add(rows, numbers, { sources, source, result, indistinct: new Set() });
 }
 
 /** The records of a source whose columns are account, name, city; the first record has number 1. */
