@@ -79,10 +79,10 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['br', createBrotliDecompress],
 ]);
 
-/** So many bytes that stand for nothing are no reply: the limits of its size count what it stands for. */
+/** The most compressed bytes in a row without content: the limits on the size of a reply count its content alone. */
 const MAX_EMPTY_BYTES: Bytes = 1024 * 1024;
 
-/** @throws AttemptError of the body; MalformedReplyError when it is cut, not coded so, or stands for nothing. */
+/** @throws AttemptError of the body; MalformedReplyError when it is cut, not coded so, or has no content. */
 async function* decoded(
   body: AsyncIterable<Buffer>,
   decoder: Transform,

@@ -74,7 +74,7 @@ export function createFileCache(shared: SharedFiles, folder: string): FileCache 
       let file = await shared.find(name);
       while (file !== undefined) {
         if ((await isCopy(file)) || (await copy(file))) return true;
-        // Its content goes as soon as another file has its name.
+        // The content of a file is removed as soon as another file has its name.
         const { file: before } = file;
         file = await shared.find(name);
         if (file?.file === before) return true;

@@ -87,7 +87,7 @@ test('a small reply that becomes huge is refused', async () => {
   expect(await errorOf(download())).toMatchObject({ exitCode: 6 });
 });
 
-test('a compressed reply that stands for nothing and does not end is given up', async () => {
+test('a compressed reply without content that does not end is given up', async () => {
   const begin = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3);
   // Stored blocks (RFC 1951, 3.2.4) without a byte.
   const nothing = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.of(0, 0, 0, 0xff, 0xff)));
