@@ -136,9 +136,8 @@ export function withJournal(
         });
         throw new OnlyInJournalError(error);
       }
-      // The next paid request waits for this line, and so does the end of the process; polls are free. A line that cannot
-      // be written is written with the next one.
-      void journals.appendDurably(run, line).catch(() => undefined);
+      // A line that cannot be written is written with the next one.
+      await journals.appendDurably(run, line).catch(() => undefined);
       return accepted;
     },
     ...journaled(

@@ -15,12 +15,7 @@ const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' 
 
 /** A journal on a disk that may be full. */
 function openCheckpoint() {
-  const disk = {
-    isFull: false,
-    hasRoomForDatabase: true,
-    isDatabaseReadable: true,
-    journalSync: Promise.resolve(),
-  };
+  const disk = { isFull: false, hasRoomForDatabase: true, isDatabaseReadable: true };
   const written: string[] = [];
   const lines: JournalLine[] = [];
   const add = (line: JournalLine | SearchJournalLine) => {
@@ -32,7 +27,6 @@ function openCheckpoint() {
     appendDurably: async (_, line) => {
       if (disk.isFull) throw full;
       add(line);
-      await disk.journalSync;
     },
     appendSearchDurably: async (line) => {
       if (disk.isFull) throw full;
@@ -166,27 +160,6 @@ describe('a checkpoint with a journal that cannot be written', () => {
 });
 
 describe('a checkpoint with a journal', () => {
-  it('waits until the line of an intent is on the disk, and writes that of the reply without a wait', async () => {
-    const { checkpoint, disk, written } = openCheckpoint();
-    await checkpoint.recordRun(sampleRun('r1'));
-    await addChunk(checkpoint, 'r1', 1, 'cut');
-    let end = () => {};
-    disk.journalSync = new Promise((resolve) => {
-      end = resolve;
-    });
-    let isBegun = false;
-    const begun = beginUpload(checkpoint, 'r1', 1, 5, sampleBudget({})).then(() => {
-      isBegun = true;
-    });
-    await new Promise(setImmediate);
-    expect([written.at(-1), isBegun]).toEqual(['intent', false]);
-    end();
-    await begun;
-    disk.journalSync = new Promise(() => {});
-    await checkpoint.recordAccepted('r1', 1, sampleReply(1), 7);
-    expect(written.at(-1)).toBe('accepted');
-  });
-
   it('writes no line for a change that is refused', async () => {
     const { checkpoint, written } = openCheckpoint();
     await checkpoint.recordRun(sampleRun('r1'));
