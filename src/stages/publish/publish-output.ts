@@ -14,7 +14,6 @@ import { checkOneService } from '../submit/check-replies.js';
 import { checkAllMerged } from './check-complete.js';
 import { hashWorkFile } from './hash-work-file.js';
 import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-place.js';
-import { smallTogether } from './small-together.js';
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
 
@@ -141,4 +140,48 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
   }
   if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
   return (await lastMerged(run))?.workEnd ?? 0;
+}
+
+/** A write with its sync takes as long as merging a small chunk: stretches that come within this time share one. */
+const TOGETHER = { time: 20, bytes: 256 * 1024 };
+
+/**
+ * Gives the same stretches in the same order, those together that have equal columns. Asks for the next one while the
+ * consumer works, so that merging and writing overlap. The source must not change a stretch after it has given it.
+ */
+export async function* smallTogether(
+  source: AsyncIterable<MergedStretch>,
+): AsyncGenerator<readonly MergedStretch[], void, undefined> {
+  const stretches = source[Symbol.asyncIterator]();
+  const ask = (): Promise<IteratorResult<MergedStretch>> => {
+    const asked = stretches.next();
+    // Avoids an unhandled rejection when the consumer stops early.
+    asked.catch(() => undefined);
+    return asked;
+  };
+  let isAtEnd = false;
+  try {
+    for (let ahead = ask(); ; ) {
+      const first = await ahead;
+      isAtEnd = first.done === true;
+      if (first.done) return;
+      const some = [first.value];
+      ahead = ask();
+      let timer: NodeJS.Timeout | undefined;
+      const timeIsOver = new Promise<undefined>((resolve) => {
+        timer = setTimeout(() => resolve(undefined), TOGETHER.time);
+      });
+      for (let { length } = first.value.bytes; length < TOGETHER.bytes; length += some.at(-1)!.bytes.length) {
+        // What ends the source, an error too, comes after the stretches before it.
+        const next = await Promise.race([ahead, timeIsOver]).catch(() => undefined);
+        if (next === undefined || next.done || next.value.columns !== first.value.columns) break;
+        some.push(next.value);
+        ahead = ask();
+      }
+      clearTimeout(timer);
+      yield some;
+    }
+  } finally {
+    if (!isAtEnd) await stretches.return?.();
+  }
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { noRows } from '../../../src/results/row-counts.js';
 import type { MergedStretch } from '../../../src/stages/merge/merge-stretch.js';
-import { smallTogether } from '../../../src/stages/publish/small-together.js';
+import { smallTogether } from '../../../src/stages/publish/publish-output.js';
 import { collect } from '../../helpers/stages/stage-run.js';
 
 const columns = ['code'];
