@@ -83,6 +83,8 @@ const FIRST_MISSES = -20;
 export function work({ queue, tables, id, facts, start, times, logger, signal }: WorkOptions): Worker {
   const running = new Map<string, Own>();
   const ends = new Set<Promise<void>>();
+  /** Ends the pause before jobs are asked for again. */
+  let wake = () => {};
   const ended = { done: 0, again: 0, person: 0 };
   let heardAt = performance.now();
   /** When trouble may be logged again; undefined while there is none. */
@@ -164,6 +166,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       .finally(() => {
         running.delete(taken.id);
         ends.delete(end);
+        wake();
         if (!signal.aborted) void asked('no sign of life', reportAlive);
       });
     ends.add(end);
@@ -198,7 +201,11 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
           lookAt = performance.now() + MAKE_UP_MS;
         }
         await takeJobs();
-        await Promise.race([...ends, pause(times.take, signal)]);
+        // A race of the ends themselves would leave something with each run, every time, until it has ended.
+        const anyEnds = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        await Promise.race([anyEnds, pause(times.take, signal)]);
       }
       for (const { run } of running.values()) run.stop();
       await asked('no sign of life', beat);

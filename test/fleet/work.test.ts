@@ -17,7 +17,7 @@ const jobOf = (pipeline: string): TakenJob['job'] => ({
 });
 
 /** A worker whose queue hands out these jobs, one list at a time. */
-function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => []) {
+function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [], take = times.take) {
   const settled: unknown[] = [];
   const runs = new Map<string, StartedRun & { end(end: Partial<RunEnd>): void }>();
   const queue = {
@@ -41,7 +41,7 @@ function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [])
     tables,
     id: 'w',
     facts,
-    times,
+    times: { ...times, take },
     logger: silentLogger,
     signal: controller.signal,
     start: ({ pipeline }) => {
@@ -89,6 +89,18 @@ it('settles each job by the end of its run, and hands back the rest when it is s
     { id: '2', code: 'SOURCE_MISSING' },
     { id: '3', turn: 0, after: 0 },
   ]);
+});
+
+it('asks for jobs at once when a run has ended, each time', async () => {
+  const handed = [[taken('1', 'a')], [taken('2', 'b')], [taken('3', 'c')]];
+  const { worker, runs, stop } = startWorker(handed, undefined, 3_600_000);
+  for (const pipeline of ['a', 'b', 'c']) {
+    await expect.poll(() => worker.stand().pipelines).toEqual([pipeline]);
+    runs.get(pipeline)!.end({ exitCode: 0 });
+  }
+  await expect.poll(() => worker.stand().ended.done).toBe(3);
+  stop();
+  await worker.done;
 });
 
 it('begins no pipeline that another process works on, but does not wait for one that is silent', async () => {
