@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { openFleet } from '../../fleet/open-fleet.js';
 import { openStatusPort } from '../../fleet/status-port.js';
 import { fleetTimes } from '../../fleet/times.js';
-import { work } from '../../fleet/work.js';
+import { type Worker, work } from '../../fleet/work.js';
 import { countOf } from '../../quantities.js';
 import { type CommonOptions, type Finish, wholeNumber, withOutputOptions } from '../common-options.js';
 import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
@@ -63,7 +63,13 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
     const fleet = await openFleet(state, fleetOptions, true);
     try {
       const { logLevel } = options;
-      const worker = work({
+      let worker: Worker | undefined;
+      // First of all: a worker that cannot listen must not take a job, which nobody would do for a while.
+      if (options.port !== undefined) {
+        const place = { host: options.host, port: options.port };
+        port = await openStatusPort(place, fleet, () => worker!.stand());
+      }
+      worker = work({
         ...fleet,
         id: randomUUID(),
         facts,
@@ -72,9 +78,6 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
         logger,
         signal: stop.signal,
       });
-      if (options.port !== undefined) {
-        port = await openStatusPort({ host: options.host, port: options.port }, fleet, worker.stand);
-      }
       const where = port === undefined ? '' : `; its health and metrics: ${port.address}`;
       logger.info(
         { ...facts, port: port?.port ?? null },

@@ -123,6 +123,14 @@ if (isOld) {
       expect(await jobs('--schedule', await writeConfig('alpha'))).toMatchObject([{ state: 'unscheduled' }]);
     });
 
+    it('starts no worker whose port is taken, and such a one takes no job', async () => {
+      const { port } = new URL(serve.url);
+      const own = { FOLIOPIPE_STATE: database.url, FOLIOPIPE_TOKEN: serveToken };
+      const refused = await callMain(['worker', '--port', port], { env: own });
+      expectError(refused, 2, /cannot listen on 127\.0\.0\.1, port \d+ .*WORKER_PORT_TAKEN/);
+      expect(await fleet()).toMatchObject({ workers: [], waiting: [{ pipeline: 'alpha' }] });
+    });
+
     it('of several configs, names the one that the next command is about', async () => {
       const schedule = { schedule: '0 1 * * *' };
       const [west, east] = [await writeConfig('west', schedule), await writeConfig('east', schedule)];
