@@ -7,7 +7,7 @@ import type { ChunkTimes } from '../checkpoint/checkpoint.js';
 import { countOf, formatBytes, formatCount, formatShare, formatSpan } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { intervalsOf, phases } from '../report/timeline.js';
-import { findUnusual, MIN_NIGHTS, MIN_RECORDS } from '../report/unusual.js';
+import { MIN_NIGHTS, MIN_RECORDS } from '../report/unusual.js';
 import { figureOf, smallFigures } from './draw.js';
 import { type Cell, type Html, html, tableOf } from './html.js';
 import { codesFigure, confidenceFigure, failuresFigure } from './plot-answers.js';
@@ -70,7 +70,7 @@ function statusOf({ summary, stopped }: RunReport): Html {
 /** What a person needs first: why it is not well, and what to type. */
 function notesOf(report: RunReport): Html {
   const { summary, night, before, isCompared } = report;
-  const unusual = night === null ? [] : findUnusual(night, before);
+  const { unusual } = summary;
   return html`
 ${stoppedBox(report)}${nextBox(report)}
 ${summary.rehearsal && html`<div class="box">This is a rehearsal: a local service answered, and the predictions are not real.</div>`}
