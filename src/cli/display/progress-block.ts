@@ -111,10 +111,11 @@ function runLines(shown: ProgressSnapshot, now: number, width: number): readonly
 
 /** What the run does now. */
 function stepText(shown: ProgressSnapshot): string {
-  const { state, answered, merged, records } = shown;
+  const { state, answered, merged, records, chunks, byState } = shown;
   if (state === 'publishing') return 'putting the output in place';
   if (state !== 'open') return state;
-  if (answered < recordsToAnswer(shown)) return 'sending';
+  const isAllSent = chunks !== null && byState.cut + byState.uploading + byState.ambiguous === 0;
+  if (answered < recordsToAnswer(shown)) return isAllSent ? 'waiting for answers' : 'sending';
   return merged.records < records ? 'writing rows' : 'finishing the output';
 }
 

@@ -52,6 +52,14 @@ describe('progressBlock', () => {
     ]);
   });
 
+  it('says that it waits once every chunk is sent', () => {
+    const byState = { ...begun.byState, cut: 0, uploading: 0, ambiguous: 0 };
+    const [first] = progressBlock({ ...shown, byState, chunks: 100 }, now, 79);
+    expect(first).toBe('nightly, waiting for answers, run 20261123T025000-4f9c1a, begun 20m ago');
+    const [unknown] = progressBlock({ ...shown, byState, chunks: null }, now, 79);
+    expect(unknown).toContain('nightly, sending,');
+  });
+
   it('shortens long paths in their middle, so that the end of a line is seen', () => {
     const why = `run 7 of pipeline nightly has it (/srv/${'deep/'.repeat(20)}state)`;
     const waiting = { type: 'waiting', on: 'lock', since: now - 5_000, until: null, why } as const;
