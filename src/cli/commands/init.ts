@@ -236,7 +236,7 @@ function nextText(file: string, { baseUrl, isExample }: FirstConfig): string {
     [`foliopipe run${flag}`, 'all of it; after an interruption the same command goes on'],
   ];
   const edit = isExample
-    ? `There is no CSV here, so source and columns in it are examples: replace what stands behind ${EDIT}\n`
+    ? `There is no CSV here, so source and columns in it are examples: replace what stands after ${EDIT}\n`
     : '';
   const lines = steps.map(([command, what]) => `  ${command}\n      ${what}`);
   return `wrote ${file}\n${edit}next:\n${lines.join('\n')}\n`;

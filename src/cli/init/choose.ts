@@ -103,14 +103,18 @@ function columnProblem(column: string, columns: readonly string[]): string | und
   const times = columns.filter((one) => one === column).length;
   if (column !== '' && times === 1) return undefined;
   const shown = showText(column);
-  return times > 1 ? `${shown} is there ${times} times` : `there is no column ${shown}`;
+  return times > 1 ? `${times} columns are called ${shown}` : `there is no column ${shown}`;
 }
 
 function unknownColumn(sent: Sent, column: string, problem: string, columns: readonly string[]): ConfigError {
   const isMissing = column === '' || !columns.includes(column);
-  return new ConfigError('INIT_COLUMN_UNKNOWN', `--${sent}: ${problem}; there are ${showNames(columns)}`, {
-    hint: isMissing ? NAME_ANOTHER : NAME_EACH,
-  });
+  return new ConfigError(
+    'INIT_COLUMN_UNKNOWN',
+    `--${sent}: ${problem}; the columns are ${showNames(columns)}`,
+    {
+      hint: isMissing ? NAME_ANOTHER : NAME_EACH,
+    },
+  );
 }
 
 const NAME_ANOTHER = 'nothing was written; name a column as it stands in the header';
@@ -123,12 +127,12 @@ function noName(path: string, columns: readonly string[], typed: string): Config
     doubled.length === 0
       ? ['', '']
       : [
-          `, but for those whose name is there more than once: ${showNames(doubled)}`,
+          `, except those whose name is there more than once: ${showNames(doubled)}`,
           '; doubled names: --header rename',
         ];
   return new ConfigError(
     'INIT_COLUMNS_UNKNOWN',
-    `no column of ${escapeUnprintable(path)} looks like the name of a business${but}; there are ${showNames(columns)}`,
+    `no column of ${escapeUnprintable(path)} looks like the name of a business${but}; the columns are ${showNames(columns)}`,
     {
       hint: `nothing was written; name the columns: foliopipe init ${typed} --name COLUMN --address COLUMN --state COLUMN; a wrong delimiter: --delimiter ';'; lines before the header: --skip-lines 1; no header: --header none${rename}`,
       facts: { columns: columns.length },

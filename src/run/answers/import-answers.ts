@@ -209,7 +209,7 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 function nothing(source: Source): ConfigError {
-  return new ConfigError('IMPORT_NOTHING', `no answer stands in ${countOf(source.records, 'row')}`, {
+  return new ConfigError('IMPORT_NOTHING', `none of ${countOf(source.records, 'row')} has an answer`, {
     hint: 'check --columns, and output.prefix if the file is an output of foliopipe',
     facts: { file: source.files[0]!.path, records: source.records },
   });

@@ -73,11 +73,11 @@ describe('foliopipe init', () => {
       await writeFile(join(cwd, 'twice.csv'), `id,name,name\n1,Acme Inc,ACME\n2,Harbor Hardware,HARBOR\n`);
       const guessed = await callMain(['init', 'twice.csv'], { cwd });
       expect(guessed.stderr).toContain(
-        'looks like the name of a business, but for those whose name is there more than once: "name"; there are "id", "name", "name" [INIT_COLUMNS_UNKNOWN]',
+        'looks like the name of a business, except those whose name is there more than once: "name"; the columns are "id", "name", "name" [INIT_COLUMNS_UNKNOWN]',
       );
       expect(guessed.stderr).toContain('; doubled names: --header rename');
       const named = await callMain(['init', 'twice.csv', '--name', 'name'], { cwd });
-      expect(named.stderr).toMatch(/"name" is there 2 times.*add --header rename, which/s);
+      expect(named.stderr).toMatch(/2 columns are called "name".*add --header rename, which/s);
       expect(await readdir(cwd)).toEqual(['twice.csv']);
 
       const renaming = ['--header', 'rename', '--name', 'name_2'];
@@ -163,13 +163,13 @@ describe('foliopipe init', () => {
     await withFolder(async (cwd) => {
       await writeFile(join(cwd, 'x.csv'), 'a,b,\u001b[31mc\n1,2,3\n');
       const { code, stderr } = await callMain(['init', 'x.csv'], { cwd });
-      expect(stderr).toContain('there are "a", "b", "\\u{1b}[31mc" [INIT_COLUMNS_UNKNOWN]');
+      expect(stderr).toContain('the columns are "a", "b", "\\u{1b}[31mc" [INIT_COLUMNS_UNKNOWN]');
       expect(stderr).toContain('foliopipe init x.csv --name COLUMN --address COLUMN --state COLUMN');
       await writeFile(join(cwd, 'n.yaml'), '');
       const forced = await callMain(['init', 'x.csv', '-c', 'n.yaml', '--force'], { cwd });
       expect(forced.stderr).toContain('foliopipe init x.csv -c n.yaml --force --name COLUMN --address');
       const wrong = await callMain(['init', 'x.csv', '--name', 'A'], { cwd });
-      expect(wrong.stderr).toContain('--name: there is no column "A"; there are "a", "b",');
+      expect(wrong.stderr).toContain('--name: there is no column "A"; the columns are "a", "b",');
       expect([code, wrong.code]).toEqual([2, 2]);
     });
   });
@@ -255,7 +255,7 @@ describe('foliopipe init', () => {
   it('names the files where there are several, and marks what must be edited where there is none', async () => {
     await withFolder(async (cwd) => {
       const example = await callMain(['init'], { cwd });
-      expect(example.stderr).toContain('replace what stands behind EDIT:');
+      expect(example.stderr).toContain('replace what stands after EDIT:');
       expect(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8')).toMatch(
         /path: data\/businesses.csv # EDIT:/,
       );
