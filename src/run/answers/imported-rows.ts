@@ -127,6 +127,6 @@ function tableOf(
 }
 
 function hasValue(batch: Batch, row: number, field: number): boolean {
-  const size = fieldEnd(batch, row, field) - fieldStart(batch, row, field);
-  return size > 2 || (size > 0 && fieldValue(batch, row, field).trim() !== '');
+  const isEmpty = fieldEnd(batch, row, field) === fieldStart(batch, row, field);
+  return !isEmpty && fieldValue(batch, row, field).trim() !== '';
 }

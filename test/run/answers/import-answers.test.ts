@@ -1,4 +1,4 @@
-/** Imports of the same file, by a clock that a test sets. */
+/** What an import takes, and imports of the same file by a clock that a test sets. */
 import { readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,18 +12,29 @@ import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.j
 
 const testFolder = useFolder();
 
-it.each([
-  ['at the same time', 0],
-  ['by a clock that was set back', -60_000],
-])('an import that replaces an earlier one %s keeps its answers', async (_, shift) => {
+/** Writes a file of answers, and gives what imports it, at a time. */
+async function openImport(...rows: readonly string[]) {
   const folder = await testFolder();
   const path = join(folder, 'bought.csv');
-  await writeFile(path, 'BusinessName,code\nHarbor Hardware,44\nBakery,31\n');
+  await writeFile(path, ['BusinessName,code', ...rows, ''].join('\n'));
   const config = parseConfig(minimalWith({ result: { columns: ['code'] } }), folder);
   const checkpoint = createMemoryCheckpoint();
   const answers = createLocalAnswerStore(join(folder, 'reuse'));
   const signal = new AbortController().signal;
   const importAt = (now: number) => importAnswers({ checkpoint, answers, signal, now }, config, { path });
+  return { folder, checkpoint, importAt };
+}
+
+it('a row whose answers are all blank is none, however many blanks they have', async () => {
+  const { importAt } = await openImport('Harbor Hardware,44', 'Bakery,', 'Garage," "', 'Farm,     ');
+  expect(await importAt(Date.now())).toMatchObject({ read: 4, successful: 1, unanswered: 3 });
+});
+
+it.each([
+  ['at the same time', 0],
+  ['by a clock that was set back', -60_000],
+])('an import that replaces an earlier one %s keeps its answers', async (_, shift) => {
+  const { folder, checkpoint, importAt } = await openImport('Harbor Hardware,44', 'Bakery,31');
   const now = Date.now();
   await importAt(now);
   const [first] = await checkpoint.segments();
