@@ -14,9 +14,9 @@ export interface DatabaseQuery {
 }
 
 /**
- * A kind of database. Its errors: ConfigError `SOURCE_QUERY_INVALID`, `SOURCE_DATABASE_MISSING`; RefusedError
- * `SOURCE_DATABASE_REFUSED`, `SOURCE_DATABASE_DENIED`; TroubleError `SOURCE_DATABASE_UNREACHABLE`,
- * `SOURCE_DATABASE_BUSY`; the signal's reason.
+ * A kind of database. Its errors: ConfigError `SOURCE_QUERY_INVALID`, `SOURCE_DATABASE_MISSING`,
+ * `SOURCE_DATABASE_DAMAGED`; RefusedError `SOURCE_DATABASE_REFUSED`, `SOURCE_DATABASE_DENIED`; TroubleError
+ * `SOURCE_DATABASE_UNREACHABLE`, `SOURCE_DATABASE_BUSY`, `DUCKDB_NO_ROOM`; the signal's reason.
  */
 export interface AskDatabase {
   /** The names of the columns. Does not run the query. */

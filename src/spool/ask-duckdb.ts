@@ -3,7 +3,7 @@ import { DuckdbError, type DuckdbSession, openDuckdb } from '../duckdb/open-duck
 import { quoteText } from '../sql-text.js';
 import type { AskDatabase, DatabaseQuery } from './ask-database.js';
 import { fillCopy, type Spool } from './spool-folder.js';
-import { firstLine, invalidQuery, translateDuckdbError } from './translate-error.js';
+import { firstLine, invalidQuery, translateDuckdbError, troubleOfDuckdb } from './translate-error.js';
 
 export const askDuckdb: AskDatabase = {
   columns: (query) => inSession(query, (session) => columnsOf(session, query.sql)),
@@ -58,7 +58,8 @@ async function inSession<T>(
     return await body(session);
   } catch (error) {
     if (!(error instanceof DuckdbError)) throw error;
-    throw session === undefined ? translateDuckdbError(error, place) : invalidQuery(place, firstLine(error));
+    if (session === undefined) throw translateDuckdbError(error, place);
+    throw troubleOfDuckdb(error, place) ?? invalidQuery(place, firstLine(error));
   } finally {
     await session?.close();
   }

@@ -11,7 +11,7 @@ import { quoteText } from '../sql-text.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { columnsOf, copyByDuckdb } from './ask-duckdb.js';
 import { type Spool, TEMPORARY } from './spool-folder.js';
-import { firstLine } from './translate-error.js';
+import { firstLine, noRoomForDuckdb } from './translate-error.js';
 
 /** A file, its stamp when it was read, and the name of its copy. */
 interface KnownFile {
@@ -27,8 +27,8 @@ const NEED = 'a source of Parquet files';
  * @param files their paths, in the order of the source.
  * @param known a folder with copies of earlier runs, which may be that of the spool.
  * @returns the paths of the copies, in this order.
- * @throws SourceError `SOURCE_UNREADABLE`, `SOURCE_CHANGED`; ConfigError `DUCKDB_MISSING`; TroubleError `DUCKDB_ENDED`;
- *   those of `fillCopy`.
+ * @throws SourceError `SOURCE_UNREADABLE`, `SOURCE_CHANGED`; ConfigError `DUCKDB_MISSING`; TroubleError `DUCKDB_ENDED`,
+ *   `DUCKDB_NO_ROOM`; those of `fillCopy`.
  */
 export async function copyParquet(
   files: readonly string[],
@@ -107,6 +107,8 @@ function selectFrom(path: string): string {
 
 function explain(path: string, error: unknown): unknown {
   if (!(error instanceof DuckdbError)) return error;
+  const noRoom = noRoomForDuckdb(error, path);
+  if (noRoom !== undefined) return noRoom;
   const text = firstLine(error);
   if (error.kind === 'IO') return unreadable(path, new Error(text, { cause: error }));
   return new SourceError('SOURCE_UNREADABLE', `${path}: this is no Parquet file, or it is damaged: ${text}`, {

@@ -51,21 +51,45 @@ export function translatePostgresError(
   return invalidQuery(place, text, { facts, where, advice });
 }
 
+/** @returns undefined if there was memory and disk enough. @param place the database or the file that was read. */
+export function noRoomForDuckdb(error: DuckdbError, place: string): TroubleError | undefined {
+  if (!/^Out of Memory|failed to allocate|max_temp_directory_size/i.test(error.message)) return undefined;
+  return new TroubleError('DUCKDB_NO_ROOM', `${place} cannot be read now: ${firstLine(error)}`, {
+    hint: `make room in memory and on the disk of stateDir, then ${AGAIN}`,
+    facts: { kind: error.kind },
+  });
+}
+
+/** @returns undefined if neither the file nor the machine is the cause. */
+export function troubleOfDuckdb(error: DuckdbError, place: string): FoliopipeError | undefined {
+  const { message, kind } = error;
+  const facts = { kind };
+  if (/Could not read enough bytes|Corrupt database|checksum/i.test(message)) {
+    return new ConfigError('SOURCE_DATABASE_DAMAGED', `${place} is damaged or cut off: ${firstLine(error)}`, {
+      hint: 'restore the file from a copy, or write it again; then the same command again: nothing was sent',
+      facts,
+    });
+  }
+  return noRoomForDuckdb(error, place);
+}
+
 /** @param error of opening the file. */
 export function translateDuckdbError(error: DuckdbError, place: string): FoliopipeError {
+  const trouble = troubleOfDuckdb(error, place);
+  if (trouble !== undefined) return trouble;
   if (/does not exist/.test(error.message)) {
     return new ConfigError('SOURCE_DATABASE_MISSING', `${place} does not exist`, {
       hint: 'correct the file in source.query.database: relative paths in a config file are relative to that file',
     });
   }
   const facts = { kind: error.kind };
-  if (/lock/.test(error.message)) {
+  if (/Conflicting lock|Could not set lock|being used by another process/.test(error.message)) {
     return new TroubleError('SOURCE_DATABASE_BUSY', `${place} is open in another program`, {
       hint: `close it there, or wait, then ${AGAIN}`,
       facts,
     });
   }
-  if (/[Pp]ermission/.test(error.message)) {
+  if (/Permission denied|Access is denied/i.test(error.message)) {
     return new RefusedError('SOURCE_DATABASE_DENIED', `${place} cannot be read by this user`, {
       hint: 'let this user read the file and its folder; then the same command again',
       facts,

@@ -49,6 +49,18 @@ describe('a DuckDB file that cannot be opened', () => {
       2,
       'IO Error: The file "x" exists, but it is not a valid DuckDB database file!',
     ],
+    [
+      'SOURCE_DATABASE_DAMAGED',
+      2,
+      'IO Error: Corrupt database file: computed checksum 1 does not match stored checksum 2 in block at location 0',
+    ],
+    [
+      'SOURCE_DATABASE_DAMAGED',
+      2,
+      'IO Error: Could not read enough bytes from file "x": attempted to read 3996 bytes from location 100',
+    ],
+    ['SOURCE_DATABASE_DENIED', 7, 'IO Error: Cannot open file "/blocks/x": Permission denied'],
+    ['DUCKDB_NO_ROOM', 5, 'Out of Memory Error: could not allocate block of size 256.0 KiB (9/10 used)'],
   ])('is %s, exit %i', (code, exitCode, message) => {
     const told = translateDuckdbError(new DuckdbError(message), 'duckdb:x');
     expect(told).toMatchObject({ code, exitCode, hint: expect.any(String) });
