@@ -33,8 +33,8 @@ export function toRunIfAny(row: RunRow | undefined): Run | undefined {
 }
 
 /**
- * Parses the source of a run, and keeps the last one: a process reads its run for each chunk, and the source has a list
- * of its files.
+ * Parses the source of a run, and keeps the last one: a process reads its run twice a second, for its progress, and the
+ * source has a list of its files.
  */
 export function createSourceParser(): (json: string) => Source {
   let last = { json: 'null', source: null as unknown as Source };
@@ -46,17 +46,12 @@ export function createSourceParser(): (json: string) => Source {
 
 /** @param sourceOf parses the column `source`. */
 export function toRun(row: RunRow, sourceOf: (json: string) => Source = JSON.parse): Run {
-  return toRunOf(sourceOf(row.source), row);
-}
-
-/** @param source that of the run, already parsed. */
-export function toRunOf(source: Source, row: Omit<RunRow, 'source'>): Run {
   return {
     id: row.id,
     pipeline: row.pipeline,
     service: row.service,
     label: row.label,
-    source,
+    source: sourceOf(row.source),
     frozen: JSON.parse(row.frozen) as Run['frozen'],
     canary: row.canary,
     choice: parseOrNull<Choice>(row.choice),

@@ -2,9 +2,9 @@
  * Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them and their publications.
  */
 import type { Source } from '../../../types.js';
-import type { Checkpoint, CheckpointReader, NewRun, PublishedFile, Run } from '../../checkpoint.js';
+import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../../checkpoint.js';
 import type { RecordedLoad } from '../../recorded-load.js';
-import { parseOrNull, type RunRow, toRun, toRunIfAny, toRunOf } from '../../rows/run-row.js';
+import { createSourceParser, parseOrNull, type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -31,12 +31,10 @@ export function runChanges(
       const rehearsal = Number(run.choice?.rehearsal === true);
       const row = { id, pipeline, service, label, source, frozen, canary, choice, rehearsal, createdAt };
       const inserted = insertRun.run(row);
-      changedSources += 1;
       expectOneRow(inserted, 'recordRun', `run ${id} exists already`);
     }),
     recordSourceStamp: db.change((run: string, source: Source) => {
       const replaced = replaceSource.run({ run, source: JSON.stringify(source), sha256: source.sha256 });
-      changedSources += 1;
       expectOneRow(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
     }),
     recordSuperseded: db.change((run: string, at: number) => {
@@ -46,32 +44,6 @@ export function runChanges(
         `no run ${run} that is open or publishing`,
       );
     }),
-  };
-}
-
-/** How often this process has written the source of a run. */
-let changedSources = 0;
-
-/**
- * Makes the read of one run. The source of a run has a list of its files and a process reads its run for each chunk, so
- * the source is read again only if it may have changed: this process has written one, or another one anything.
- */
-function runRead(db: StateDatabase): (id: string) => Run | undefined {
-  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
-  const columns = `id, pipeline, service, label, frozen, canary, choice, created_at, state, chunks, columns, join_way,
-    round, rehearsal, publication, partial, withheld, confirmed, finished_at, pruned_at`;
-  const rest = db.prepare<[string], Omit<RunRow, 'source'>>(`SELECT ${columns} FROM runs WHERE id = ?`);
-  const changesOfOthers = db.prepare<[], number>('PRAGMA data_version').pluck();
-  let known: { readonly id: string; readonly version: string; readonly source: Source } | undefined;
-  return (id) => {
-    const version = `${changesOfOthers.get()} ${changedSources}`;
-    if (known?.id !== id || known.version !== version) {
-      const run = toRunIfAny(byId.get(id));
-      known = run && { id, version, source: run.source };
-      return run;
-    }
-    const row = rest.get(id);
-    return row && toRunOf(known.source, row);
   };
 }
 
@@ -88,6 +60,8 @@ export function runReads(
   CheckpointReader,
   'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications' | 'lastLoad'
 > {
+  const sourceOf = createSourceParser();
+  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
   const unfinished = db.prepare<[string, number | null], RunRow>(`
@@ -121,7 +95,10 @@ export function runReads(
   const load = db.prepare<[string], string>('SELECT load FROM loads WHERE run = ?').pluck();
 
   return {
-    run: db.readTogether(runRead(db)),
+    run: db.read((id: string) => {
+      const row = byId.get(id);
+      return row && toRun(row, sourceOf);
+    }),
     runs: db.read((pipeline?: string) =>
       (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map((row) => toRun(row)),
     ),
