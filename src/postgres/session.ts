@@ -53,6 +53,7 @@ export interface PostgresSession {
   trouble(): unknown;
   /** The error of a server that is connected and gives no answer. */
   noAnswer(): unknown;
+  /** Ends when all that was asked for before has ended. What is asked for later fails, unless it is an outcome. */
   close(): Promise<void>;
 }
 
@@ -161,7 +162,9 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     return client;
   };
   /** Runs work when all earlier work has ended. */
-  const inOrder = <T>(work: (client: Client) => Promise<T>, repeat: Repeat): Promise<T> => {
+  const inOrder = async <T>(work: (client: Client) => Promise<T>, repeat: Repeat): Promise<T> => {
+    // It would connect again, and nobody would close that connection. An outcome is worth that.
+    if (isClosed && repeat !== 'outcome') throw translate(new Error('the connection is closed'), place);
     const attempt = async (): Promise<T> => {
       for (let isRepeated = false; ; isRepeated = true) {
         let used: Client | undefined;

@@ -37,7 +37,7 @@ interface Stored {
   readonly folio: string | null;
 }
 
-/** Prepares the statements. Each comparison must run within one transaction. */
+/** Prepares the statements. Nobody may change the run while it is compared: its pipeline's lock is held. */
 export function journalComparison(
   db: StateDatabase,
 ): (run: string, lines: Iterable<JournalLine>) => Compared {

@@ -81,7 +81,7 @@ interface FileRow extends Omit<NumberedFile, 'night'> {
 /** The number of rows in one read. */
 const PAGE = 500;
 
-/** Prepares the statements. All lines of a run must be read within one transaction. */
+/** Prepares the statements. Nobody may change the run while its lines are read: its pipeline's lock is held. */
 export function linesFromDatabase(db: StateDatabase): (run: string) => Generator<JournalLine> {
   const byId = db.prepare<[string], RunRow>(`
     SELECT runs.*, runs.columns IS (SELECT k.columns FROM pipeline_columns AS k

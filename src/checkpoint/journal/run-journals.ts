@@ -52,7 +52,7 @@ export interface RunJournals {
   close(): Promise<void>;
 }
 
-/** Prepares the statements once. `verify` and `rewrite` must not be called within a transaction. */
+/** Prepares the statements once. `verify` and `rewrite` need the lock of the run's pipeline. */
 export function openRunJournals(stateDir: string, db: StateDatabase): RunJournals {
   const open = new Map<string, JournalFile>();
   const linesOf = linesFromDatabase(db);

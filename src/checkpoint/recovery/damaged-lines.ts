@@ -40,7 +40,7 @@ const MAX_OF_ONE_CHARACTER = 4;
 const CHUNK_FILE = /^(?:chunk|part)-(\d+)/;
 
 /**
- * Prepares the statements. Each check must run within one transaction.
+ * Prepares the statements. No pipeline may be running meanwhile.
  * @returns a function that says why a journal with these damaged lines may know more than the database; null if it
  *   cannot.
  */
