@@ -37,7 +37,7 @@ it('ends with the lease where the database gives no answer over an open connecti
   network.lose();
   const { code, stderr } = await run.ended;
   expect(stderr).toMatch(/gives no answer .*STATE_DATABASE_LOST/);
-  expect(stderr.match(/WARN: .*gives no answer.*the run ends in \d/g)).toHaveLength(1);
+  expect(stderr.match(/WARN: .*gives no answer.*the run waits for it, and ends in \d/g)).toHaveLength(1);
   expect(code).toBe(5);
   await network.close();
 }, 40_000);
@@ -69,6 +69,6 @@ it('ends with the lease, and says why', async () => {
   await server.kill();
   const { code, stderr } = await run.ended;
   expect(stderr).toMatch(/STATE_DATABASE_LOST/);
-  expect(stderr.match(/WARN: .*cannot be reached.*the run ends in \d/g)).toHaveLength(1);
+  expect(stderr.match(/WARN: .*cannot be reached.*the run waits for it, and ends in \d/g)).toHaveLength(1);
   expect(code).toBe(5);
 }, 60_000);
