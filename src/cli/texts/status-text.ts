@@ -1,9 +1,7 @@
 /** What `foliopipe status` says of a run, besides its summary. */
 import {
   abandonCommand,
-  abandonedText,
   accountText,
-  adoptHint,
   type CheckpointReader,
   type ChunkRow,
   type Config,
@@ -12,7 +10,6 @@ import {
   findRestamped,
   hintOf,
   leftFoliosHint,
-  lostFolioText,
   type ProgressSnapshot,
   type Run,
   type RunSummary,
@@ -23,6 +20,7 @@ import { escapeUnprintable } from '../../text.js';
 import { progressText } from '../display/progress.js';
 import { nextLines } from './next-steps.js';
 import { runReuseLines } from './reuse-text.js';
+import { chunkTexts } from './summary-warnings.js';
 import { laterRunText, leaseText, partialLines } from './unfinished-text.js';
 
 /** So many chunks are named. */
@@ -39,13 +37,12 @@ export async function unfinishedText(
   snapshot: ProgressSnapshot,
   patience: number,
 ): Promise<string> {
-  const { abandoned, adoptable, lost } = summary;
   const states = ['submitted', 'finished', 'ambiguous'] as const;
   const shown = await state.chunksIn(run.id, states, 0, MOST_CHUNKS);
   const all = states.reduce((sum, one) => sum + snapshot.byState[one], 0);
   const more = shown.length < MOST_CHUNKS ? 0 : all - shown.length;
   // Those have a line of their own, with what to do.
-  const doubtful = new Set(adoptable.map(({ chunk }) => chunk));
+  const doubtful = new Set(summary.adoptable.map(({ chunk }) => chunk));
   const folios = shown.filter(({ number }) => !doubtful.has(number));
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const isStuck = ({ state, submittedAt }: ChunkRow) =>
@@ -62,9 +59,7 @@ export async function unfinishedText(
     ...(more > 0
       ? [`  and ${countOf(more, 'more chunk')}: foliopipe report ${run.id} lists them on a page`]
       : []),
-    ...adoptable.map((one) => `  chunk ${one.chunk} was possibly accepted; ${adoptHint(run.id, one)}`),
-    ...lost.map((one) => `  ${lostFolioText(run.id, one)}`),
-    ...abandoned.map((one) => `  ${abandonedText(run.id, one)}`),
+    ...chunkTexts(summary).map((text) => `  ${text}`),
   ];
   return `${lines.join('\n')}\n${copiedText(run)}`;
 }

@@ -14,8 +14,7 @@ export function warningLines(summary: RunSummary): string[] {
 }
 
 function warnings(summary: RunSummary): string[] {
-  const { run, rehearsal, uploads, searches, adoptable, indistinct, joinedOnWord, counts, manifest } =
-    summary;
+  const { rehearsal, uploads, searches, indistinct, joinedOnWord, counts, manifest } = summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   const skipped = summary.origins.skipped.records;
@@ -46,9 +45,7 @@ function warnings(summary: RunSummary): string[] {
           `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
         ]
       : []),
-    ...adoptable.map((one) => `chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...summary.lost.map((one) => lostFolioText(run, one)),
-    ...summary.abandoned.map((one) => abandonedText(run, one)),
+    ...chunkTexts(summary),
     ...outputProblem(summary),
     ...(skipped > 0
       ? [
@@ -71,6 +68,27 @@ function warnings(summary: RunSummary): string[] {
           `${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
         ]
       : []),
+  ];
+}
+
+/** What a person may do about single chunks. The summary names the first ones. */
+export function chunkTexts({
+  run,
+  adoptable,
+  lost,
+  abandoned,
+  chunks: { byState },
+}: Pick<RunSummary, 'run' | 'adoptable' | 'lost' | 'abandoned' | 'chunks'>): string[] {
+  const named = [
+    ...adoptable.map((one) => `chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
+    ...lost.map((one) => lostFolioText(run, one)),
+    ...abandoned.map((one) => abandonedText(run, one)),
+  ];
+  const more = byState.ambiguous + byState.unprocessed - named.length;
+  if (named.length === 0 || more <= 0) return named;
+  return [
+    ...named,
+    `and ${countOf(more, 'more chunk')} without an answer: foliopipe report ${run} lists them on a page`,
   ];
 }
 

@@ -5,7 +5,7 @@ import { someSnapshot } from '../../helpers/progress/some-snapshot.js';
 
 const run = { id: 'R', state: 'open', createdAt: Date.now(), source: { files: [] } } as unknown as Run;
 const summary = {
-  ...{ abandoned: [], adoptable: [], lost: [] },
+  ...{ abandoned: [], adoptable: [], lost: [], chunks: { byState: {} } },
   ...{ partial: null, outdated: null },
 } as unknown as RunSummary;
 

@@ -210,6 +210,17 @@ describe('summaryText', () => {
       '\n  chunk 3: folio d7b2 is lost (100 records UNPROCESSED); the next foliopipe run asks for it again; or foliopipe adopt --run r1 --chunk 3 FOLIO\n',
     );
     expect(text).toContain('chunk 9: folio d7b2 is lost (1 record FAILED as before)');
+    expect(text).not.toContain('more chunk');
+  });
+  it('says how many more chunks without an answer there are than it names', () => {
+    const chunks = { all: 40, byState: { ...nothingTallied, downloaded: 4, unprocessed: 35, ambiguous: 1 } };
+    const lost = Array.from({ length: 10 }, (_, at) => ({
+      chunk: at + 1,
+      ...{ folio: 'F', records: 1, round: 0 },
+    }));
+    expect(textOf({ chunks, lost })).toContain(
+      '\n  and 26 more chunks without an answer: foliopipe report r1 lists them on a page\n',
+    );
   });
   it('counts the records that the service refused', () => {
     const chunks = { all: 5, byState: { ...nothingTallied, downloaded: 3, refused: 2, split: 1 } };
