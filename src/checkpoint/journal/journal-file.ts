@@ -29,7 +29,7 @@ import {
   type SearchJournalLine,
 } from './journal-line.js';
 
-const sync = promisify(fdatasync);
+const syncData = promisify(fdatasync);
 
 /** A journal that is open for writing. */
 export interface JournalFile {
@@ -38,8 +38,9 @@ export interface JournalFile {
   /** Writes a line. If that fails, the line is written together with the next one. Never throws. */
   add(line: JournalLine): void;
   /**
-   * Resolves when all lines added so far are on the disk. Concurrent calls share one sync.
-   * @throws the system's error; the next attempt writes the lines again.
+   * Resolves when all lines added so far are on the disk. Concurrent calls share one sync. If it fails, the lines are
+   * written and synced once more.
+   * @throws the system's error; the next call tries again.
    */
   sync(): Promise<void>;
   close(): void;
@@ -50,8 +51,11 @@ export function journalPath(stateDir: string, run: string): string {
   return join(stateDir, 'runs', run, 'paid.log');
 }
 
-/** Opens an existing journal. Cuts off an incomplete last line. */
-export function openJournalFile(path: string): JournalFile {
+/**
+ * Opens an existing journal. Cuts off an incomplete last line.
+ * @param syncFile syncs a file descriptor.
+ */
+export function openJournalFile(path: string, syncFile = syncData): JournalFile {
   const file = openSync(path, 'a+', 0o600);
   /** The length of the whole lines, and the length that is certainly on the disk. */
   let length = wholeLength(file);
@@ -85,7 +89,7 @@ export function openJournalFile(path: string): JournalFile {
     const count = unsynced.length;
     const upTo = length;
     try {
-      await sync(file);
+      await syncFile(file);
     } catch (error) {
       requeueUnsynced();
       throw error;
@@ -109,7 +113,8 @@ export function openJournalFile(path: string): JournalFile {
         // The next sync throws, before anything more is paid for.
       }
     },
-    sync: () => syncLines(path),
+    // The first failure may be that of a sync that was only waited for.
+    sync: () => syncLines(path).catch(() => syncLines(path)),
     close: () => closeSync(file),
   };
 }

@@ -103,4 +103,38 @@ describe('a journal', () => {
       file.close();
       expect([...readJournal(path)]).toEqual([...lines, ...more]);
     }));
+
+  it('writes the lines of a sync that fails once more, also for a call that has waited for it', () =>
+    withJournalFile(async (path) => {
+      let syncs = 0;
+      const file = openJournalFile(path, async () => {
+        syncs += 1;
+        if (syncs === 1) {
+          // What a failed sync leaves on the disk is not known.
+          await truncate(path, 0);
+          await writeFile(path, lines.map(encodeLine).join(''));
+          throw new Error('EIO');
+        }
+      });
+      file.add(lineOf(100));
+      const first = file.sync();
+      file.add(lineOf(101));
+      await Promise.all([first, file.sync()]);
+      file.close();
+      expect([...readJournal(path)]).toEqual([...lines, lineOf(100), lineOf(101)]);
+    }));
+
+  it('gives the error of a disk that fails again, and writes the line with the next sync', () =>
+    withJournalFile(async (path) => {
+      let isBroken = true;
+      const file = openJournalFile(path, async () => {
+        if (isBroken) throw new Error('EIO');
+      });
+      file.add(lineOf(100));
+      await expect(file.sync()).rejects.toThrow('EIO');
+      isBroken = false;
+      await file.sync();
+      file.close();
+      expect([...readJournal(path)]).toEqual([...lines, lineOf(100)]);
+    }));
 });
