@@ -97,6 +97,7 @@ export function wholeChunks(
   };
 
   const nextChunk = async (upTo: number): Promise<Stretches | undefined> => {
+    if (merged >= upTo) return undefined;
     const chunk = await run.checkpoint.nextChunk(run.id, 0, merged);
     if (chunk === undefined) {
       return unanswered === undefined && !hasSkipped ? undefined : withoutChunk(upTo);
