@@ -198,7 +198,7 @@ function openFolio(
 }
 
 /** Records of chunks that need no more answer. */
-export function recordsAnswered({ records }: Pick<Tally, 'records'>): number {
+function recordsAnswered({ records }: Pick<Tally, 'records'>): number {
   return records.downloaded + records.unprocessed + records.refused;
 }
 
