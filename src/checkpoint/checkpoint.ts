@@ -234,8 +234,12 @@ export interface Checkpoint extends CheckpointReader {
    * @param segment the answers that the run has bought; replaces an older segment of the run.
    */
   recordDone(run: string, at: number, stamp?: string, segment?: Segment): Promise<void>;
-  /** Adds a segment of answers; replaces an older segment of the same run or import. */
-  recordSegment(segment: Segment): Promise<void>;
+  /**
+   * Adds a segment of answers; replaces an older segment of the same run or import.
+   * @param replaced nothing is changed unless this is the id of that older segment.
+   * @returns whether the segment was added.
+   */
+  recordSegment(segment: Segment, replaced?: string): Promise<boolean>;
   /** The answers of these segments are no longer taken. */
   recordSegmentsForgotten(ids: readonly string[]): Promise<void>;
   /**

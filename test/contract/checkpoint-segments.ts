@@ -23,6 +23,15 @@ export function segmentContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.segments())[1]).toEqual(newer);
       }));
 
+    it('replace a named one only while it is there', () =>
+      withCheckpoint(async (checkpoint) => {
+        const of = (id: string) => sampleSegment(id, 'r1', 1);
+        await checkpoint.recordSegment(of('r1-1'));
+        expect(await checkpoint.recordSegment(of('r1-2'), 'r1-1')).toBe(true);
+        expect(await checkpoint.recordSegment(of('r1-3'), 'r1-1')).toBe(false);
+        expect(await idsOf(checkpoint)).toEqual(['r1-2']);
+      }));
+
     it('are forgotten by their ids, also such as are not there', () =>
       withCheckpoint(async (checkpoint) => {
         for (const run of ['r1', 'r2', 'r3'])

@@ -8,7 +8,7 @@ import type { StateSession } from './state-session.js';
 const forgetRun = statement('DELETE FROM segments WHERE run = @run');
 const insert = statement(`
   INSERT INTO segments (id, run, newest, segment) VALUES (@id, @run, @newest, @segment)`);
-const forget = statement('DELETE FROM segments WHERE id = @id');
+const forget: Prepared<{ id: string }> = statement('DELETE FROM segments WHERE id = @id RETURNING id');
 const all: Prepared<{ segment: string }> = statement(
   'SELECT segment FROM segments ORDER BY newest DESC, id DESC',
 );
@@ -25,7 +25,12 @@ export function segmentChanges(
   db: StateSession,
 ): Pick<Checkpoint, 'recordSegment' | 'recordSegmentsForgotten'> {
   return {
-    recordSegment: (segment) => db.changes((query) => addSegment(query, segment)),
+    recordSegment: (segment, replaced) =>
+      db.changes(async (query) => {
+        if (replaced !== undefined && (await query(forget, { id: replaced })).length === 0) return false;
+        await addSegment(query, segment);
+        return true;
+      }),
     recordSegmentsForgotten: (ids) =>
       db.changes(async (query) => {
         for (const id of ids) await query(forget, { id });

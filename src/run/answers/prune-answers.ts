@@ -97,40 +97,57 @@ export interface DroppedAnswers {
   readonly left: number;
 }
 
+/** What `dropAnswers` works on. */
+export interface DropAnswersContext {
+  readonly checkpoint: Pick<Checkpoint, 'segments' | 'recordSegment' | 'recordSegmentsForgotten'>;
+  readonly answers: Pick<AnswerStore, 'rewriteSegment' | 'removeSegment'>;
+}
+
 /**
  * Takes answers out of a segment: writes it again without them. Commits the row of the new file, and then removes the
- * old file.
+ * old file. Where another process has replaced the segment meanwhile, the answers are taken out of the new one.
  * @param now epoch milliseconds; makes the name of the new file.
  * @returns undefined if the segment holds none of the answers.
  */
 export async function dropAnswers(
-  {
-    checkpoint,
-    answers,
-  }: {
-    readonly checkpoint: Pick<Checkpoint, 'recordSegment' | 'recordSegmentsForgotten'>;
-    readonly answers: Pick<AnswerStore, 'rewriteSegment' | 'removeSegment'>;
-  },
+  stores: DropAnswersContext,
   segment: Segment,
   unwanted: Unwanted,
   now: number,
 ): Promise<DroppedAnswers | undefined> {
+  const { checkpoint, answers } = stores;
   const { run, successful, failed } = segment;
+  const id = nextSegmentId(segment, now);
   try {
-    const rewritten = await answers.rewriteSegment(segment, nextSegmentId(segment, now), unwanted);
+    const rewritten = await answers.rewriteSegment(segment, id, unwanted);
     if (rewritten === undefined) return undefined;
     const { dropped, segment: row } = rewritten;
-    await checkpoint.recordSegment(row);
-    await answers.removeSegment(segment.id);
-    return { run, ...dropped, left: row.successful + row.failed };
+    if (await checkpoint.recordSegment(row, segment.id)) {
+      await answers.removeSegment(segment.id);
+      return { run, ...dropped, left: row.successful + row.failed };
+    }
   } catch (error) {
-    // Without the secret no answer can be found and no segment can be written: this one is removed.
-    const isUseless = error instanceof ConfigError && error.code === 'REUSE_SECRET_LOST' && 'all' in unwanted;
-    if (!isUseless) throw error;
-    await checkpoint.recordSegmentsForgotten([segment.id]);
-    await answers.removeSegment(segment.id);
-    return { run, successful, failed, left: 0 };
+    const isReplaced = (await segmentOf(checkpoint, run))?.id !== segment.id;
+    if (!isReplaced) {
+      // Without the secret no answer can be found and no segment can be written: this one is removed.
+      const isUseless =
+        error instanceof ConfigError && error.code === 'REUSE_SECRET_LOST' && 'all' in unwanted;
+      if (!isUseless) throw error;
+      await checkpoint.recordSegmentsForgotten([segment.id]);
+      await answers.removeSegment(segment.id);
+      return { run, successful, failed, left: 0 };
+    }
   }
+  const found = await segmentOf(checkpoint, run);
+  if (found?.id !== id) await answers.removeSegment(id);
+  return found && dropAnswers(stores, found, unwanted, now);
+}
+
+async function segmentOf(
+  checkpoint: DropAnswersContext['checkpoint'],
+  run: string,
+): Promise<Segment | undefined> {
+  return (await checkpoint.segments()).find((one) => one.run === run);
 }
 
 /** The id of a segment ends with a number that increases: of two processes that write at once, each takes its own. */

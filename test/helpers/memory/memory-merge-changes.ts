@@ -54,8 +54,10 @@ export function memoryMergeChanges(memory: Memory) {
       }
       run.stretches.push({ ...structuredClone(stretch), mergedAt: at });
     },
-    recordSegment(segment: Segment) {
+    recordSegment(segment: Segment, replaced?: string) {
+      if (replaced !== undefined && !memory.segments.some(({ id }) => id === replaced)) return false;
       memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];
+      return true;
     },
     recordSegmentsForgotten(ids: readonly string[]) {
       memory.segments = memory.segments.filter(({ id }) => !ids.includes(id));

@@ -24,7 +24,11 @@ export function segmentChanges(
   const insert = segmentInsertion(db);
   const forget = db.prepare('DELETE FROM segments WHERE id = ?');
   return {
-    recordSegment: db.change((segment: Segment) => insert(segment)),
+    recordSegment: db.change((segment: Segment, replaced?: string) => {
+      if (replaced !== undefined && forget.run(replaced).changes === 0) return false;
+      insert(segment);
+      return true;
+    }),
     recordSegmentsForgotten: db.change((ids: readonly string[]) => {
       for (const id of ids) forget.run(id);
     }),
