@@ -202,7 +202,7 @@ export interface Checkpoint extends CheckpointReader {
    */
   recordUnjoined(run: string): Promise<void>;
   /**
-   * The work file contains the rows of the stretch, up to `workEnd`. Stretches come in the order of the source, and
+   * The work file contains the rows of the stretch and ends with them. Stretches come in the order of the source, and
    * every chunk of the source with records up to the stretch's end is answered. Not synced: the work file would be cut
    * back (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
    */

@@ -10,17 +10,17 @@ import { dirname, join } from 'node:path';
 import { isFolder, isS3, withoutPublication } from '../config/sections/output-names.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { createWrittenHash, updateHash, type WrittenHash } from '../streams/file-identity.js';
+import { createWrittenHash, type WrittenHash } from '../streams/file-identity.js';
 
 export interface WorkFile {
   /** Length in bytes. */
   readonly length: number;
   /**
-   * Appends pieces and syncs them to the disk, once for all of them.
-   * @returns for each piece where it ends in the file, and a SHA-256, hex: of the file up to there, if this process has
-   *   written all of it; else of the piece. So no byte is hashed twice.
+   * Appends pieces and syncs them to the disk.
+   * @returns a SHA-256, hex: of the whole file, if this process has written all of it; else of the appended bytes. So
+   *   no byte is hashed twice.
    */
-  append(...pieces: Uint8Array[]): Promise<readonly { readonly end: number; readonly sha256: string }[]>;
+  append(...pieces: Uint8Array[]): Promise<string>;
   /** Removes all bytes, so that the file is empty. */
   empty(): Promise<void>;
   close(): Promise<void>;
@@ -54,21 +54,29 @@ export async function openWorkFile(
   }
 }
 
+/** Node accepts less than 2 GiB in one update of a hash. */
+const MAX_HASH_BYTES = 1024 * 1024 * 1024;
+
+function splitForHash(bytes: Uint8Array): Uint8Array[] {
+  const count = Math.ceil(bytes.length / MAX_HASH_BYTES);
+  return Array.from({ length: count }, (_, index) =>
+    bytes.subarray(index * MAX_HASH_BYTES, (index + 1) * MAX_HASH_BYTES),
+  );
+}
+
 function createWorkFile(file: FileHandle, from: number, known: KnownWork): WorkFile {
   let length = from;
   return {
     get length() {
       return length;
     },
-    append: async (...pieces) => {
+    append: async (...given) => {
+      const pieces = given.flatMap(splitForHash);
       const write = () => writeAll(file, pieces);
-      const hashes = await (known.written?.append(file, pieces, write) ?? hashWhile(pieces, write));
-      const appended = hashes.map((sha256, at) => {
-        length += pieces[at]!.length;
-        return { end: length, sha256 };
-      });
+      const sha256 = await (known.written?.append(file, pieces, write) ?? hashWhile(pieces, write));
+      for (const piece of pieces) length += piece.length;
       await file.datasync();
-      return appended;
+      return sha256;
     },
     empty: async () => {
       await file.truncate(0);
@@ -79,19 +87,13 @@ function createWorkFile(file: FileHandle, from: number, known: KnownWork): WorkF
   };
 }
 
-/** Hashes each of the pieces while they are written. */
-async function hashWhile(
-  pieces: readonly Uint8Array[],
-  write: () => Promise<void>,
-): Promise<readonly string[]> {
+/** Hashes the pieces while they are written. */
+async function hashWhile(pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<string> {
+  const hash = createHash('sha256');
   const writing = write();
-  const hashes = pieces.map((piece) => {
-    const hash = createHash('sha256');
-    updateHash(hash, piece);
-    return hash.digest('hex');
-  });
+  for (const piece of pieces) hash.update(piece);
   await writing;
-  return hashes;
+  return hash.digest('hex');
 }
 
 /** Node reports the bytes of one write as a 32-bit number. */

@@ -1,6 +1,6 @@
 /** What a file is recognized by: its stamp, which is cheap, or the length and hash of its content. */
 
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type BigIntStats, fstatSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { readPieces } from './read-pieces.js';
@@ -74,13 +74,9 @@ export interface WrittenHash {
   /**
    * Hashes pieces while `write` appends them to the file.
    * @param file the same file each time. It may be closed and opened again between calls.
-   * @returns for each piece the hash of all appended bytes up to its end, hex.
+   * @returns the hash of all appended bytes so far, hex.
    */
-  append(
-    file: FileHandle,
-    pieces: readonly Uint8Array[],
-    write: () => Promise<void>,
-  ): Promise<readonly string[]>;
+  append(file: FileHandle, pieces: readonly Uint8Array[], write: () => Promise<void>): Promise<string>;
   /** Length and hash of the file at this path; undefined if it may hold other bytes than the appended ones. */
   of(path: string): HashedFile | undefined;
 }
@@ -96,27 +92,17 @@ export function createWrittenHash(file: FileHandle): WrittenHash {
       const isUnchanged = lastStamp !== undefined && lastStamp === stampOf(fd, bytes);
       lastStamp = undefined;
       const writing = write();
-      const hashes = pieces.map((piece) => {
-        updateHash(hash, piece);
+      for (const piece of pieces) {
+        hash.update(piece);
         bytes += piece.length;
-        return hash.copy().digest('hex');
-      });
+      }
       await writing;
       if (isUnchanged) lastStamp = stampOf(fd, bytes);
-      return hashes;
+      return hash.copy().digest('hex');
     },
     of: (path) => {
       const isUnchanged = lastStamp !== undefined && lastStamp === stampAt(path, bytes);
       return isUnchanged ? { bytes, sha256: hash.copy().digest('hex') } : undefined;
     },
   };
-}
-
-/** Node accepts less than 2 GiB in one update of a hash. */
-const MAX_HASH_BYTES = 1024 * 1024 * 1024;
-
-/** Adds bytes of any length to a hash. */
-export function updateHash(hash: Hash, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; at += MAX_HASH_BYTES)
-    hash.update(bytes.subarray(at, at + MAX_HASH_BYTES));
 }

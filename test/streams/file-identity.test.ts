@@ -13,7 +13,7 @@ interface Growing {
   readonly path: string;
   readonly file: FileHandle;
   readonly written: WrittenHash;
-  append(...pieces: Uint8Array[]): Promise<readonly string[]>;
+  append(...pieces: Uint8Array[]): Promise<string>;
 }
 
 async function withFile(use: (growing: Growing) => Promise<void>): Promise<void> {
@@ -33,21 +33,18 @@ async function overwrite(path: string): Promise<void> {
 }
 
 describe('what was written', () => {
-  it('has the hash of all its pieces, after each of them', () =>
+  it('has the hash of all its pieces', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.array(fc.uint8Array({ maxLength: 9 }))), (appended) =>
         withFile(async ({ path, written, append }) => {
           let all = Buffer.alloc(0);
           let sha256 = createHash('sha256').digest('hex');
           for (const pieces of appended) {
-            const hashes = pieces.map((piece) => {
-              all = Buffer.concat([all, piece]);
-              sha256 = createHash('sha256').update(all).digest('hex');
-              return sha256;
-            });
-            expect(await append(...pieces)).toEqual(hashes);
-            expect(written.of(path)).toEqual({ bytes: all.length, sha256 });
+            all = Buffer.concat([all, ...pieces]);
+            sha256 = createHash('sha256').update(all).digest('hex');
+            expect(await append(...pieces)).toBe(sha256);
           }
+          expect(written.of(path)).toEqual({ bytes: all.length, sha256 });
         }),
       ),
       { numRuns: 50 },

@@ -30,7 +30,7 @@ export type AppendMergedNeeds = Pick<
 export type PublishOutputNeeds = AppendMergedNeeds &
   PutInPlaceNeeds &
   WithholdNeeds &
-  Pick<RunContext, 'deferred' | 'signal'> & {
+  Pick<RunContext, 'deferred'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       'chunksIn' | 'doubtsInRow' | 'nextStretch' | 'replyKinds' | 'attempts'
@@ -46,21 +46,21 @@ export function appendMerged(
     const work = await openWorkFile(workPath(run), run.work, (size) => mergedLength(run, size));
     let columns: readonly string[] | undefined;
     try {
-      for await (const some of smallTogether(stretches)) {
-        const wanted = some[0]!.columns;
+      for await (const { bytes, columns: wanted, numbers: _, ...stretch } of readAhead(stretches)) {
         if (wanted !== columns) {
           await addColumns(run, work, wanted);
           columns = wanted;
         }
         const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
-        const written = await work.append(...head, ...some.map(({ bytes }) => bytes));
-        for (const [at, { bytes, columns: _, numbers: __, ...stretch }] of some.entries()) {
-          const { end: workEnd, sha256 } = written[head.length + at]!;
-          giveBack(bytes);
-          run.at('after-work-write-before-commit');
-          await run.checkpoint.recordMerged(run.id, { ...stretch, workEnd, sha256 }, run.clock.now());
-          run.at('after-merged-before-next');
-        }
+        const sha256 = await work.append(...head, bytes);
+        giveBack(bytes);
+        run.at('after-work-write-before-commit');
+        await run.checkpoint.recordMerged(
+          run.id,
+          { ...stretch, workEnd: work.length, sha256 },
+          run.clock.now(),
+        );
+        run.at('after-merged-before-next');
       }
     } finally {
       await work.close();
@@ -81,8 +81,6 @@ export function publishOutput(
 ): (stretches: AsyncIterable<MergedStretch>) => Promise<Publication | null> {
   return async (stretches) => {
     await appendMerged(run)(stretches);
-    // All stretches may have come before a stop.
-    run.signal.throwIfAborted();
     await checkAllMerged(run);
     await checkOneService(run.checkpoint, run.id);
     run.at('after-last-merge-before-publishing');
@@ -142,19 +140,14 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
   return (await lastMerged(run))?.workEnd ?? 0;
 }
 
-/** A write with its sync takes as long as merging a small chunk: stretches that come within this time share one. */
-const TOGETHER = { time: 20, bytes: 256 * 1024 };
-
 /**
- * Gives the same stretches in the same order, those together that have equal columns. Asks for the next one while the
- * consumer works, so that merging and writing overlap. The source must not change a stretch after it has given it.
+ * Gives the same items in the same order, and asks for the next item while the consumer works on the current one, so
+ * that merging and writing overlap. The source must not change an item after it has given it.
  */
-export async function* smallTogether(
-  source: AsyncIterable<MergedStretch>,
-): AsyncGenerator<readonly MergedStretch[], void, undefined> {
-  const stretches = source[Symbol.asyncIterator]();
-  const ask = (): Promise<IteratorResult<MergedStretch>> => {
-    const asked = stretches.next();
+async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  const items = source[Symbol.asyncIterator]();
+  const ask = (): Promise<IteratorResult<T>> => {
+    const asked = items.next();
     // Avoids an unhandled rejection when the consumer stops early.
     asked.catch(() => undefined);
     return asked;
@@ -162,26 +155,13 @@ export async function* smallTogether(
   let isAtEnd = false;
   try {
     for (let ahead = ask(); ; ) {
-      const first = await ahead;
-      isAtEnd = first.done === true;
-      if (first.done) return;
-      const some = [first.value];
+      const item = await ahead;
+      isAtEnd = item.done === true;
+      if (item.done) return;
       ahead = ask();
-      let timer: NodeJS.Timeout | undefined;
-      const timeIsOver = new Promise<undefined>((resolve) => {
-        timer = setTimeout(() => resolve(undefined), TOGETHER.time);
-      });
-      for (let { length } = first.value.bytes; length < TOGETHER.bytes; length += some.at(-1)!.bytes.length) {
-        // What ends the source, an error too, comes after the stretches before it.
-        const next = await Promise.race([ahead, timeIsOver]).catch(() => undefined);
-        if (next === undefined || next.done || next.value.columns !== first.value.columns) break;
-        some.push(next.value);
-        ahead = ask();
-      }
-      clearTimeout(timer);
-      yield some;
+      yield item.value;
     }
   } finally {
-    if (!isAtEnd) await stretches.return?.();
+    if (!isAtEnd) await items.return?.();
   }
 }
