@@ -15,6 +15,7 @@ import {
   restoreState,
   retry,
   search,
+  submit,
 } from '../../../pipelines/index.js';
 import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
@@ -253,6 +254,10 @@ describe('a chunk that was sent after the backup', () => {
       expect(await adopt(job.config(), { run, chunk: Number(chunk), folio })).toMatchObject({ folio });
       const unconfirmed = { code: 'RESTORED_UNCONFIRMED', exitCode: 9 };
       await expect(job.enrich()).rejects.toMatchObject(unconfirmed);
+      for (const existing of [true, run] as const) {
+        await expect(job.enrich({}, { existing })).rejects.toMatchObject(unconfirmed);
+        await expect(submit(job.config(), { existing })).rejects.toMatchObject(unconfirmed);
+      }
       await expect(retry(job.config(), run)).rejects.toMatchObject(unconfirmed);
       await job.enrich({}, yes);
       const sent = job.service.folios.map((one) => one.fileName.replace(/-1-\w+\.csv$/, ''));
