@@ -49,7 +49,7 @@ function parsed(options, refuse) {
       allowPositionals: true,
     });
   } catch (error) {
-    // Behind its first sentence it tells how to write a word that looks like an option.
+    // The sentences after the first one tell how to write a word that looks like an option.
     return refuse(error.message.split('. ')[0]);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which package this is, where it is, and where a person finds its pages. Texts name a page as in a clone, such as `docs/faults.md`;
- * in a project that has installed the package, that file is in `node_modules`.
+ * Which package this is, where it is, and where a person finds its pages. Texts name a page as in a clone, such as
+ * `docs/faults.md`; in a project that has installed the package, that file is in `node_modules`.
  */
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';

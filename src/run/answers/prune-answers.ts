@@ -116,7 +116,7 @@ export async function dropAnswers(
   now: number,
 ): Promise<DroppedAnswers | undefined> {
   const { checkpoint, answers } = stores;
-  const { run, successful, failed } = segment;
+  const { run } = segment;
   const id = nextSegmentId(segment, now);
   try {
     const rewritten = await answers.rewriteSegment(segment, id, unwanted);
@@ -128,19 +128,25 @@ export async function dropAnswers(
     }
   } catch (error) {
     const isReplaced = (await segmentOf(checkpoint, run))?.id !== segment.id;
-    if (!isReplaced) {
-      // Without the secret no answer can be found and no segment can be written: this one is removed.
-      const isUseless =
-        error instanceof ConfigError && error.code === 'REUSE_SECRET_LOST' && 'all' in unwanted;
-      if (!isUseless) throw error;
-      await checkpoint.recordSegmentsForgotten([segment.id]);
-      await answers.removeSegment(segment.id);
-      return { run, successful, failed, left: 0 };
-    }
+    if (!isReplaced) return dropUseless(stores, segment, unwanted, error);
   }
   const found = await segmentOf(checkpoint, run);
   if (found?.id !== id) await answers.removeSegment(id);
   return found && dropAnswers(stores, found, unwanted, now);
+}
+
+/** Without the secret no answer can be found and no segment can be written: this one is removed. */
+async function dropUseless(
+  { checkpoint, answers }: DropAnswersContext,
+  { id, run, successful, failed }: Segment,
+  unwanted: Unwanted,
+  error: unknown,
+): Promise<DroppedAnswers> {
+  const isUseless = error instanceof ConfigError && error.code === 'REUSE_SECRET_LOST' && 'all' in unwanted;
+  if (!isUseless) throw error;
+  await checkpoint.recordSegmentsForgotten([id]);
+  await answers.removeSegment(id);
+  return { run, successful, failed, left: 0 };
 }
 
 async function segmentOf(
