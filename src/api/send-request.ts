@@ -107,6 +107,8 @@ async function receiveReply(
   return new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
     request.on('error', reject);
+    // Node closes a connection without an error if the service wants to go on in another protocol (101).
+    request.once('close', () => reject(closedEarly()));
     const fail = (error: Error): void => {
       request.destroy(error);
       // A request that is destroyed before it has a connection emits no error.
@@ -144,6 +146,10 @@ async function receiveReply(
     timeout.end();
     signal.removeEventListener('abort', onAbort);
   });
+}
+
+function closedEarly(): Error {
+  return Object.assign(new Error('the connection was closed without a reply'), { code: 'ECONNRESET' });
 }
 
 const targets = new WeakMap<URL, http.RequestOptions>();

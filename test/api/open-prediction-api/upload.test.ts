@@ -201,6 +201,17 @@ test.each([
   expect(scripted.server.seen).toHaveLength(1);
 });
 
+test('a reply that goes on in another protocol (101) is no reply, which is noticed at once', async () => {
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n';
+  await open((response) => response.socket?.write(upgrade));
+  expect(await errorOf(upload())).toMatchObject({
+    code: 'AMBIGUOUS_UPLOAD',
+    doubt: 'no-reply',
+    message: expect.stringContaining('the connection was closed without a reply'),
+  });
+  expect(scripted.server.seen).toHaveLength(1);
+});
+
 test('an unreadable success is shown, as far as it can be shown safely', async () => {
   await open((response) => sendJson(response, { queued: true, why: 'a\u0007b', echo: TOKEN }));
   const { message } = (await errorOf(upload())) as Error;
