@@ -6,6 +6,7 @@
  * also delay every request that is already waiting.
  */
 import { longestTimerMs } from '../quantities.js';
+import { systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
 import type { Operation } from './failure.js';
 
@@ -86,6 +87,11 @@ export class RateLimiter implements RequestLimiter {
       this.#written++;
       this.#awaitTurnEnd();
     };
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    const left = () => Math.ceil(this.#pausedUntil - performance.now());
+    while (left() > 0) await systemClock.sleep(Math.min(left(), longestTimerMs), signal);
   }
 
   pause(time: Milliseconds): void {

@@ -119,3 +119,20 @@ test('a pause keeps no timer when no request waits', async () => {
   expect(await left).toBe('left');
   expect(timers()).toBe(0);
 });
+
+test('says when no pause is in force any more, so that nothing is begun within one', async () => {
+  vi.useRealTimers();
+  const limiter = new RateLimiter(10);
+  await limiter.ready(noSignal);
+  const from = performance.now();
+  limiter.pause(40);
+  const ready = limiter.ready(noSignal);
+  limiter.pause(80);
+  await ready;
+  expect(performance.now() - from).toBeGreaterThanOrEqual(80);
+  limiter.pause(3_600_000);
+  const controller = new AbortController();
+  const left = limiter.ready(controller.signal);
+  controller.abort('left');
+  await expect(left).rejects.toBe('left');
+});
