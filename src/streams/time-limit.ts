@@ -1,4 +1,5 @@
-/** Signals that end work after a time. */
+/** Signals that end work early: after a time, or with the first of several. */
+import { setMaxListeners } from 'node:events';
 import type { Milliseconds } from '../types.js';
 
 /**
@@ -9,4 +10,25 @@ export function withTimeLimit(signal: AbortSignal, time: Milliseconds): AbortSig
   // `AbortSignal.any` does not keep it: without a listener, the garbage collector removes it, and it never aborts.
   timeUp.addEventListener('abort', () => undefined);
   return AbortSignal.any([signal, timeUp]);
+}
+
+/**
+ * Does work under a signal that aborts with the first of these. When the work has ended, nothing is left with them, as
+ * `AbortSignal.any` would leave something on Node 20: they may last for hours.
+ */
+export async function withAnySignal<T>(
+  signals: readonly AbortSignal[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const end = () => controller.abort(signals.find(({ aborted }) => aborted)!.reason);
+  // Avoids a warning: much work may listen to the same signal.
+  setMaxListeners(0, ...signals);
+  for (const signal of signals) signal.addEventListener('abort', end, { once: true });
+  try {
+    if (signals.some(({ aborted }) => aborted)) end();
+    return await work(controller.signal);
+  } finally {
+    for (const signal of signals) signal.removeEventListener('abort', end);
+  }
 }

@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { withTimeLimit } from '../../src/streams/time-limit.js';
+import { withAnySignal, withTimeLimit } from '../../src/streams/time-limit.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -28,5 +29,30 @@ describe('a signal with a time limit', () => {
     const reason = new Error('stopped');
     controller.abort(reason);
     expect(limited.reason).toBe(reason);
+  });
+});
+
+describe('work under any of several signals', () => {
+  const [first, second] = [0, 1].map(() => new AbortController()) as [AbortController, AbortController];
+  const signals = [first.signal, second.signal];
+
+  it('leaves nothing with them when it has ended', async () => {
+    const work = (result: Promise<number>) => withAnySignal(signals, () => result);
+    expect(await work(Promise.resolve(1))).toBe(1);
+    await expect(work(Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('ends with the reason of the one that aborts, also if that was before', async () => {
+    const work = () =>
+      withAnySignal(signals, async (signal) => {
+        if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return signal.reason;
+      });
+    const working = work();
+    const reason = new Error('stopped');
+    second.abort(reason);
+    expect(await working).toBe(reason);
+    expect(await work()).toBe(reason);
   });
 });

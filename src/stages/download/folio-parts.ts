@@ -13,6 +13,7 @@ import type { RunContext } from '../../run-context.js';
 import { gather } from '../../streams/gather.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
+import { withAnySignal } from '../../streams/time-limit.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 import {
@@ -84,14 +85,14 @@ export async function fetchTogether(
   const permits = slots ?? createPermits(1);
   const bytes = createFolioBytes(chunk, held);
   const controller = new AbortController();
-  const signal = parts.length > 1 ? AbortSignal.any([run.signal, controller.signal]) : run.signal;
   const stored: StoredPart[] = [];
   const settled = gather<StoredPart>(async (some) => {
     await run.files.syncParts();
     await store?.(some);
   }, TOGETHER);
   let left = parts.length;
-  const fetchOne = async ([at, part]: readonly [number, PartReference]): Promise<void> => {
+  type Numbered = readonly [number, PartReference];
+  const fetchOne = async ([at, part]: Numbered, signal: AbortSignal): Promise<void> => {
     const holder = `${chunk.number} ${part.fileStatus} ${part.part}`;
     await permits.acquire(holder, signal);
     try {
@@ -106,7 +107,10 @@ export async function fetchTogether(
   };
   // Those that are fetched, bounded by the permits, and those that wait for the disk.
   const inWork = downloads + TOGETHER.most;
-  for await (const _ of mapConcurrent(entriesOf(parts), inWork, fetchOne, controller));
+  await withAnySignal([run.signal, controller.signal], async (signal) => {
+    const fetch = (one: Numbered) => fetchOne(one, signal);
+    for await (const _ of mapConcurrent(entriesOf(parts), inWork, fetch, controller));
+  });
   return stored;
 }
 

@@ -11,6 +11,7 @@ import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
+import { withAnySignal } from '../../streams/time-limit.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
 import { checkSameService, noteNewerRow } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
@@ -220,9 +221,8 @@ async function sleepUntil(
   delay: number,
   enders: readonly AbortSignal[],
 ): Promise<boolean> {
-  const signal = enders.length === 0 ? run.signal : AbortSignal.any([run.signal, ...enders]);
   try {
-    await run.clock.sleep(delay, signal);
+    await withAnySignal([run.signal, ...enders], (signal) => run.clock.sleep(delay, signal));
     return true;
   } catch (error) {
     if (run.signal.aborted || enders.length === 0) throw error;
