@@ -25,19 +25,28 @@ export interface ParsedName {
 
 /** @throws ConfigError `LOAD_TABLE_NAME`. */
 export function parseTableName(table: string): ParsedName {
-  if (!TABLE_NAME.test(table)) throw tableNameError(table, 'is no name of a table');
-  const parts = table
-    .match(PART)!
-    .map((part) => (part.startsWith('"') ? cut(part.slice(1, -1).replaceAll('""', '"')) : foldName(part)));
-  const [name, schema = null] = parts.reverse();
+  const [name, schema = null, ...more] = namesIn(table).reverse();
+  if (more.length > 0) throw noNameError(table);
   if (name!.toLowerCase() === LOADS_TABLE) {
     throw tableNameError(table, 'is the table in which foliopipe records its loads; name another one');
   }
   return { schema, name: name! };
 }
 
+/** The names between the points of `load.table`. @throws ConfigError `LOAD_TABLE_NAME`. */
+export function namesIn(table: string): string[] {
+  if (!TABLE_NAME.test(table)) throw noNameError(table);
+  return table
+    .match(PART)!
+    .map((part) => (part.startsWith('"') ? cut(part.slice(1, -1).replaceAll('""', '"')) : foldName(part)));
+}
+
 const PART = /"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu;
-const TABLE_NAME = new RegExp(`^(?:${PART.source})(?:\\.(?:${PART.source}))?$`, 'u');
+const TABLE_NAME = new RegExp(`^(?:${PART.source})(?:\\.(?:${PART.source}))*$`, 'u');
+
+function noNameError(table: string): ConfigError {
+  return tableNameError(table, 'is no name of a table');
+}
 
 /** @param problem why it names no table. */
 export function tableNameError(table: string, problem: string): ConfigError {

@@ -1,11 +1,11 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
 import { isFolder, isS3 } from '../../config/sections/output-names.js';
-import { quoteText as quoteDuckdb } from '../../sql-text.js';
+import { quoteText as quoteDuckdb, quoteName } from '../../sql-text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
-import { duckdbDialect, insertText } from '../duckdb/dialect.js';
+import { duckdbDialect, inlined, insertText } from '../duckdb/dialect.js';
 import { fitTable } from '../fit-table.js';
 import { createLoadsText } from '../loads-table.js';
-import { checkNames, LOADS_TABLE, RUN_COLUMN } from '../names.js';
+import { checkNames, foldName, LOADS_TABLE, namesIn, RUN_COLUMN } from '../names.js';
 import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
 import {
   addColumns,
@@ -24,7 +24,10 @@ export const printDialects = ['postgres', 'duckdb', 'snowflake', 'bigquery', 're
 /** A database for which statements can be printed. */
 export type PrintDialect = (typeof printDialects)[number];
 
-/** @throws ConfigError `LOAD_NAMES` for names that Postgres could not hold apart; no other database is stricter. */
+/**
+ * @throws ConfigError `LOAD_NAMES` for names that Postgres could not hold apart; no other database is stricter.
+ *   `LOAD_TABLE_NAME` for Postgres and DuckDB.
+ */
 export function printLoad(load: PrintedLoad, dialect: PrintDialect): string {
   checkNames(load.table, postgresDialect.systemColumns);
   const { table, publication, run, file } = load;
@@ -49,6 +52,8 @@ interface Client {
   /** What runs the script, so that it ends at the first error. */
   readonly note: string;
   quote(text: string): string;
+  /** The name of a table as `load.into` records it. */
+  recorded(name: string): string;
   /** Reads the file into the staging table. */
   copy(staging: CopyTarget, file: PrintedFile): string;
   /** Removes the staging table, which would be in the way of the same script in the same session; null if it is gone. */
@@ -73,6 +78,7 @@ const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
     dialect: postgresDialect,
     note: '-- For psql -v ON_ERROR_STOP=1.',
     quote: quotePostgres,
+    recorded: (name) => name,
     drop: null,
     copy: (staging, file) =>
       `${isS3(file.path) ? AWS : ''}\\${copyText(staging).replace('from stdin', () => `from ${psqlSource(file)}`)}`,
@@ -87,6 +93,7 @@ end $foliopipe$;`,
     dialect: duckdbDialect,
     note: '-- For duckdb -bail FILE.',
     quote: quoteDuckdb,
+    recorded: foldName,
     drop: `drop table ${duckdbDialect.staging};`,
     copy: (staging, file) => `${isS3(file.path) ? HTTPFS : ''}${insertText(staging, allOf(file.path))};`,
     isPlain: true,
@@ -99,8 +106,8 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
   const { columns } = fitTable({ ...load, onSchema: 'add' }, undefined, undefined);
   const { table, mode, onRemoved, pipeline } = load;
   const { dialect, quote } = client;
-  const [name, ...schema] = table.split('.').reverse();
-  const loads = [...schema.reverse(), LOADS_TABLE].join('.');
+  const [name, ...schema] = namesIn(table).reverse();
+  const loads = [...schema.reverse().map(quoteName), LOADS_TABLE].join('.');
   const plan = {
     dialect,
     table,
@@ -112,15 +119,14 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     isPlain: client.isPlain,
   };
   const { deletes, write } = writeStatements(plan);
-  const forRun = (text: string) => text.replaceAll(/\$1(?:::text)?/g, () => quote(run));
   const [unfit, stored] = [findUnfitKey(plan), countStored(plan)];
   const leftOut = [
     ...(unfit === undefined ? [] : [`exists (${unfit})`]),
-    ...(stored === undefined ? [] : [`(${forRun(stored.text)}) <> ${file.records}`]),
+    ...(stored === undefined ? [] : [`(${inlined(stored)}) <> ${file.records}`]),
   ];
-  const values = [name!, pipeline, publication, run, sha256, mode, onRemoved];
+  const values = [client.recorded(name!), pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
-  const key = columns.filter(({ role }) => role === 'key').map((column) => `"${column.name}"`);
+  const key = columns.filter(({ role }) => role === 'key').map((column) => quoteName(column.name));
   return [
     client.note,
     '',
@@ -129,7 +135,7 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     ...(mode === 'merge'
       ? [
           '-- Where it has no unique index over the key:',
-          `-- create unique index on ${table} (${key.join(', ')});`,
+          ...asComment(`create unique index on ${table} (${key.join(', ')});`),
         ]
       : []),
     ...(mode === 'append'
@@ -144,7 +150,7 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     `${createStaging(plan)};`,
     client.copy(stagingTarget(plan), file),
     client.refuse(`(select count(*) from ${dialect.staging}) <> ${file.records}`, LACKING),
-    ...[...deletes, write].map(({ text }) => `${forRun(text)};`),
+    ...[...deletes, write].map((statement) => `${inlined(statement)};`),
     ...leftOut.map((condition) => client.refuse(condition, LEFT_OUT)),
     `insert into ${loads} (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
 values (${values.map((value) => (typeof value === 'number' ? value : quote(value))).join(', ')}, ${quote(names)}, ${file.records})

@@ -57,3 +57,41 @@ describe('the script for an output on this machine', () => {
     expect(scriptOf('redshift', '/out/x.csv', 'csv')).toContain("from 's3://BUCKET/x.csv'");
   });
 });
+
+describe.each(['postgres', 'duckdb'] as const)('the script for %s', (dialect) => {
+  const scriptWith = (changes: Partial<LoadTable>) =>
+    printLoad(
+      {
+        table: { ...table, ...changes },
+        publication: 1,
+        run: 'r1',
+        sha256: 'ab',
+        file: { path: '/x.csv', format: 'csv', records: 2 },
+      },
+      dialect,
+    );
+
+  it('leaves the names of columns alone that hold what stands for the run', () => {
+    const columns: LoadTable['columns'] = [{ name: 'in $1', role: 'source' }, table.columns[1]!];
+    const script = scriptWith({ mode: 'append', columns });
+    expect(script).toMatch(/insert into businesses as t \("in \$1", "prediction_status", "foliopipe_run"\)/);
+    expect(script).toContain(`delete from businesses where "foliopipe_run" = 'r1';`);
+  });
+
+  it('records the table and its schema as load.into does', () => {
+    const script = scriptWith({ table: 'Analytics."My.Table"' });
+    expect(script).toContain('create table if not exists "analytics".foliopipe_loads (');
+    expect(script).toContain('delete from Analytics."My.Table";');
+    const recorded = dialect === 'postgres' ? 'My.Table' : 'my.table';
+    expect(script).toContain(`values ('${recorded}', 'nightly', 1, 'r1', 'ab', 'replace'`);
+    expect(() => scriptWith({ table: 'a; drop table b' })).toThrow(
+      expect.objectContaining({ code: 'LOAD_TABLE_NAME' }),
+    );
+  });
+
+  it('has a key with line ends and quotes in comments that do not end early', () => {
+    const columns: LoadTable['columns'] = [{ name: 'a"\nb', role: 'key' }, table.columns[1]!];
+    const script = scriptWith({ mode: 'merge', columns });
+    expect(script).toContain('-- create unique index on businesses ("a""\n-- b");');
+  });
+});
