@@ -61,6 +61,11 @@ export class DuckdbError extends Error {
     super(message);
     this.kind = /^([\w ]+?) (?:Error|Exception):/.exec(message)?.[1] ?? '';
   }
+
+  /** Whether another process has the file open. The word lock alone is in `block`, too. */
+  get isHeld(): boolean {
+    return /Conflicting lock|Could not set lock|being used by another process/.test(this.message);
+  }
 }
 
 /**

@@ -83,7 +83,7 @@ export function translateDuckdbError(error: DuckdbError, place: string): Foliopi
     });
   }
   const facts = { kind: error.kind };
-  if (/Conflicting lock|Could not set lock|being used by another process/.test(error.message)) {
+  if (error.isHeld) {
     return new TroubleError('SOURCE_DATABASE_BUSY', `${place} is open in another program`, {
       hint: `close it there, or wait, then ${AGAIN}`,
       facts,

@@ -40,7 +40,16 @@ export function createDuckdbTarget(options: DuckdbTargetOptions): LoadTarget {
     },
     load: async (request, { signal, at }) => {
       checkNames(request, duckdbDialect.systemColumns);
-      return withTransaction(options, file, signal, (transaction) => loadRows(transaction, request, at));
+      // What a killed load has left. A check removes nothing: it may run beside a load of the same pipeline.
+      const clear = () => rmSync(options.tempFolder, { recursive: true, force: true });
+      clear();
+      try {
+        return await withTransaction(options, file, signal, (transaction) =>
+          loadRows(transaction, request, at),
+        );
+      } finally {
+        clear();
+      }
     },
   };
 }
@@ -53,8 +62,6 @@ async function withTransaction<T>(
   body: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const { address, tempFolder } = options;
-  // What a killed load has left.
-  rmSync(tempFolder, { recursive: true, force: true });
   let session: DuckdbSession | undefined;
   try {
     session = await openWaiting(options, database, signal);
@@ -65,7 +72,6 @@ async function withTransaction<T>(
     throw signal.aborted ? signal.reason : translateError(error, String(address));
   } finally {
     await session?.close().catch(() => undefined);
-    rmSync(tempFolder, { recursive: true, force: true });
   }
 }
 
@@ -88,8 +94,7 @@ async function openWaiting(
     try {
       return await openDuckdb('load.into', { database, tempFolder, signal, start });
     } catch (error) {
-      const isHeld = error instanceof DuckdbError && /lock|another process/.test(error.message);
-      if (!isHeld || performance.now() >= until) throw error;
+      if (!(error instanceof DuckdbError && error.isHeld) || performance.now() >= until) throw error;
       await pause(RETRY_MS, undefined, { signal });
     }
   }

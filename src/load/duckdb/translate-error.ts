@@ -15,7 +15,6 @@ import {
 
 /** The first one whose pattern is in the message. */
 const byText: readonly (readonly [RegExp, Translate])[] = [
-  [/Conflicting lock|Could not set lock|being used by another process/, locked],
   [/Permission denied|read-only|not permitted|Access is denied/i, denied],
   [/No such file or directory|Not a directory/, missing],
   [/not a valid DuckDB database|version number|newer version|Serialization|Is a directory/i, invalid],
@@ -33,7 +32,8 @@ export function translateError(error: unknown, place: string): unknown {
   const { message, kind } = error;
   // DuckDB shows the statement after an empty line.
   const text = shorten(oneLine(message.split('\n\n')[0]!), 300);
-  const [, translate = failed] = byText.find(([pattern]) => pattern.test(message)) ?? [];
+  const [, known = failed] = byText.find(([pattern]) => pattern.test(message)) ?? [];
+  const translate = error.isHeld ? locked : known;
   return translate(text, place, { facts: { kind } });
 }
 
