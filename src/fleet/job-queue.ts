@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Milliseconds } from '../types.js';
 import { type DeadLetter, isDeadLetter, isRunJob, type RunJob, type Trouble } from './job.js';
-import type { Boss } from './pg-boss.js';
+import type { Boss, BossJob } from './pg-boss.js';
 
 /** A job that this worker was given. */
 export interface TakenJob {
@@ -103,15 +103,18 @@ export function createJobQueue(
     return ids.length > 0;
   };
   /** @param after how long it waits. */
+  const wait = (id: string, data: object, after: Milliseconds) =>
+    asked(boss.update(RUNS, data, { id, startAfter: after / 1000 }));
+  /** Lets a job of this worker wait again. @param after how long. */
   const putBack = async (id: string, data: object, after: Milliseconds, output: object): Promise<void> => {
     await asked(boss.fail(RUNS, id, output));
-    await asked(boss.update(RUNS, data, { id, startAfter: after / 1000 }));
+    await wait(id, data, after);
   };
+  /** The job as it is now; undefined if it was handed out again since. */
+  const nowOf = async ({ id, turn }: TakenJob): Promise<BossJob | undefined> =>
+    (await find(RUNS, { id })).find(({ retryCount }) => retryCount === turn);
   /** Whether a job is still with this worker: pg-boss takes it away from one that was silent. */
-  const isOurs = async ({ id, turn }: TakenJob): Promise<boolean> => {
-    const [found] = await find(RUNS, { id });
-    return found?.state === 'active' && found.retryCount === turn;
-  };
+  const isOurs = async (taken: TakenJob): Promise<boolean> => (await nowOf(taken))?.state === 'active';
   const schedules = async (): Promise<readonly Schedule[]> =>
     (await asked(boss.getSchedules(RUNS))).map(({ key, cron, timezone, data }) => ({
       pipeline: key,
@@ -163,14 +166,18 @@ export function createJobQueue(
       await remove(DEAD, taken.job.pipeline);
     },
     giveBack: async (taken, after, trouble) => {
-      if (!(await isOurs(taken))) return;
+      const now = await nowOf(taken);
       const { trouble: _, ...job } = taken.job;
+      const data = trouble === undefined ? job : { ...job, trouble };
+      // It waits already, if an earlier call was interrupted. One that was enqueued anew since has another config.
+      const isSame = JSON.stringify(now?.data) === JSON.stringify(taken.job);
+      if (now?.state === 'retry' && isSame) await wait(taken.id, data, after);
+      if (now?.state !== 'active') return;
       // A newer job of the pipeline goes on with its run.
       if ((await find(RUNS, { key: job.pipeline, queued: true })).length > 0) {
         await asked(boss.complete(RUNS, taken.id, { trouble: trouble ?? null }));
         return;
       }
-      const data = trouble === undefined ? job : { ...job, trouble };
       await putBack(taken.id, data, after, { trouble: trouble ?? null });
     },
     bury: async (taken, problem) => {
