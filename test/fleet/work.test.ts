@@ -1,4 +1,5 @@
 /** What a worker does with its jobs, with a queue in memory: what only real processes show is in test/integration/machines. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { HeldLease } from '../../src/checkpoint/postgres/lease.js';
 import type { RunEnd } from '../../src/fleet/after-run.js';
@@ -28,9 +29,14 @@ function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [],
     bury: async ({ id }: TakenJob, { code }: { code: string }) => void settled.push({ id, code }),
   } as unknown as JobQueue;
   const beats: (readonly string[])[] = [];
+  let listed = 0;
   const tables = {
     beat: async (_: string, { pipelines }: { pipelines: readonly string[] }) => void beats.push(pipelines),
-    leave: async () => undefined,
+    leave: async () => {
+      listed = beats.length;
+      // Meanwhile it would be time for another beat.
+      await sleep(3 * times.beat);
+    },
     sweep: async () => undefined,
     leases: async () => leases(),
     schedules: async () => [],
@@ -62,7 +68,9 @@ function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [],
       return run;
     },
   });
-  return { worker, runs, settled, beats, stop: () => controller.abort(new Error('stop')) };
+  /** How many beats came before it left. */
+  const left = () => listed;
+  return { worker, runs, settled, beats, left, stop: () => controller.abort(new Error('stop')) };
 }
 
 const taken = (id: string, pipeline: string, turn = 0): TakenJob => ({ id, turn, job: jobOf(pipeline) });
@@ -130,4 +138,12 @@ it('goes on with a job that was taken away and came back, and kills a run that h
   expect(settled).toEqual([{ id: '1', turn: 1, after: 2_000 }]);
   stop();
   await worker.done;
+});
+
+it('is listed no more when it has ended', async () => {
+  const { worker, stop, beats, left } = startWorker([]);
+  await expect.poll(() => beats.length).toBeGreaterThan(1);
+  stop();
+  await worker.done;
+  expect(beats).toHaveLength(left());
 });
