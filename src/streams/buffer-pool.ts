@@ -49,17 +49,21 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
 
 /**
  * Frees an array that is not of the pool. Left to the garbage collector, a large one stays for long, because it is
- * collected with old objects only. A small one is left to it.
+ * collected with old objects only. A small one is left to it, and so is one in the memory that Node shares among small
+ * buffers.
  * @param array must not be used after this call, and neither may any other view of its memory.
  */
 export function freeMemory({ buffer }: Uint8Array | Int32Array): void {
-  const { byteLength } = buffer;
-  // Node's own pool of small buffers has one length.
-  if (byteLength >= MIN_BYTES && byteLength !== Buffer.poolSize) free(buffer as ArrayBuffer);
+  if (buffer.byteLength >= MIN_BYTES) free(buffer as ArrayBuffer);
 }
 
 function free(memory: ArrayBuffer): void {
-  nobody.postMessage(null, [memory]);
+  try {
+    nobody.postMessage(null, [memory]);
+  } catch (error) {
+    // Node sends its shared memory to no port: 64 KiB since Node 26, and less than `MIN_BYTES` before.
+    if (!(error instanceof Error) || error.name !== 'DataCloneError') throw error;
+  }
 }
 
 function closedPort(): MessagePort {

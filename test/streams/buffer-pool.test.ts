@@ -99,4 +99,16 @@ describe('the buffer pool', () => {
     for (const array of [small, shared]) freeMemory(array);
     expect([small.length, shared.toString()]).toEqual([100, 'of a pool']);
   });
+
+  it("leaves Node's own pool alone, however large that is", () => {
+    const { poolSize } = Buffer;
+    Buffer.poolSize = 100_000;
+    let shared = Buffer.from('of a pool');
+    // Node uses up the pool that it has before it makes another one.
+    while (shared.buffer.byteLength < Buffer.poolSize) shared = Buffer.from('of a pool');
+    Buffer.poolSize = poolSize;
+    freeMemory(shared);
+    expect(shared.toString()).toBe('of a pool');
+    expect(shared.buffer.byteLength).toBeGreaterThanOrEqual(100_000);
+  });
 });
