@@ -1,5 +1,5 @@
 /** Continues the last rehearsal of a scene if it is unfinished; otherwise removes its state. */
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Config,
@@ -60,10 +60,12 @@ async function findUnfinished(stateDir: string, pipeline: string): Promise<Run |
   }
 }
 
-/** Removes everything except the lock's files, which always stay. */
+/** What a rehearsal keeps, but for the files of the lock, which always stay. */
+const OWN = /^(?:checkpoint\.db.*|deltas|reuse|runs|service|spool)$/;
+
+/** The checkpoint goes first: what is left after a kill is then no run that could be continued. */
 async function clear(stateDir: string): Promise<void> {
-  const ends = ['', '-wal', '-shm', '.checked'];
-  for (const name of [...ends.map((end) => `checkpoint.db${end}`), 'runs', 'service']) {
+  for (const name of (await readdir(stateDir)).filter((one) => OWN.test(one)).sort()) {
     await rm(join(stateDir, name), { recursive: true, force: true });
   }
 }

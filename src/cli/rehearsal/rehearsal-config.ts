@@ -10,10 +10,10 @@ export interface SourceSize {
 }
 
 /**
- * Gives the rehearsal its own state and output. The state's folder is also named after the pipeline, because a state
- * folder may hold several. The output keeps its file name, in a folder beside the real output, so that programs that
- * wait for the real output do not see it; that of an output at s3:// is in the rehearsal's state. A rehearsal loads
- * nothing and writes no report.
+ * Gives the rehearsal its own state and output. The state is a folder on this machine, also where the real one is in a
+ * database. It is also named after the pipeline, because a state may hold several. The output keeps its file name, in a
+ * folder beside the real output, so that programs that wait for the real output do not see it; that of an output at
+ * s3:// is in the rehearsal's state. A rehearsal loads nothing and writes no report.
  */
 export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config {
   const { path } = config.output;
@@ -21,6 +21,8 @@ export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config 
   const folder = isS3(path) ? join(stateDir, 'output') : join(dirname(path), `rehearsal-${name}`);
   return {
     ...config,
+    state: null,
+    files: null,
     stateDir,
     output: { ...config.output, path: `${join(folder, basename(path))}${path.endsWith('/') ? '/' : ''}` },
     load: null,

@@ -1,5 +1,5 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Config, LockedError, parseConfig } from '../../../pipelines/index.js';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
@@ -13,8 +13,11 @@ const options = () => ({ signal: new AbortController().signal, logger: silentLog
 
 async function makeState(): Promise<Config> {
   const stateDir = join(await folder(), 'rehearsal');
-  for (const name of ['runs/one', 'service']) await mkdir(join(stateDir, name), { recursive: true });
-  for (const name of ['checkpoint.db', 'runs/one/part', 'service/service.db', 'not-ours.txt']) {
+  for (const name of [
+    ...['checkpoint.db', 'checkpoint.db-wal', 'checkpoint.db.checked', 'runs/one/part', 'service/service.db'],
+    ...['reuse/segments/one.seg', 'deltas/nightly.d/last.json', 'spool/nightly.d/piece', 'not-ours.txt'],
+  ]) {
+    await mkdir(join(stateDir, dirname(name)), { recursive: true });
     await writeFile(join(stateDir, name), 'no database');
   }
   return parseConfig(

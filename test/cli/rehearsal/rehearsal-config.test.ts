@@ -8,19 +8,16 @@ import {
   workDuration,
 } from '../../../src/cli/rehearsal/rehearsal-config.js';
 
-const config = parseConfig(
-  {
-    pipeline: 'nightly',
-    source: { path: 'data/*.csv' },
-    upload: { columns: { name: 'BusinessName' } },
-    service: { embedded: true, requestsPerSecond: 10 },
-    poll: { first: '1s', max: '5m', timeout: '6h' },
-    retry: { first: '500ms', max: '1m', giveUpAfter: '2h' },
-    output: { path: 'out/enriched.csv' },
-    stateDir: 'state',
-  },
-  '/job',
-);
+const minimal = {
+  pipeline: 'nightly',
+  source: { path: 'data/*.csv' },
+  upload: { columns: { name: 'BusinessName' } },
+  service: { embedded: true, requestsPerSecond: 10 },
+  poll: { first: '1s', max: '5m', timeout: '6h' },
+  retry: { first: '500ms', max: '1m', giveUpAfter: '2h' },
+  output: { path: 'out/enriched.csv' },
+};
+const config = parseConfig({ ...minimal, stateDir: 'state' }, '/job');
 const scene = { minChunks: 8 };
 
 describe('relocate', () => {
@@ -30,6 +27,15 @@ describe('relocate', () => {
     expect(moved.output.path).toBe('/job/out/rehearsal-lost-reply/enriched.csv');
     const { stateDir, output } = config;
     expect({ ...moved, stateDir, output: { ...moved.output, path: output.path } }).toEqual(config);
+  });
+  it('keeps a rehearsal out of the database of the real state, and out of its shared folder', () => {
+    const { state, files } = parseConfig(
+      { ...minimal, state: 'postgres://u@db.test/one', files: 'file:///mnt/share', scratchDir: 'scratch' },
+      '/job',
+    );
+    const moved = relocate({ ...config, state, files, stateDir: '/job/scratch' }, { name: 'plain' });
+    expect(moved).toMatchObject({ state: null, files: null });
+    expect(moved.stateDir).toBe('/job/scratch/rehearsal/plain-nightly');
   });
   it('keeps a rehearsal of an output in S3 on this machine', () => {
     const output = { ...config.output, path: 's3://bucket/{date}/enriched.csv' };
