@@ -74,8 +74,9 @@ function hasLiteralPassword({ key, value }: Setting): boolean {
 export function showsPassword(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { password, searchParams } = new URL(address);
+  // In the user part of an address, the braces of a reference are encoded.
   return ![password, searchParams.get('password') ?? ''].every((text) =>
-    /^(?:\$\{.*\})?$/.test(decodeURI(text)),
+    /^(?:\$(?:\{|%7B).*(?:\}|%7D))?$/.test(text),
   );
 }
 

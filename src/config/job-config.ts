@@ -3,7 +3,7 @@
  * secrets and what belongs to a machine.
  */
 import { isAbsolute, join } from 'node:path';
-import { shownSetting } from '../hide-secrets.js';
+import { DATABASE_KEYS, shownSetting } from '../hide-secrets.js';
 import { literalSecret } from './flag-settings.js';
 import { type LoadOptions, readLayers, settingValue } from './load-config.js';
 import { Problems } from './problems.js';
@@ -29,7 +29,8 @@ export function configForJob(options: LoadOptions): Tree {
     if (LEFT_OUT.has(key)) return false;
     const label = setting.origin?.label;
     if (MAY_BE_SECRET.has(key) && label !== undefined && env[label] !== undefined) return false;
-    const secret = literalSecret(setting) ?? (MAY_BE_SECRET.has(key) ? defaultIn(setting) : undefined);
+    const mayHoldOne = MAY_BE_SECRET.has(key) || DATABASE_KEYS.has(key);
+    const secret = literalSecret(setting) ?? (mayHoldOne ? defaultIn(setting) : undefined);
     if (secret !== undefined) {
       problems.add(
         key,

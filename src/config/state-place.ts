@@ -74,7 +74,9 @@ export function readWrittenState(options: LoadOptions): WrittenState {
   for (const { key, origin } of options.overrides) {
     if (!READ.has(key)) problems.add(key, 'this command reads only state and scratchDir', origin);
   }
-  const find = (name: string) => written.findLast(({ key }) => key.join('.') === name);
+  // Null is written for what is not set, as in config/nightly.example.yaml.
+  const find = (name: string) =>
+    written.findLast(({ key, value }) => key.join('.') === name && value !== null);
   const read = (name: string, setting: Setting | undefined, schema: typeof stateSchema) => {
     if (setting === undefined) return null;
     let isUnset = false;

@@ -59,6 +59,12 @@ it.each([
   ['load: { into: "postgres://u:tok-written@h/d" }', 'load.into', 'a password'],
   [`load: { into: "\${URL:-postgres://u:tok-written@h/d}" }`, 'load.into', 'the default of a variable'],
   ['report: { webhook: "https://hook.example/tok-written" }', 'report.webhook', 'the address of a webhook'],
+  [
+    `source: { query: { database: "\${URL:-postgres://u:tok-written@h/d}", sql: select 1 } }`,
+    'source.query.database',
+    'the default of a variable',
+  ],
+  ['load: { into: "postgres://u:tok-written%zz@h/d" }', 'load.into', 'a password'],
 ])('refuses a secret that is written out: %s', async (yaml, key, what) => {
   const error = (await jobOf(yaml).catch((thrown: unknown) => thrown)) as Error;
   expect(error).toMatchObject({
