@@ -6,11 +6,17 @@ import type { Bytes, Milliseconds } from './types.js';
 /** The longest time that Node's timers can wait; a longer one fires at once. */
 export const longestTimerMs: Milliseconds = 2 ** 31 - 1;
 
-/** Reads `500ms`, `10s`, `1.5h`, `30d`, rounded to milliseconds. A number without a unit is refused as ambiguous. */
+/** More than a hundred thousand years: as long before and after now, there are dates. */
+const longestDurationMs: Milliseconds = 4e15;
+
+/**
+ * Reads `500ms`, `10s`, `1.5h`, `30d`, rounded to milliseconds. A number without a unit is refused as ambiguous, and so is
+ * a time that is longer than any date is away.
+ */
 export function parseDuration(text: string): Milliseconds | undefined {
   if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(text)) return undefined;
   const value = Math.round(ms(text as ms.StringValue));
-  return Number.isNaN(value) ? undefined : value;
+  return value <= longestDurationMs ? value : undefined;
 }
 
 /** Reads a number with B, KB, MB, GB or TB, where 1KB is 1024 bytes. */
@@ -36,6 +42,11 @@ export function formatBytes(size: Bytes): string {
  */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** A number with so many digits that tell, such as `0.813`, and without zeros at its end. */
+export function formatDecimals(value: number, digits = 3): string {
+  return String(Number(value.toPrecision(digits)));
 }
 
 /** One noun with its number: `1 chunk`, `12 chunks`. */

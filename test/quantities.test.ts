@@ -6,7 +6,14 @@ import {
   formatDuration,
   formatShare,
   formatSpan,
+  parseDuration,
 } from '../src/quantities.js';
+
+it('reads no duration that leads beyond all dates', () => {
+  expect(parseDuration('100000y')).toBe(3_155_760_000_000_000);
+  for (const text of ['100000000d', '1e9d', `${'9'.repeat(90)}d`])
+    expect(parseDuration(text), text).toBeUndefined();
+});
 
 describe('format', () => {
   it('groups numbers', () => {

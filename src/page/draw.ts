@@ -36,8 +36,11 @@ ${drawn}
 <details><summary>The numbers as a table</summary><div class="scroll">${table}</div></details></figure>`;
 }
 
+/** A figure whose numbers stand in a table that it shares with others. */
+export type SmallFigure = Omit<Figure, 'legend' | 'table'>;
+
 /** Small figures side by side. */
-export function smallFigures(figures: readonly Figure[]): Html {
+export function smallFigures(figures: readonly SmallFigure[]): Html {
   return html`<div class="small">${figures.map(({ id, title, text, draw }) => {
     return html`<div><h3>${title}</h3>${drawSvg(draw(SMALL), SMALL, { title, text, id })}<p>${text}</p></div>`;
   })}</div>`;

@@ -1,7 +1,7 @@
 /** HTML from templates: every value is escaped, unless it is HTML that a template has made. */
 import { escapeUnprintable } from '../text.js';
 
-/** Text that is HTML already. */
+/** Text that is HTML already, or stands in a style or a script, and is not escaped. */
 export class Html {
   constructor(readonly text: string) {}
 }

@@ -2,12 +2,12 @@
 import * as Plot from '@observablehq/plot';
 import type { ConfidenceCount, Night } from '../checkpoint/checkpoint.js';
 import { withoutReasonText } from '../failure-reasons.js';
-import { countOf, formatCount, formatShare } from '../quantities.js';
+import { countOf, formatCount, formatDecimals, formatShare } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { median, shareOf } from '../report/unusual.js';
 import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
-import { decimals, fitText } from './words.js';
+import { fitText } from './words.js';
 
 const MAX_ROWS = 15;
 
@@ -138,7 +138,7 @@ export function codesFigure({ night, before }: RunReport): Figure | undefined {
           formatCount(records),
           percent(value),
           usual === undefined ? '–' : percent(usual),
-          confidence === null ? '–' : decimals(confidence),
+          confidence === null ? '–' : formatDecimals(confidence),
         ]),
         ...(rest.records > 0
           ? [
@@ -161,7 +161,7 @@ function codeNote(share: number, usual: number | undefined, confidence: number |
   const parts = [
     percent(share),
     ...(usual === undefined ? [] : [`usually ${percent(usual)}`]),
-    ...(confidence === null ? [] : [`conf. ${decimals(confidence)}`]),
+    ...(confidence === null ? [] : [`conf. ${formatDecimals(confidence)}`]),
   ];
   return parts.join(' · ');
 }
@@ -180,7 +180,7 @@ export function confidenceFigure({ night, before }: RunReport): Figure | undefin
   const usual = usualBins(before, found);
   const bars = bins.map((count, at) => {
     const [x1, x2] = [at * width, (at + 1) * width];
-    const span = `${decimals(x1, 2)} to ${decimals(x2, 2)}`;
+    const span = `${formatDecimals(x1, 2)} to ${formatDecimals(x2, 2)}`;
     return { x1, x2, span, count, share: count / records, title: `${span}: ${formatCount(count)}` };
   });
   const line = usual && [...usual, usual.at(-1)!].map((share, at) => ({ x: at * width, share }));
@@ -195,7 +195,7 @@ export function confidenceFigure({ night, before }: RunReport): Figure | undefin
   return {
     id: 'confidence',
     title: 'Confidence',
-    text: `${countOf(records, 'prediction')} with a confidence of ${decimals(mean)} on average, from ${decimals(min)} to ${decimals(max)}.${others.length > 0 ? ` ${others.join(', and ')}.` : ''}${line ? ' The line is the median of the nights before.' : ''}`,
+    text: `${countOf(records, 'prediction')} with a confidence of ${formatDecimals(mean)} on average, from ${formatDecimals(min)} to ${formatDecimals(max)}.${others.length > 0 ? ` ${others.join(', and ')}.` : ''}${line ? ' The line is the median of the nights before.' : ''}`,
     draw: (drawn) => ({
       height: 220,
       marginLeft: 50,

@@ -1,13 +1,20 @@
 /** The figures beside the nights before, and what was spent on each day. */
 import * as Plot from '@observablehq/plot';
 import type { Night } from '../checkpoint/checkpoint.js';
-import { countOf, formatCount, formatPercent, formatShare, formatSpan } from '../quantities.js';
+import {
+  countOf,
+  formatCount,
+  formatDecimals,
+  formatPercent,
+  formatShare,
+  formatSpan,
+} from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { duration, failureRate, median } from '../report/unusual.js';
 import { shiftFor, shortNumbers, timeAxis } from './axes.js';
-import type { Figure } from './draw.js';
+import type { Figure, SmallFigure } from './draw.js';
 import { tableOf } from './html.js';
-import { decimals, moneyText, timeText } from './words.js';
+import { moneyText, timeText } from './words.js';
 
 interface Measure {
   readonly id: string;
@@ -33,7 +40,7 @@ const measures: readonly Measure[] = [
     id: 'mean-confidence',
     title: 'Mean confidence',
     valueIn: ({ predictions }) => predictions?.confidences?.mean,
-    text: (value) => decimals(value),
+    text: (value) => formatDecimals(value),
   },
   {
     id: 'minutes',
@@ -46,7 +53,7 @@ const measures: readonly Measure[] = [
 ];
 
 /** A small figure for each measure that is known of at least two nights. */
-export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
+export function nightFigures({ night, before, timeZone }: RunReport): SmallFigure[] {
   if (night === null || before.length === 0) return [];
   const nights = [...before].reverse();
   const place = shiftFor(timeZone);
@@ -86,8 +93,7 @@ export function nightFigures({ night, before, timeZone }: RunReport): Figure[] {
           ],
           r: { type: 'identity' },
         }),
-        table: tableOf([], [], []),
-      } satisfies Figure,
+      } satisfies SmallFigure,
     ];
   });
 }
@@ -114,8 +120,8 @@ const SPAN_STEPS = [
 
 function spanTick(minutes: number): string {
   if (minutes === 0) return '0';
-  if (minutes < 1) return `${decimals(minutes * 60, 2)} s`;
-  return minutes < 60 ? `${decimals(minutes, 2)} min` : `${decimals(minutes / 60, 2)} h`;
+  if (minutes < 1) return `${formatDecimals(minutes * 60, 2)} s`;
+  return minutes < 60 ? `${formatDecimals(minutes, 2)} min` : `${formatDecimals(minutes / 60, 2)} h`;
 }
 
 /** All nights in one table: tonight first. */
@@ -129,7 +135,7 @@ export function nightsTable({ night, before, timeZone }: RunReport) {
       formatCount(one.counts.read),
       percent(failureRate(one)),
       topText(one),
-      one.predictions?.confidences ? decimals(one.predictions.confidences.mean) : '–',
+      one.predictions?.confidences ? formatDecimals(one.predictions.confidences.mean) : '–',
       formatSpan(duration(one)),
       formatCount(one.paid),
       moneyText(one.amount, one.currency) ?? '–',

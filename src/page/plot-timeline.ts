@@ -1,12 +1,12 @@
 /** The figures of the night itself: what the chunks did when, and how many records passed. */
 import * as Plot from '@observablehq/plot';
-import { formatCount, formatSpan } from '../quantities.js';
+import { formatCount, formatDecimals, formatSpan } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { intervalsOf, phases } from '../report/timeline.js';
 import { type Span, shiftFor, shortNumbers, timeAxis } from './axes.js';
 import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
-import { decimals, timeText } from './words.js';
+import { timeText } from './words.js';
 
 /** Up to this number of chunks, each has a bar. */
 const MAX_BARS = 40;
@@ -80,7 +80,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
       ['from', ...phases],
       coarse(timeline.chunks, bins.count).map(({ at, values }) => [
         momentText(bins.from + at * width, bins, timeZone),
-        ...values.map((value) => decimals(value, 2)),
+        ...values.map((value) => formatDecimals(value, 2)),
       ]),
       [1, 2, 3, 4, 5],
     ),

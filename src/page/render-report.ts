@@ -9,7 +9,7 @@ import type { RunReport } from '../report/run-report.js';
 import { intervalsOf, phases } from '../report/timeline.js';
 import { MIN_NIGHTS, MIN_RECORDS } from '../report/unusual.js';
 import { figureOf, smallFigures } from './draw.js';
-import { type Cell, type Html, html, tableOf } from './html.js';
+import { type Cell, Html, html, tableOf } from './html.js';
 import { codesFigure, confidenceFigure, failuresFigure } from './plot-answers.js';
 import { nightFigures, nightsTable, spendFigure } from './plot-nights.js';
 import { throughputFigure, timelineFigure } from './plot-timeline.js';
@@ -33,7 +33,7 @@ export function renderReport(report: RunReport): string {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${summary.pipeline} · run ${summary.run}</title>
-<style>${raw(style)}</style></head>
+<style>${new Html(style)}</style></head>
 <body><header><h1>${summary.pipeline}</h1><p class="muted">run <code>${summary.run}</code>${report.label && html` · ${report.label}`}</p>
 ${statusOf(report)}</header><main>
 ${notesOf(report)}
@@ -46,13 +46,8 @@ ${nightsOf(report)}
 ${spend && figureOf(spend)}
 ${chunksOf(report)}
 </main><footer><p class="muted">Made by foliopipe at ${timeText(at, timeZone)} (${timeZone}).</p></footer>
-<script>${raw(script)}</script></body></html>
+<script>${new Html(script)}</script></body></html>
 `.text;
-}
-
-/** Text of our own that is no HTML and must not be escaped. It holds no `</`. */
-function raw(text: string): Html {
-  return Object.assign(html``, { text });
 }
 
 function statusOf({ summary, stopped }: RunReport): Html {
@@ -192,7 +187,7 @@ function chunkRow(chunk: ChunkTimes, end: number, timeZone: string) {
     number(chunk.counts?.failed ?? null),
     number(chunk.attempt),
     ...phases.map((phase) => timeCell(spans.get(phase) ?? null)),
-    chunk.uploadAt === null ? '–' : timeText(chunk.uploadAt, timeZone),
+    timeText(chunk.uploadAt, timeZone),
     chunk.folio ?? '–',
   ];
 }

@@ -17,10 +17,6 @@ export function timeText(at: number | null, timeZone: string): string {
   return format.format(at);
 }
 
-export function decimals(value: number, digits = 3): string {
-  return String(Number(value.toPrecision(digits)));
-}
-
 /** An amount of money: at least two decimals, and as many as a small price needs. */
 export function moneyText(amount: number | null, currency: string): string | null {
   if (amount === null) return null;

@@ -4,7 +4,7 @@
  * the distances to the median (MAD), times 1.4826, which is the standard deviation of a normal distribution.
  */
 import type { Night, NightFacts } from '../checkpoint/checkpoint.js';
-import { countOf, formatShare, formatSpan } from '../quantities.js';
+import { countOf, formatDecimals, formatShare, formatSpan } from '../quantities.js';
 import { escapeUnprintable } from '../text.js';
 
 /** What is compared. */
@@ -158,7 +158,8 @@ function confidence(night: Night, before: readonly Night[]): Unusual[] {
   });
   return compare('meanConfidence', mine.mean, means, {
     least: () => 0.05 * mine.scale,
-    text: (now, usual) => `the mean confidence is ${decimals(now)}, and usually ${decimals(usual)}`,
+    text: (now, usual) =>
+      `the mean confidence is ${formatDecimals(now)}, and usually ${formatDecimals(usual)}`,
   });
 }
 
@@ -212,8 +213,4 @@ export function median(values: readonly number[]): number {
 
 function percent(share: number): string {
   return formatShare(share, 1);
-}
-
-function decimals(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }

@@ -7,7 +7,7 @@ import {
   type RunReport,
   reportRun,
 } from '../../../pipelines/index.js';
-import { countOf, formatCount, formatShare, formatSpan } from '../../quantities.js';
+import { countOf, formatCount, formatDecimals, formatShare, formatSpan } from '../../quantities.js';
 import { escapeUnprintable, shorten } from '../../text.js';
 import {
   type CommonOptions,
@@ -81,7 +81,7 @@ function codeLines({ night }: RunReport): string[] {
         ({ code, records }) =>
           `  code      ${shorten(escapeUnprintable(code), 40)}  ${formatCount(records)} (${formatShare(records, coded)})`,
       ),
-    ...(confidences === null ? [] : [`  confidence ${Number(confidences.mean.toPrecision(3))} on average`]),
+    ...(confidences === null ? [] : [`  confidence ${formatDecimals(confidences.mean)} on average`]),
   ];
 }
 
