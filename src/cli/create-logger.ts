@@ -1,9 +1,11 @@
-/** The logger: pino writes to stderr, as text or JSON lines, and to a file. Removes secrets from every line. */
+/**
+ * The logger: pino writes to stderr, as text or JSON lines, and to a file. Secrets that are remembered when a line is
+ * written (`rememberSecrets`) are hidden in it.
+ */
 
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Logger } from '../../pipelines/index.js';
-import { createRedact } from '../hide-secrets.js';
 import { countOf } from '../quantities.js';
 import { safeJsonText, safeLines } from '../text.js';
 import type { CommonOptions } from './common-options.js';
@@ -17,12 +19,10 @@ export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile
 
 /**
  * Creates a logger that never throws: if stderr or the file can no longer be written, the other one gets one warning.
- * @param secrets texts that are replaced in every line.
  * @throws ConfigError `LOG_FILE_UNWRITABLE` when the log file cannot be opened.
  */
 export function createLogger(
   options: LogOptions,
-  secrets: readonly string[],
   terminal: Pick<Terminal, 'write' | 'hasBlock'> = createTerminal(),
 ): pino.Logger {
   const { logLevel: level, logFormat, logFile } = options;
@@ -38,7 +38,6 @@ export function createLogger(
   const warnLater = (target: string) => (code: string) =>
     queueMicrotask(() => warnLost(logger, target, code));
 
-  const redact = createRedact(secrets);
   let leftOut = 0;
   const write = (line: string) => {
     if (stderr.isBehind) {
@@ -73,7 +72,7 @@ export function createLogger(
           const shown = args.map((arg: unknown) => (typeof arg === 'string' ? nextSteps(arg) : arg));
           method.apply(this, shown as typeof args);
         },
-        streamWrite: (line) => safeJsonText(redactLine(line, redact)),
+        streamWrite: (line) => safeJsonText(redactLine(line)),
       },
     },
     pino.multistream(streams),

@@ -1,11 +1,6 @@
 /** Hides the secrets of a config in everything that is shown, logged or sent to a webhook. */
 import { createRedact, type Redact } from '../hide-secrets.js';
 
-/** Hides secrets in a line of JSON, which stays JSON. */
-export function redactLine(line: string, redact: Redact): string {
-  return `${JSON.stringify(redact(JSON.parse(line)))}\n`;
-}
-
 let hide: Redact = createRedact([]);
 
 /** From now on `hideSecrets` hides these secrets, such as those of the config, and what the command line holds. */
@@ -15,6 +10,11 @@ export function rememberSecrets(argv: readonly string[], secrets: readonly strin
 
 /** What the process reports beside its log: the failure, the summary, and what a webhook gets. */
 export const hideSecrets: Redact = (value) => hide(value);
+
+/** The same in a line of the log, which is JSON and stays JSON. */
+export function redactLine(line: string): string {
+  return `${JSON.stringify(hide(JSON.parse(line)))}\n`;
+}
 
 /** Keys that hold a secret alone, and keys that may hold one within an address or a map. */
 const SECRET_KEYS = /^(?:service\.token|report\.webhook)$/;

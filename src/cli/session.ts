@@ -11,7 +11,6 @@ import {
   type ServiceNeeds,
   stateMissing,
 } from '../../pipelines/index.js';
-import { secretsOf } from '../hide-secrets.js';
 import { movedHint } from '../hints.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
@@ -22,7 +21,7 @@ import { createCommandTerminal } from './display/terminal.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { hideSecrets } from './redact.js';
 import { listenForStop, stopText } from './stop-signals.js';
-import { nextSteps, rememberRun, rememberStand, typedCommand } from './texts/next-steps.js';
+import { asStarted, nextSteps, rememberRun, rememberStand, typedCommand } from './texts/next-steps.js';
 import { reportFailure } from './texts/report-failure.js';
 import { resumeCommand } from './texts/resume-command.js';
 import { summaryText } from './texts/summary-text.js';
@@ -88,7 +87,8 @@ export async function runSession<T extends object>(
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file, needs);
   const terminal = createCommandTerminal(options);
-  const logger = createLogger(options, secretsOf(given), terminal);
+  const logger = createLogger(options, terminal);
+  const typed = typedCommand();
   logStart(logger, given);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const stop = listenForStop(
@@ -96,7 +96,7 @@ export async function runSession<T extends object>(
     ({ code, exitCode, message }) => {
       const stand = standOf(progress.last());
       const soFar = stand === undefined ? '' : `. So far: ${standText(stand)}`;
-      const next = stand === undefined ? '' : `. Go on with: ${resumeCommand(process.argv)}`;
+      const next = stand === undefined ? '' : `. Go on with: ${asStarted(resumeCommand(typed.argv))}`;
       terminal.show([]);
       logger.error(
         { type: 'failure', code, exitCode },
@@ -106,7 +106,6 @@ export async function runSession<T extends object>(
   );
   process.on('SIGCONT', terminal.forget);
   const proxies = environmentProxies(process.env);
-  const typed = typedCommand();
   const notifier =
     summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal, argv: typed.argv });
   const progress = openProgress({ json: options.json === true, logger, terminal });

@@ -57,6 +57,7 @@ it.each([
   [[], /no command was given/],
   [[], /^First steps:\n {2}foliopipe init/],
   [['state'], /next: see arguments and flags with: foliopipe state --help/],
+  [['state', 'copy', '--bogus'], /next: see arguments and flags with: foliopipe state copy --help/],
   [['state', 'backup'], /next: see arguments and flags with: foliopipe state backup --help/],
   [['run', '--token', 'x'], /next: set the variable FOLIOPIPE_TOKEN/],
   [['retry'], /missing required argument 'run'/],

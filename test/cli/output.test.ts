@@ -72,7 +72,7 @@ describe('a sink', () => {
 it('log lines are left out while stderr is not read, and counted when it is read again', async () => {
   const lines: string[] = [];
   const terminal = { hasBlock: false, write: (text: string) => void lines.push(text) };
-  const logger = createLogger({ logLevel: 'info', logFormat: 'json' }, [], terminal);
+  const logger = createLogger({ logLevel: 'info', logFormat: 'json' }, terminal);
   const isBehind = vi.spyOn(stderr, 'isBehind', 'get').mockReturnValue(true);
   logger.info('one');
   logger.info('two');

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Help } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram, rows } from '../../src/cli/program.js';
+import { GROUPS } from '../../src/cli/texts/report-failure.js';
 
 const program = (...words: string[]) => createProgram(['node', 'foliopipe', ...words], () => undefined);
 
@@ -34,6 +35,11 @@ describe('a command', () => {
     const whole = commands.find((command) => command.name() === name)!;
     const term = whole.commands.length > 0 ? `${name} ${whole.usage()}` : new Help().subcommandTerm(whole);
     expect(term.replace('[command] ', '')).toBe(`${name} ${usage}`);
+  });
+
+  it.each(rows)('$name names its own commands in the hint after a wrong flag', async ({ name }) => {
+    const { commands } = (await program(name)).commands.find((command) => command.name() === name)!;
+    expect(commands.map((command) => command.name()).sort()).toEqual([...(GROUPS[name] ?? [])].sort());
   });
 
   it.each(rows)('$name has examples, with flags that it knows', async ({ name, examples = [] }) => {

@@ -13,8 +13,8 @@ afterEach(() => rememberSecrets([]));
 describe('a secret', () => {
   it('that equals a number or one letter leaves numbers, names and other words alone', () => {
     const record = { level: 30, bytes: 248, token: '248', msg: 'https://external/1 has 248 bytes' };
-    const line = redactLine(JSON.stringify(record), createRedact(['248', 'x', '1']));
-    expect(JSON.parse(line)).toEqual({ ...record, token: '[secret]' });
+    rememberSecrets([], ['248', 'x', '1']);
+    expect(JSON.parse(redactLine(JSON.stringify(record)))).toEqual({ ...record, token: '[secret]' });
   });
 
   it('is found percent-encoded, as a form sends it, decoded, and in JSON within a text', () => {
@@ -35,7 +35,8 @@ describe('a secret', () => {
   it('of any kind keeps a line of JSON valid', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), fc.json(), (secrets, json) => {
-        JSON.parse(redactLine(json, createRedact(secrets)));
+        rememberSecrets([], secrets);
+        JSON.parse(redactLine(json));
       }),
     );
   });

@@ -30,7 +30,7 @@ export function addAbandon(command: Command, finish: Finish): void {
   withOutputOptions(withWaitOption(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {
       const config = await readConfig(options, file, 'nothing');
-      const logger = createLogger(options, []);
+      const logger = createLogger(options);
       const { run, chunk } = options;
       const times = readTimeOptions(options, logger);
       const abandoned = await untilStopped((signal) =>

@@ -139,9 +139,11 @@ async function enqueueConfigs(named: readonly string[], flags: RunFlags, options
     }
   }
   const state = expectOneState(prepared);
-  const secrets = prepared.flatMap(({ config }) => secretsOf(config));
-  rememberSecrets(process.argv, secrets);
-  const logger = createLogger(options, secrets);
+  rememberSecrets(
+    process.argv,
+    prepared.flatMap(({ config }) => secretsOf(config)),
+  );
+  const logger = createLogger(options);
   const fleet = await openFleet(state, { node: process.versions.node, logger });
   const sent = await useFleet(fleet, async () => {
     const done: EnqueuedJob[] = [];

@@ -58,7 +58,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
 /** Shows how far the check of the source is. */
 async function makePlan(config: Config, options: Options): Promise<Plan> {
   const terminal = createCommandTerminal(options);
-  const logger = createLogger(options, [], terminal);
+  const logger = createLogger(options, terminal);
   const progress = openProgress({ json: false, logger, terminal });
   try {
     return await untilStopped((signal) =>

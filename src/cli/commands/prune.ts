@@ -41,7 +41,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
   const olderThan = options.olderThan === undefined ? undefined : parseAge(options.olderThan);
   const config = await readConfig(options, file, 'nothing');
   const { dryRun = false, yes = false } = options;
-  const logger = createLogger(options, []);
+  const logger = createLogger(options);
   const remove = (isDry: boolean) =>
     prune(config, {
       dryRun: isDry,

@@ -31,7 +31,7 @@ export function addRecover(command: Command, finish: Finish): void {
     const { dryRun = false } = options;
     const recovered = await recover(config, {
       dryRun,
-      logger: createLogger(options, []),
+      logger: createLogger(options),
       holder: lockHolder(),
     });
     // The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost.

@@ -99,7 +99,7 @@ function addForget(reuse: Command, finish: Finish): void {
         await print('nothing was forgotten\n');
         return finish(0);
       }
-      const logger = createLogger(options, []);
+      const logger = createLogger(options);
       const forgotten = await untilStopped((signal) => forgetReuse(config, { signal, logger, what }));
       if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
       else await print(nextSteps(forgottenText(forgotten, config)));
@@ -175,7 +175,7 @@ function addImport(reuse: Command, finish: Finish): void {
         ...(delimiter !== undefined && { delimiter }),
       };
       const config = await readConfig(options, file, 'address');
-      const logger = createLogger(options, []);
+      const logger = createLogger(options);
       const imported = await untilStopped((signal) => importReuse(config, { signal, logger, ...wishes }));
       if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
       else await print(nextSteps(importedText(imported, config)));

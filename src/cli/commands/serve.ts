@@ -5,6 +5,7 @@ import { parseSize } from '../../quantities.js';
 import { type Finish, wholeNumber } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { stdout } from '../output.js';
+import { rememberSecrets } from '../redact.js';
 import { listenForStop } from '../stop-signals.js';
 
 interface Options {
@@ -58,7 +59,8 @@ export function addServe(command: Command, finish: Finish): void {
 async function serve(options: Options): Promise<number> {
   const given = options.token ?? process.env.FOLIOPIPE_SERVE_TOKEN;
   const token = given ?? randomBytes(12).toString('hex');
-  const logger = createLogger({ logLevel: 'info', logFormat: 'text' }, [token]);
+  rememberSecrets(process.argv, [token]);
+  const logger = createLogger({ logLevel: 'info', logFormat: 'text' });
   const { openService } = await import('../../service/open-service.js');
   const { readFaults } = await import('../../service/faults/read-faults.js');
   const faults = options.faults === undefined ? undefined : await readFaults(options.faults);

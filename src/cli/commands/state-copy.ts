@@ -50,9 +50,9 @@ export function addStateCopy(state: Command, finish: Finish): void {
     async (file: string | undefined, options: CopyFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { from, to } = placesOf(options, config);
-      const secrets = secretsOf({ ...config, state: from.state ?? to.state });
-      rememberSecrets(process.argv, secrets);
-      const logger = createLogger(options, secrets);
+      const places = [from, to].flatMap(({ state }) => state?.secrets() ?? []);
+      rememberSecrets(process.argv, [...secretsOf(config), ...places]);
+      const logger = createLogger(options);
       const copied = await untilStopped((signal) =>
         copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
       );

@@ -80,7 +80,7 @@ function addRestore(state: Command, finish: Finish): void {
           replace,
           dryRun,
           signal,
-          logger: createLogger(options, []),
+          logger: createLogger(options),
           holder: lockHolder(),
         }),
       );

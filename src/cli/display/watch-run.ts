@@ -31,7 +31,7 @@ export async function watchRun(
   signal: AbortSignal,
 ): Promise<void> {
   const terminal = createCommandTerminal(options);
-  const logger = createLogger(options, [], terminal);
+  const logger = createLogger(options, terminal);
   const progress = openProgress({ json: false, logger, terminal });
   const read = createProgressReader(id, { checkpoint: state, clock: systemClock });
   let printed = '';

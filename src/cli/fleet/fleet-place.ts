@@ -31,7 +31,6 @@ export async function findFleet(options: CommonOptions, file: string | undefined
   const node = process.versions.node;
   await loadPgBoss(node);
   const place = readFleetPlace(layersOf(options, file, 'nothing', true));
-  const secrets = place.state.secrets();
-  rememberSecrets(process.argv, secrets);
-  return { ...place, fleetOptions: { node, logger: createLogger(options, secrets) } };
+  rememberSecrets(process.argv, place.state.secrets());
+  return { ...place, fleetOptions: { node, logger: createLogger(options) } };
 }

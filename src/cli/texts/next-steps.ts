@@ -185,7 +185,7 @@ const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
 
 /** "The next foliopipe run" is no command to type. The second group is what follows the command's name. */
 const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore|copy)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
 /** Other commands name a sample by its run. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {

@@ -99,9 +99,9 @@ const TOKEN_HINT =
   'set the variable FOLIOPIPE_TOKEN, or name a file with service.tokenFile: all users of this machine can see what is typed';
 
 /** Commands that have commands of their own. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
+export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   runs: ['show', 'prune'],
-  state: ['backup', 'restore'],
+  state: ['backup', 'restore', 'copy'],
   reuse: ['show', 'prune', 'forget', 'import'],
   config: ['show'],
 };

@@ -52,6 +52,7 @@ describe('a command in a text', () => {
     ['foliopipe runs prune, then', `foliopipe runs prune ${added}, then`],
     ['(foliopipe adopt --run R --chunk 4 FOLIO)', `(foliopipe adopt ${added} --run R --chunk 4 FOLIO)`],
     ['foliopipe state backup DIR', `foliopipe state backup ${added} DIR`],
+    ['foliopipe state copy --from DIR; or', `foliopipe state copy ${added} --from DIR; or`],
     ['foliopipe fleet', 'foliopipe fleet -c other.yaml'],
     ['foliopipe enqueue --again east', 'foliopipe enqueue --again -c other.yaml east'],
     ['foliopipe enqueue a.yaml', 'foliopipe enqueue a.yaml'],

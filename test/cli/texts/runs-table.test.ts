@@ -4,12 +4,7 @@ import { runsTable } from '../../../src/cli/texts/runs-table.js';
 import { samplePublication, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 
-const options = {
-  timeZone: 'UTC',
-  pricePerRecord: 0.01,
-  hasPipelines: false,
-  now: Date.UTC(2026, 10, 22, 4),
-};
+const options = { timeZone: 'UTC', pricePerRecord: 0.01, hasPipelines: false };
 
 async function storedRun() {
   const checkpoint = createMemoryCheckpoint();

@@ -63,16 +63,24 @@ describe('while folios are polled', () => {
     });
   }
 
-  it('a second signal ends at once', async () => {
+  it('a second signal ends at once, and says how the run stands and what goes on with it', async () => {
     const proxy = await openUploadProxy(serve.url);
     const job = await createJob(await folder(), { pipeline: 'twice', baseUrl: proxy.url });
-    const child = spawnCli(['run', job.config], { env: job.env });
+    // As npx starts a command: without npx in front, the shell would not find it.
+    const env = { ...job.env, npm_command: 'exec', npm_lifecycle_script: 'foliopipe run' };
+    const child = spawnCli(['run', job.config, '--json', '--no-color', '--new'], { env });
     await proxy.accepted(1);
+    await child.waitFor('stdout', /"type":"progress"/);
     child.kill('SIGTERM');
     await child.waitFor('stderr', /SIGTERM: stopping/);
     child.kill('SIGINT');
     // The replies are still held: a process that waited for them would not end.
-    expect(await child.ended).toMatchObject({ code: 130 });
+    const { code, stderr } = await child.ended;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(
+      /interrupted by SIGINT again: this process ends at once\. So far: run \S+: nothing is/,
+    );
+    expect(stderr.trimEnd().split('. Go on with: ').at(-1)).toBe(`npx foliopipe run ${job.config} --json`);
     await proxy.close();
     await serve.stop();
   });
