@@ -10,7 +10,13 @@ import { diskError } from '../../disk-error.js';
 import { escapeUnprintable, quoteForShell } from '../../text.js';
 import type { Finish } from '../common-options.js';
 import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
-import { chooseColumns, choosePlaces, findSource, type InitFlags } from '../init/choose.js';
+import {
+  chooseColumns,
+  choosePlaces,
+  findSource,
+  type InitFlags,
+  refuseWrongPlaces,
+} from '../init/choose.js';
 import { configText, EDIT, type FirstConfig, pipelineName } from '../init/config-text.js';
 import { type FoundSource, findFormat } from '../init/find-format.js';
 import type { Guesses } from '../init/guess-columns.js';
@@ -61,6 +67,7 @@ async function writeConfig(
   const file = options.config?.at(-1) ?? DEFAULT_FILE;
   if (existsSync(file) && !options.force) throw existsError(file);
   refuseOtherKinds(file);
+  refuseWrongPlaces(options);
   const path = csv ?? (await findSource(ask));
   const { found, format = {} } =
     path === undefined

@@ -140,6 +140,14 @@ function noName(path: string, columns: readonly string[], typed: string): Config
   );
 }
 
+/** @throws ConfigError `USAGE` for a flag with a place that the config would not take. */
+export function refuseWrongPlaces({ baseUrl, output }: InitFlags): void {
+  const problem =
+    (baseUrl === undefined ? undefined : placeProblem('baseUrl', baseUrl)) ??
+    (output === undefined ? undefined : placeProblem('output', output));
+  if (problem !== undefined) throw new ConfigError('USAGE', problem, { hint: 'nothing was written' });
+}
+
 /** The service's address and the path of the output. */
 export async function choosePlaces(
   pipeline: string,
@@ -147,10 +155,6 @@ export async function choosePlaces(
   ask: Ask | undefined,
 ): Promise<Pick<FirstConfig, 'baseUrl' | 'output'>> {
   const given = { baseUrl: flags.baseUrl, output: flags.output ?? `out/${pipeline}-enriched.csv` };
-  for (const key of ['baseUrl', 'output'] as const) {
-    const problem = given[key] === undefined ? undefined : placeProblem(key, given[key]);
-    if (problem !== undefined) throw new ConfigError('USAGE', problem, { hint: 'nothing was written' });
-  }
   if (ask === undefined) return given;
   const baseUrl = await ask({
     text: 'Address of the service (empty: later)',

@@ -104,6 +104,19 @@ describe('foliopipe init', () => {
     },
   );
 
+  it.each([
+    ['--base-url', 'http://far.example', 'service.baseUrl: http:// would send token and records unencrypted'],
+    ['--output', 'out.json', 'output.path: ends like a format that is not written'],
+  ])('refuses a wrong %s before it looks at the file', async (flag, value, told) => {
+    await withFolder(async (cwd) => {
+      await writeFile(join(cwd, 'x.csv'), text);
+      const { code, stderr } = await callMain(['init', 'x.csv', flag, value], { cwd });
+      expect(code).toBe(2);
+      expect(stderr.startsWith(`foliopipe: ${told}`), stderr).toBe(true);
+      expect(await readdir(cwd)).toEqual(['x.csv']);
+    });
+  });
+
   it('replaces no config, but with --force', async () => {
     await withFolder(async (cwd) => {
       await writeFile(join(cwd, 'only.csv'), text);
