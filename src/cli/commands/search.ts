@@ -1,6 +1,6 @@
 /** `foliopipe search`: searches for a single business with the service's legacy operation. */
 import type { Command } from 'commander';
-import { type SearchRecord, search } from '../../../pipelines/index.js';
+import { reworded, type SearchRecord, search, type TroubleError } from '../../../pipelines/index.js';
 import { safeJson } from '../../text.js';
 import { armFailpoint } from '../arm-failpoint.js';
 import {
@@ -29,7 +29,7 @@ export function addSearch(command: Command, finish: Finish): void {
   withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
     const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
     const config = await readConfig(options, file);
-    const logger = createLogger(options, config.service.embedded ? [] : [config.service.token.reveal()]);
+    const logger = createLogger(options);
     await withEndpoint(config, async (service) => {
       const { answer, ...found } = await search(config, searchRecord(options), {
         ...{ ...service, logger },
@@ -42,12 +42,16 @@ export function addSearch(command: Command, finish: Finish): void {
       } catch (error) {
         // The answer is paid for, so it is shown on stderr instead.
         stderr.write(text);
-        throw error;
+        const unwritable = error as TroubleError;
+        throw reworded(unwritable, { message: unwritable.message, hint: PAID_AGAIN });
       }
     });
     finish(0);
   });
 }
+
+const PAID_AGAIN =
+  'the answer is paid for and stands above, on stderr: the same command would pay for it again. Free some space where stdout is written to before the next search';
 
 function searchRecord({ name, address, state }: Options): SearchRecord {
   return { name, ...(address !== undefined && { address }), ...(state !== undefined && { state }) };

@@ -192,7 +192,10 @@ it('the paid answer of a search is shown on stderr if stdout is on a full disk',
   const words = `search "$JOB" --set service.legacyBaseUrl=${serve.url} --name 'Twin Rivers Roofing'`;
   const { codes, stderr } = await bash(done, `foliopipe ${words} > /dev/full`);
   expect(codes).toEqual([5]);
-  expect(stderr).toMatch(/"naics_code": "\d{6}"[\s\S]*STDOUT_UNWRITABLE/);
+  expect(stderr).toMatch(
+    /"naics_code": "\d{6}"[\s\S]*STDOUT_UNWRITABLE\]\n {2}next: .*would pay for it again/,
+  );
+  expect(stderr).not.toContain('run the same command again');
 });
 
 it('serve goes on without a reader until SIGHUP stops it', async () => {
