@@ -53,6 +53,7 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  // Undefined where the system has no room for another process or its pipes, although the types do not say so.
   const { stdout, stderr } = child;
   // The event `close` does not come after `disconnect`.
   const closed = Promise.all([stdout, stderr].map((stream) => stream && once(stream, 'close')));
@@ -71,9 +72,9 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
       });
     });
   }).finally(() => rmSync(file, { force: true }));
-  if (stdout !== null) readLines(stdout, (line) => rememberLine(line, reported));
+  if (stdout) readLines(stdout, (line) => rememberLine(line, reported));
   const inWords = (text: string, exitCode: unknown) => inJobWords(text, job, file, exitCode);
-  if (stderr !== null) readLines(stderr, (line) => passLog(line, pipeline, inWords, options.logger));
+  if (stderr) readLines(stderr, (line) => passLog(line, pipeline, inWords, options.logger));
   return {
     ended,
     hasReported: () => reported.hasReported,
