@@ -191,26 +191,29 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       await asked('no sign of life', beat);
       isBeating = false;
     }, times.beat);
-    await asked('no sign of life', beat);
-    await asked('old workers stay listed', () => tables.sweep());
-    const makeUp = createMakeUp(queue, tables, logger);
-    for (let lookAt = 0; !signal.aborted; ) {
-      if (performance.now() >= lookAt) {
-        await asked('times that were missed are not made up for', makeUp);
-        lookAt = performance.now() + MAKE_UP_MS;
+    try {
+      await asked('no sign of life', beat);
+      await asked('old workers stay listed', () => tables.sweep());
+      const makeUp = createMakeUp(queue, tables, logger);
+      for (let lookAt = 0; !signal.aborted; ) {
+        if (performance.now() >= lookAt) {
+          await asked('times that were missed are not made up for', makeUp);
+          lookAt = performance.now() + MAKE_UP_MS;
+        }
+        await takeJobs();
+        // A race of the ends themselves would leave something with each run, every time, until it has ended.
+        const anyEnds = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        await Promise.race([anyEnds, pause(times.take, signal)]);
       }
-      await takeJobs();
-      // A race of the ends themselves would leave something with each run, every time, until it has ended.
-      const anyEnds = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      await Promise.race([anyEnds, pause(times.take, signal)]);
+      for (const { run } of running.values()) run.stop();
+      await asked('no sign of life', beat);
+      while (ends.size > 0) await Promise.all(ends);
+    } finally {
+      // A later beat would list the worker again.
+      clearInterval(beats);
     }
-    for (const { run } of running.values()) run.stop();
-    await asked('no sign of life', beat);
-    while (ends.size > 0) await Promise.all(ends);
-    // A later beat would list it again.
-    clearInterval(beats);
     await asked('the worker stays listed', () => tables.leave(id));
   };
   return {
