@@ -72,6 +72,17 @@ describe.each(pages)('%s', (page) => {
     expect(broken).toEqual([]);
   });
 
+  it('has tables with a head and no row apart from them', () => {
+    const lines = read(page)
+      .replaceAll(/^```[\s\S]*?^```/gm, '')
+      .split('\n');
+    const isRow = (line?: string) => line?.startsWith('|') ?? false;
+    const first = lines.filter(
+      (line, at) => isRow(line) && !isRow(lines[at - 1]) && !/^\|[-|]+\|$/.test(lines[at + 1] ?? ''),
+    );
+    expect(first).toEqual([]);
+  });
+
   it('names folders and files of the sources that exist', () => {
     if (page === 'CHANGELOG.md') return;
     const named = [...read(page).matchAll(/`((?:src|pipelines|bench|config|test)\/[\w./-]*)`/g)].map(

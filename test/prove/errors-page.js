@@ -82,14 +82,14 @@ const common = new Map([...constants(read('src/hints.ts')), ...constants(read('s
 
 /** A text of the sources as a reader sees it. */
 function shown(text, named) {
-  const filled = text.replaceAll(/\$\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}/g, (_, inside) => {
+  const filled = text.replaceAll(/(?<!\\)\$\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}/g, (_, inside) => {
     const known = named.get(inside.trim()) ?? common.get(inside.trim());
     return known === undefined ? FACT : shown(known, named);
   });
   // What a template holds within a template is left out.
   return filled
-    .replace(/\$\{.*$/s, FACT)
-    .replaceAll(/\\(['`\\])/g, '$1')
+    .replace(/(?<!\\)\$\{.*$/s, FACT)
+    .replaceAll(/\\(['"`\\$])/g, '$1')
     .replaceAll('|', '\\|')
     .replaceAll('<', '&lt;')
     .trim();
@@ -103,7 +103,7 @@ function hintsAt(source, at, named) {
     return choice.map((name) => shown(named.get(name), named));
   }
   const literal =
-    /(?:hint|^ {2}[A-Z_\d]+):\s*(?:\n\s*)?(?:[^'"`\n,;]*\? )?(?:'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"([^"]*)"|([A-Z_]+)\b)/m.exec(
+    /(?:hint|^ {2}[A-Z_\d]+):\s*(?:\n\s*)?(?:[^'"`\n,;]*\? )?(?:'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"((?:[^"\\]|\\.)*)"|([A-Z_]+)\b)/m.exec(
       statement,
     );
   if (literal === null) return [];
