@@ -7,7 +7,7 @@ import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';
 import { firstRecords, pickRecords, readRecords, withoutBlank } from '../source/read-records.js';
-import type { RecordBlock } from '../source/record-block.js';
+import { type BlockReader, createBlockReader, type RecordBlock } from '../source/record-block.js';
 import { fileStamp, hashSourceFile } from '../source/source-files.js';
 import type { Chunk, Position, Source, SourceFile } from '../types.js';
 import { createUploadLayout, maxRecordBytes } from './chunk/cut-chunks.js';
@@ -70,40 +70,101 @@ export function sendableRecordsFrom(
 
 /**
  * Checks the files between two positions.
- * @returns whether a file was touched since the last check. The file has the checked content now, but what was read
- *   from it between the two checks may differ.
  * @throws SourceError when the content of a file has changed since the source was checked; the signal's reason.
  */
-export async function checkFilesBetween(run: CheckedSource, from: Position, to: Position): Promise<boolean> {
-  let isTouched = false;
-  for (const file of run.source.files.slice(from.file, to.file + 1)) {
-    if (await checkFile(file, run.signal)) isTouched = true;
-  }
-  return isTouched;
+export async function checkFilesBetween(run: CheckedSource, from: Position, to: Position): Promise<void> {
+  await watchFiles(run)(from, to);
 }
 
 /** Checks all files, see `checkFilesBetween`. */
-export async function checkAllFiles(run: CheckedSource): Promise<boolean> {
-  const end = { file: run.source.files.length - 1, offset: 0 };
-  return checkFilesBetween(run, firstPosition(run.source).position, end);
+export function checkAllFiles(run: CheckedSource): Promise<void> {
+  return checkFilesBetween(run, firstPosition(run.source).position, lastFile(run.source));
+}
+
+/** A position in the last file. */
+export function lastFile({ files }: Source): Position {
+  return { file: files.length - 1, offset: 0 };
 }
 
 type CheckedSource = Pick<RunContext, 'source' | 'signal'>;
 
-/** The newer stamps of files that were read again and had the checked content. */
-const provenStamps = new WeakMap<SourceFile, string>();
+/**
+ * Checks the files between two positions as `checkFilesBetween` does.
+ * @returns whether a file was touched since the watch began. The file has the checked content now, but what was read
+ *   from it may differ.
+ */
+export type FileWatch = (from: Position, to: Position) => Promise<boolean>;
+
+/** Watches the files for one reader of the source. Each reader has its own watch, because all must notice a touch. */
+export function watchFiles({ source, signal }: CheckedSource): FileWatch {
+  const begun = proofs;
+  return async (from, to) => {
+    let isTouched = false;
+    for (const file of source.files.slice(from.file, to.file + 1)) {
+      if ((await proofOf(file, signal)) > begun) isTouched = true;
+    }
+    return isTouched;
+  };
+}
+
+/** How often this process has read a touched file again and found the checked content. */
+let proofs = 0;
+
+/** Such files: the newer stamp, and the number of the proof. */
+const proven = new WeakMap<SourceFile, { readonly stamp: string; readonly proof: number }>();
 
 /**
  * A file with the same stamp is not read. A file that was touched or copied back has a new stamp and the same content.
+ * @returns the number of its last proof; 0 if it was not touched.
  */
-async function checkFile(file: SourceFile, signal: AbortSignal): Promise<boolean> {
+async function proofOf(file: SourceFile, signal: AbortSignal): Promise<number> {
   const { stamp, bytes } = await fileStamp(file.path);
-  if (stamp === (provenStamps.get(file) ?? file.stamp)) return false;
+  const known = proven.get(file) ?? { stamp: file.stamp, proof: 0 };
+  if (stamp === known.stamp) return known.proof;
   if (bytes !== file.bytes) throw sourceChanged(file.path, `it has ${bytes} bytes instead of ${file.bytes}`);
   const found = await hashSourceFile(file.path, signal);
   if (found?.sha256 !== file.sha256) throw sourceChanged(file.path, 'its content is different');
-  provenStamps.set(file, stamp);
-  return true;
+  proofs += 1;
+  proven.set(file, { stamp, proof: proofs });
+  return proofs;
+}
+
+/**
+ * Reads blocks from a position on. A block is given once its files are checked: what was read while one of them was
+ * touched is read again.
+ * @param read `recordsFrom`, or another way to read records.
+ * @throws (by `take`) SourceError when the source has changed since it was checked.
+ */
+export function openSourceBlocks(
+  run: Parameters<typeof recordsFrom>[0],
+  from: ReadPosition,
+  read: typeof recordsFrom = recordsFrom,
+): BlockReader {
+  let next = from;
+  /** The last record to which was skipped. */
+  let skipped = 0;
+  let isTouched = watchFiles(run);
+  let blocks = createBlockReader(read(run, next));
+  return {
+    take: async (count, limits) => {
+      for (;;) {
+        const block = await blocks.take(count, limits);
+        if (!(await isTouched(next.position, block.end ?? next.position))) {
+          if (block.end !== undefined) next = { position: block.end, record: block.numbers.at(-1)! + 1 };
+          return block;
+        }
+        await blocks.close();
+        isTouched = watchFiles(run);
+        blocks = createBlockReader(read(run, next));
+        await blocks.skipTo(skipped);
+      }
+    },
+    skipTo: async (record) => {
+      skipped = record;
+      await blocks.skipTo(record);
+    },
+    close: () => blocks.close(),
+  };
 }
 
 export function sourceChanged(path: string, how: string): SourceError {

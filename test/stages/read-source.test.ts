@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { checkAllFiles } from '../../src/stages/read-source.js';
+import { checkAllFiles, firstPosition, lastFile, watchFiles } from '../../src/stages/read-source.js';
 import type { Source } from '../../src/types.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import { createStageRun } from '../helpers/stages/stage-run.js';
@@ -30,4 +30,15 @@ it('a file that was touched is no longer read once the run is stopped', async ()
   await utimes(run.source.files[0]!.path, 1, 1);
   run.controller.abort(new Error('stopped'));
   await expect(checkAllFiles(run)).rejects.toThrow('stopped');
+});
+
+it('each reader notices that a file was touched, whoever looks first', async () => {
+  const run = await createStageRun(await folder());
+  const all = [firstPosition(run.source).position, lastFile(run.source)] as const;
+  const readers = [watchFiles(run), watchFiles(run)];
+  for (const isTouched of readers) expect(await isTouched(...all)).toBe(false);
+  await utimes(run.source.files[0]!.path, 1, 1);
+  await checkAllFiles(run);
+  for (const isTouched of readers) expect(await isTouched(...all)).toBe(true);
+  expect(await watchFiles(run)(...all)).toBe(false);
 });

@@ -7,12 +7,14 @@ import type { Batch } from '../../csv/table.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
 import {
-  checkAllFiles,
+  firstPosition,
+  lastFile,
   leavesOut,
   positionAfter,
   recordsFrom,
   sendableRecordsFrom,
   skipsBlank,
+  watchFiles,
 } from '../read-source.js';
 import { chunksOfCanary } from './canary-chunks.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
@@ -71,16 +73,17 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> 
     canary: last === undefined ? run.canary : 0,
     countsGaps: run.chosen === null && skipsBlank(run.source),
   };
+  const isTouched = watchFiles(run);
   const { records, take } = recordsAfter(run, last);
   for await (const cut of cutChunks(records, layout, limits)) {
     run.signal.throwIfAborted();
     if (run.uploads.stopped) return;
-    const saved = await saveChunk(run, cut, take(cut.chunk));
+    const saved = await saveChunk(run, cut, take(cut.chunk), isTouched);
     if (saved === undefined) return yield* cutRest(run);
     yield saved;
   }
   // A file that was touched may have ended early while it was read.
-  if (await checkAllFiles(run)) return yield* cutRest(run);
+  if (await isTouched(firstPosition(run.source).position, lastFile(run.source))) return yield* cutRest(run);
   await run.checkpoint.recordAllCut(run.id);
 }
 

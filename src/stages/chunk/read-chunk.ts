@@ -21,6 +21,7 @@ import {
   leavesOut,
   type RecordsOfChunkNeeds,
   recordsOfChunk,
+  watchFiles,
 } from '../read-source.js';
 import { restoreChunk } from './save-chunk.js';
 
@@ -46,9 +47,11 @@ export function isStreamed(
  */
 export async function readChunkBlock(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
   if (run.keepsChunks) return readChunkFile(run, chunk);
+  const isTouched = watchFiles(run);
   const reader = createBlockReader(recordsOfChunk(run, chunk));
   try {
     const block = await reader.take(chunk.records, { expectedBytes: bytesInSource(chunk) });
+    if (await isTouched(chunk.start, chunk.end)) return readChunkBlock(run, chunk);
     checkSameRecords(run, chunk, block);
     return block;
   } finally {

@@ -3,6 +3,7 @@ import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/check
 import type { RunContext } from '../../run-context.js';
 import {
   checkFilesBetween,
+  type FileWatch,
   type RecordsOfChunkNeeds,
   recordsOfChunk,
   sourceChanged,
@@ -17,6 +18,7 @@ export type SaveChunkNeeds = Pick<RunContext, 'id' | 'source' | 'files' | 'clock
  * Records the row first, because the row gives the chunk its number, and then writes the file under that number. A kill
  * in between leaves a row without a file; `restoreChunk` writes the file before the upload.
  * @param picked the numbers of the chunk's records; null if they are simply the next records of the source.
+ * @param isTouched a watch that began before the records were read.
  * @returns undefined, and saves nothing, if the source was touched while the chunk was cut: it must be read again.
  * @throws SourceError when the source has changed since it was checked.
  */
@@ -24,8 +26,9 @@ export async function saveChunk(
   run: SaveChunkNeeds,
   { chunk, content }: CutChunk,
   picked: PickedRecords | null,
+  isTouched: FileWatch,
 ): Promise<ChunkRow | undefined> {
-  if (await checkFilesBetween(run, chunk.start, chunk.end)) return undefined;
+  if (await isTouched(chunk.start, chunk.end)) return undefined;
   const saved = await run.checkpoint.recordCut(run.id, { ...chunk, picked }, run.clock.now());
   run.at('after-cut-before-chunk-file');
   await run.files.writeChunk(saved.number, [content], saved.sha256);

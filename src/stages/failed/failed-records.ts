@@ -10,14 +10,14 @@ import { DamagedPartError } from '../../files/run-files.js';
 import { isFailed } from '../../results/answers.js';
 import { readKeys } from '../../results/join-by-key.js';
 import { readPartTable } from '../../results/part-table.js';
-import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
+import type { RecordBlock } from '../../source/record-block.js';
 import { readWhole } from '../../streams/read-pieces.js';
 import { readChunkBlock } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createResultColumns } from '../merge/result-columns.js';
-import { checkSameRecords, firstPosition, sendableRecordsFrom } from '../read-source.js';
+import { checkSameRecords, firstPosition, openSourceBlocks, sendableRecordsFrom } from '../read-source.js';
 
 export type FailedRecordsNeeds = MergeChunksNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'lastStretch'>;
@@ -46,7 +46,7 @@ export async function* failedRecords(
 ): AsyncGenerator<FailedRecords> {
   const columns = await fixedColumns(run, refetch);
   const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
-  const records = createBlockReader(sendableRecordsFrom(run, firstPosition(run.source)));
+  const records = openSourceBlocks(run, firstPosition(run.source), sendableRecordsFrom);
   const nextRecords = async (chunk: ChunkRow): Promise<RecordBlock> => {
     await records.skipTo(chunk.firstRecord);
     const block = await records.take(chunk.records);

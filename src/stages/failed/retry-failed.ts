@@ -11,7 +11,7 @@ import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
 import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { incompleteError } from '../publish/check-complete.js';
-import { positionAfter, recordsFrom } from '../read-source.js';
+import { positionAfter, recordsFrom, watchFiles } from '../read-source.js';
 import { unreadableRecords } from '../submit/unreadable-replies.js';
 import { type FailedRecordsNeeds, failedNumbers } from './failed-records.js';
 
@@ -57,15 +57,16 @@ async function* cutRetries(
 ): AsyncGenerator<ChunkRow, void> {
   const last = await run.checkpoint.lastCut(run.id, round);
   const unreadable = await unreadableRecords(run.checkpoint, run.id);
+  const isTouched = watchFiles(run);
   const picked: number[] = [];
-  const numbers = async function* () {
+  const toSend = async function* () {
     for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
       const some = numbersToSend(failed, last, unreadable);
       for (const number of some) picked.push(number);
       yield some;
     }
   };
-  const records = pickRecords(recordsFrom(run, positionAfter(run.source, last)), numbers());
+  const records = pickRecords(recordsFrom(run, positionAfter(run.source, last)), toSend());
   const { maxRecords, maxBytes } = run.config.chunks;
   const layout = createUploadLayout(run.source, run.config.upload);
   let isFirst = last === undefined;
@@ -74,7 +75,8 @@ async function* cutRetries(
     if (run.uploads.stopped) return;
     if (isFirst) run.logger.info({ run: run.id, round }, `round ${round}: the failed records are sent again`);
     isFirst = false;
-    const saved = await saveChunk(run, cut, { round, numbers: picked.splice(0, cut.chunk.records) });
+    const numbers = picked.splice(0, cut.chunk.records);
+    const saved = await saveChunk(run, cut, { round, numbers }, isTouched);
     if (saved === undefined) return yield* cutRetries(run, round, refetch);
     yield saved;
   }

@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
-import { OutageError, type UntrustedError } from '../../errors.js';
+import { OutageError, SourceError, type UntrustedError } from '../../errors.js';
 import { createReasonCounter } from '../../failure-reasons.js';
 import { addCounts, noRows } from '../../results/row-counts.js';
 import type { RunContext } from '../../run-context.js';
@@ -31,7 +31,8 @@ export type MergeResultsNeeds = MergeChunksNeeds &
 
 /**
  * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is
- * missing, or that must be fetched again while the service is out. The next stage checks whether the run is complete.
+ * missing, that must be fetched again while the service is out, or whose records have changed in the source. The next
+ * stage checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.
@@ -52,11 +53,12 @@ export function mergeResults(
     /** Once set, no more rows are given. The input is still read to its end, so that other chunks go on. */
     let isBlocked = false;
 
-    const deferOutage = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    /** After an outage, or while the source has changed, what is open at the service is still collected. */
+    const deferTrouble = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof OutageError)) throw error;
+        if (!(error instanceof OutageError || error instanceof SourceError)) throw error;
         run.deferred.error ??= error;
         isBlocked = true;
         return undefined;
@@ -64,9 +66,9 @@ export function mergeResults(
     };
 
     const mergeReady = async function* (isEnd: boolean): AsyncGenerator<MergedStretch> {
-      if (!isBlocked) refusal = await deferOutage(() => judgeFirstChunks(run, refetch));
+      if (!isBlocked) refusal = await deferTrouble(() => judgeFirstChunks(run, refetch));
       if (refusal !== undefined) isBlocked = true;
-      const added = isBlocked ? undefined : await deferOutage(() => columns.find(isEnd));
+      const added = isBlocked ? undefined : await deferTrouble(() => columns.find(isEnd));
       if (added === undefined) return;
       // Opening would merge doubles from the first record on once more.
       if (merged === run.source.records) return;
@@ -74,7 +76,7 @@ export function mergeResults(
       const { next } = merger;
       const upTo = await answered.upTo();
       for (;;) {
-        const stretch = await deferOutage(() => next(upTo));
+        const stretch = await deferTrouble(() => next(upTo));
         if (stretch === undefined) return;
         yield stretch;
         countGiven(run, stretch);
@@ -117,12 +119,15 @@ function createAnsweredWalk(run: Pick<MergeResultsNeeds, 'id' | 'checkpoint'>, m
   let answered = merged;
   return {
     upTo: async (): Promise<number> => {
-      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
-        if (!isAnswered(chunk)) return chunk.firstRecord - 1;
-        answered = chunk.lastRecord;
+      for (let isCut = false; ; isCut = true) {
+        for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
+          if (!isAnswered(chunk)) return chunk.firstRecord - 1;
+          answered = chunk.lastRecord;
+        }
+        if (isCut) return Number.MAX_SAFE_INTEGER;
+        // The last chunks may have been cut since the walk ended.
+        if ((await run.checkpoint.run(run.id))!.chunks === null) return answered;
       }
-      const row = (await run.checkpoint.run(run.id))!;
-      return row.chunks === null ? answered : Number.MAX_SAFE_INTEGER;
     },
   };
 }

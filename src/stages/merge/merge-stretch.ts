@@ -14,11 +14,10 @@ import { hasGaps } from '../../csv/table.js';
 import { createEchoComparer } from '../../results/compare-echoes.js';
 import { type ColumnChange, createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter, type RowWriter } from '../../results/row-writer.js';
-import { createBlockReader } from '../../source/record-block.js';
 import { showText } from '../../text.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { firstPosition, type ReadPosition, recordsFrom } from '../read-source.js';
+import { firstPosition, openSourceBlocks, type ReadPosition } from '../read-source.js';
 import { openChosenStretches } from './chosen-stretches.js';
 import { type ChunkAnswers, openChunkAnswers } from './chunk-answers.js';
 import { openDoubleAnswers } from './double-answers.js';
@@ -158,7 +157,7 @@ async function openBlocks(
   const { chosen } = run;
   const hasDoubles = ((await run.checkpoint.run(run.id))!.choice?.duplicates ?? 0) > 0;
   const start = hasDoubles ? firstPosition(run.source) : from;
-  const records = createBlockReader(recordsFrom(run, start));
+  const records = openSourceBlocks(run, start);
   const blocks =
     chosen === null
       ? wholeChunks(run, start, records, answers, unanswered)

@@ -8,7 +8,7 @@ import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
 import { RefusedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { cutAgain } from '../chunk/save-chunk.js';
-import { checkFilesBetween, sourceChanged } from '../read-source.js';
+import { sourceChanged, watchFiles } from '../read-source.js';
 import type { SubmitChunksNeeds } from './submission.js';
 
 /**
@@ -130,9 +130,10 @@ const hints: Readonly<Record<'nothing-accepted' | 'too-many', string>> = {
  * @throws SourceError when the source has changed since it was checked.
  */
 export async function splitChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<readonly ChunkRow[]> {
+  const isTouched = watchFiles(run);
   const [first, second] = await cutHalves(run, chunk);
   // A file that was touched may have held something else while it was read.
-  if (await checkFilesBetween(run, chunk.start, chunk.end)) return splitChunk(run, chunk);
+  if (await isTouched(chunk.start, chunk.end)) return splitChunk(run, chunk);
   if (first === undefined || second === undefined) {
     throw sourceChanged(run.source.files[chunk.start.file]!.path, `chunk ${chunk.number} has lost records`);
   }

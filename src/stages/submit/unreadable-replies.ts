@@ -52,6 +52,7 @@ export async function hasUnsentChunks(
   checkpoint: Pick<CheckpointReader, 'run' | 'tally'>,
   run: string,
 ): Promise<boolean> {
-  const { chunks } = await checkpoint.tally(run);
-  return chunks.cut > 0 || (await checkpoint.run(run))?.chunks == null;
+  // In this order: the last chunk may be cut meanwhile.
+  if ((await checkpoint.run(run))?.chunks == null) return true;
+  return (await checkpoint.tally(run)).chunks.cut > 0;
 }

@@ -1,10 +1,15 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
+import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
+import { downloadParts } from '../../../src/stages/download/download-parts.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import type { Refetch } from '../../../src/stages/download/repair-parts.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
+import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
+import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { mergeChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
@@ -78,6 +83,68 @@ describe('merging', () => {
     await run.checkpoint.recordUnprocessed(run.id, 2, 'FOLIO_LOST');
     await run.checkpoint.recordFound(run.id, 2);
     expect(await mergedText(run)).toBe([1, 2].map(rowOf).join(''));
+  });
+
+  it('ends before a chunk that is cut just when it finds no further one', async () => {
+    const run = await createStageRun(await folder());
+    const firstTwo = async function* () {
+      for await (const chunk of chunkRecords(run)()) {
+        yield chunk;
+        if (chunk.number === 2) return;
+      }
+    };
+    await collect(downloadParts(run)(trackFolios(run)(submitChunks(run)(firstTwo()))));
+    const nextChunk: typeof run.checkpoint.nextChunk = async (...after) => {
+      const found = await run.checkpoint.nextChunk(...after);
+      if (found === undefined) await collect(chunkRecords(run)());
+      return found;
+    };
+    expect(await mergedText({ ...run, checkpoint: { ...run.checkpoint, nextChunk } })).toBe(
+      [1, 2, 3, 4].map(rowOf).join(''),
+    );
+  });
+});
+
+describe('a source that holds something else', () => {
+  /** A run whose chunks are judged and whose columns are known, so that only rows are made of the source. */
+  const judged = async () => {
+    const run = await downloaded();
+    await mergedText(run);
+    const { path } = run.source.files[0]!;
+    const whole = await readFile(path, 'utf8');
+    await writeFile(path, whole.replaceAll('Main', 'Side'));
+    return { run, path, whole };
+  };
+
+  it('for a moment is read again', async () => {
+    const { run, path, whole } = await judged();
+    let looks = 0;
+    const file = {
+      ...run.source.files[0]!,
+      // Looked at to read the file, and then to check it.
+      get path() {
+        looks += 1;
+        if (looks === 2) writeFileSync(path, whole);
+        return path;
+      },
+    };
+    const source = { ...run.source, files: [file] };
+    expect(await mergedText({ ...run, source })).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+    expect(looks).toBeGreaterThan(2);
+  });
+
+  it('gives no row, and other chunks go on', async () => {
+    const { run } = await judged();
+    const taken: number[] = [];
+    const chunks = async function* () {
+      for (const chunk of await run.checkpoint.chunksIn(run.id, ['downloaded'], 0, 3)) {
+        taken.push(chunk.number);
+        yield chunk;
+      }
+    };
+    expect(await collect(mergeResults(run, refetch(run))(chunks()))).toEqual([]);
+    expect(taken).toEqual([1, 2, 3]);
+    expect(run.deferred.error).toMatchObject({ code: 'SOURCE_CHANGED', exitCode: 4 });
   });
 });
 
