@@ -12,7 +12,7 @@ import type { Logger } from '../../logger.js';
 import { countOf } from '../../quantities.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import { chunksFromParts } from '../../stages/merge/chunks-from-parts.js';
-import { type KeepAnswersNeeds, makeSegment, removeKeptChunks } from '../../stages/publish/keep-answers.js';
+import { type MakeSegmentNeeds, makeSegment, removeKeptChunks } from '../../stages/publish/keep-answers.js';
 import { checkAllFiles } from '../../stages/read-source.js';
 import type { Segment } from '../../types.js';
 import { serviceIdentity } from '../configured-service.js';
@@ -74,7 +74,7 @@ export async function remakeSegment(
   replaced: Segment | undefined,
 ): Promise<boolean> {
   const { answers, checkpoint, logger } = context;
-  let chosen: KeepAnswersNeeds['chosen'] = null;
+  let chosen: MakeSegmentNeeds['chosen'] = null;
   try {
     chosen = run.choice && (await answers.openChoice(run.id, run.choice));
     const stages = await contextOf(context, run, chosen);
@@ -111,11 +111,11 @@ export function hasSentSame({ frozen, service }: Run, config: Config): boolean {
 async function contextOf(
   { config, checkpoint, answers, files, logger, signal }: SegmentContext,
   run: Run,
-  chosen: KeepAnswersNeeds['chosen'],
-): Promise<KeepAnswersNeeds> {
+  chosen: MakeSegmentNeeds['chosen'],
+): Promise<MakeSegmentNeeds> {
   const fixed = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
   const { upload, chunks, result } = config;
-  const context: KeepAnswersNeeds = {
+  const context: MakeSegmentNeeds = {
     id: run.id,
     source: run.source,
     config: {

@@ -3,6 +3,7 @@
  * are fetched once more (rule "Trouble stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Any
  * other error is final. Invariant: a repair never loses stored parts that can be read.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, UntrustedError } from '../../errors.js';
 import { DamagedPartError } from '../../files/run-files.js';
@@ -18,38 +19,78 @@ export type Refetch = (chunk: ChunkRow) => Promise<PartReplacement>;
 /** Work on all parts of a chunk. It may be called several times and must start from the beginning each time. */
 export type UseParts<T> = (parts: readonly StoredPart[]) => Promise<T>;
 
+/** How `withRepair` repairs. */
+export interface RepairOptions {
+  /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
+  readonly refetch?: Refetch | undefined;
+  /** Whether the rows of the chunk are final: parts are replaced by equal ones only, and the chunk is not given up. */
+  readonly isFinal?: boolean | undefined;
+}
+
 /** The part of a run that is needed to log a repair and to give up a lost folio. */
 type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
   readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordUnprocessed' | 'recordUnmerged'>;
 };
 
 /**
- * @param refetch without it, a damaged part or a failed proof is final.
+ * Repairs of one chunk run one after the other: two stages may find its parts damaged at once.
  * @returns undefined when a part is damaged and the folio is lost: the chunk is UNPROCESSED then.
  * @throws UntrustedError, with the chunk in its facts, when fetching again cannot help, when the new parts are no
  *   better, or when all stored parts are whole and the folio is lost.
  */
-export async function withRepair<T>(
+export async function withRepair<T extends object>(
   run: RepairRun,
   chunk: ChunkRow,
-  refetch: Refetch | undefined,
+  options: RepairOptions,
   use: UseParts<T>,
 ): Promise<T | undefined> {
+  const { refetch } = options;
+  const parts = await run.checkpoint.parts(run.id, chunk.number);
   let failure: unknown;
   try {
-    return await use(await run.checkpoint.parts(run.id, chunk.number));
+    return await use(parts);
   } catch (error) {
     const canRepair = error instanceof DamagedPartError || error instanceof MismatchError;
     if (refetch === undefined || !canRepair) throw errorOfChunk(chunk, error);
     failure = error;
   }
+  const again = () => withRepair(run, chunk, options, use);
+  // Another stage may have replaced them meanwhile.
+  const now = await run.checkpoint.parts(run.id, chunk.number);
+  if (!isDeepStrictEqual(now, parts)) return again();
+  const repairs = repairsOf(run);
+  const other = repairs.get(chunk.number);
+  if (other !== undefined) return (await other) ? again() : undefined;
+  const repair = repairAndUse(run, chunk, { ...options, refetch }, use, failure);
+  const isAnswered = repair.then(
+    (found) => found !== undefined,
+    () => true,
+  );
+  repairs.set(chunk.number, isAnswered);
+  try {
+    return await repair;
+  } finally {
+    repairs.delete(chunk.number);
+  }
+}
+
+async function repairAndUse<T extends object>(
+  run: RepairRun,
+  chunk: ChunkRow,
+  { refetch, isFinal = false }: RepairOptions & { readonly refetch: Refetch },
+  use: UseParts<T>,
+  first: unknown,
+): Promise<T | undefined> {
+  let failure = first;
   const replacement = await refetch(chunk);
+  const stored = replacement.parts;
   const repair = createRepair(run, chunk, replacement);
   try {
     for (;;) {
       await repair(failure);
       const end = await attempt(() => use(replacement.parts));
       if ('value' in end) {
+        if (isFinal && !isDeepStrictEqual(replacement.parts, stored)) throw first;
         await replacement.commit();
         return end.value;
       }
@@ -58,10 +99,25 @@ export async function withRepair<T>(
   } catch (error) {
     await replacement.discard();
     if (!(error instanceof FolioLostError)) throw errorOfChunk(chunk, error);
+    if (isFinal) throw errorOfChunk(chunk, first);
     await giveUpFolio(run, chunk, error);
     return undefined;
   }
 }
+
+/**
+ * The repairs that run now, by the number of their chunk: whether the chunk still has its answers when one has ended.
+ * The stages of a run share its checkpoint.
+ */
+function repairsOf({ checkpoint }: RepairRun): Map<number, Promise<boolean>> {
+  const known = running.get(checkpoint);
+  if (known !== undefined) return known;
+  const none = new Map<number, Promise<boolean>>();
+  running.set(checkpoint, none);
+  return none;
+}
+
+const running = new WeakMap<object, Map<number, Promise<boolean>>>();
 
 /** Fetches a damaged part again, or all parts after a mismatch; each only once. The next failure of it is thrown. */
 function createRepair(run: RepairRun, chunk: ChunkRow, replacement: PartReplacement) {

@@ -24,7 +24,7 @@ import type { JoinMethod, StoredPart } from '../../types.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
 import { isStreamed, readChunkBlock, releaseBlock, sentFields } from '../chunk/read-chunk.js';
 import { streamChunk } from '../chunk/stream-chunk.js';
-import { type Refetch, withRepair } from '../download/repair-parts.js';
+import { type RepairOptions, withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
 export interface ChunkJoiner {
@@ -38,13 +38,11 @@ export interface ChunkJoiner {
 
 export type ChunkRecords = RecordBlock | SentBlock | StreamedRecords;
 
-export interface ChunkJoinerOptions {
+export interface ChunkJoinerOptions extends RepairOptions {
   /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
   /** Gets the difference of each part with other columns under `result.onChange: add`. Without it they are accepted. */
   readonly onChange?: (chunk: ChunkRow, change: ColumnChange) => void;
-  /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
-  readonly refetch?: Refetch | undefined;
   readonly compare?: CompareEchoes;
   /** See `joinByEcho`. */
   readonly tables?: TableMemory<MatchExports>;
@@ -52,7 +50,7 @@ export interface ChunkJoinerOptions {
 
 /** All joiners of a run share the join method in `run.join`, which the first chunks decide. */
 export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
-  const { columns, refetch, compare = compareEchoes, tables } = options;
+  const { columns, compare = compareEchoes, tables } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
   /** The same fields, with their indexes in a `SentBlock`. */
@@ -112,7 +110,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
   };
 
   return {
-    join: (chunk, records) => withRepair(run, chunk, refetch, (parts) => joinParts(chunk, parts, records)),
+    join: (chunk, records) => withRepair(run, chunk, options, (parts) => joinParts(chunk, parts, records)),
   };
 }
 

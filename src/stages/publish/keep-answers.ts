@@ -5,7 +5,7 @@
 import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
-import { SourceError } from '../../errors.js';
+import { SourceError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';
 import type { ColumnChange } from '../../results/output-layout.js';
@@ -13,17 +13,22 @@ import type { SegmentWriter } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
+import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { learnColumns } from '../merge/result-columns.js';
 
-export type KeepAnswersNeeds = MergeChunksNeeds &
-  Pick<RunContext, 'answers'> & {
+export type MakeSegmentNeeds = MergeChunksNeeds & Pick<RunContext, 'answers'>;
+
+export type KeepAnswersNeeds = MakeSegmentNeeds &
+  RefetchPartsNeeds & {
     readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'segments'>;
   };
 
 /**
- * Keeps the answers of a run that is being published, if it may reuse answers itself.
+ * Keeps the answers of a run that is being published, if it may reuse answers itself. Parts that were damaged since they
+ * were merged are fetched again.
  * @param merged how its rows have ended; left out if they are in the work file.
  * @returns the segment, which must be committed; undefined if the run keeps none, has bought nothing, or its segment
  *   holds these answers already.
@@ -34,7 +39,7 @@ export async function keepAnswers(run: KeepAnswersNeeds, merged?: RowCounts): Pr
   const { records: _, ...of } = originsOf(counts).sent;
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
-  return isKept ? undefined : makeSegment(run, known, of);
+  return isKept ? undefined : makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
 }
 
 /** Whether records were asked for again since the segment was made. They may have failed again, which counts as newer. */
@@ -47,22 +52,24 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
 
 /**
  * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Chunks whose
- * kept file is lost and whose source has changed are left out, and that is logged.
+ * kept file is lost and whose source has changed are left out, and so are those with a damaged part that the service no
+ * longer has as it was; that is logged.
  * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
- * @param of how the run's sent records have ended; undefined if it has not been published.
+ * @param options `of`: how the run's sent records have ended; left out if it has not been published. `refetch` fetches
+ *   damaged parts again.
  * @returns undefined if there is no answer.
  * @throws SourceError when the source has changed, and a chunk that must not be left out was not kept.
  */
 export async function makeSegment(
-  run: KeepAnswersNeeds,
+  run: MakeSegmentNeeds,
   replaced: Segment | undefined,
-  of?: Segment['of'],
+  options: { readonly of?: Segment['of']; readonly refetch?: Refetch } = {},
 ): Promise<Segment | undefined> {
   const row = (await run.checkpoint.run(run.id))!;
   for (let columns = row.columns?.length ? row.columns : await columnsOf(run); ; ) {
     // A run that was not merged to its end may have answers with more columns than it knows.
     const added = new Set<string>();
-    const segment = await writeSegment(run, { row, replaced, of }, columns, added);
+    const segment = await writeSegment(run, { row, replaced, ...options }, columns, added);
     if (added.size === 0) return segment;
     columns = [...columns, ...added];
   }
@@ -72,13 +79,14 @@ export async function makeSegment(
 interface SegmentTerms {
   readonly row: Run;
   readonly replaced: Segment | undefined;
-  readonly of: Segment['of'] | undefined;
+  readonly of?: Segment['of'];
+  readonly refetch?: Refetch;
 }
 
 /** @param added gets columns that the segment lacks. It is then not made. */
 async function writeSegment(
-  run: KeepAnswersNeeds,
-  { row, replaced, of }: SegmentTerms,
+  run: MakeSegmentNeeds,
+  { row, replaced, of, refetch }: SegmentTerms,
   columns: readonly string[],
   added: Set<string>,
 ): Promise<Segment | undefined> {
@@ -97,7 +105,7 @@ async function writeSegment(
   });
   try {
     const mayLeaveOut = run.chosen !== null && replaced === undefined;
-    const isAny = await addChunks(run, writer, columns, added, mayLeaveOut);
+    const isAny = await addChunks(run, writer, { columns, added, refetch, mayLeaveOut });
     return isAny && added.size === 0 ? await writer.finish() : undefined;
   } finally {
     await writer.close();
@@ -105,7 +113,7 @@ async function writeSegment(
 }
 
 /** The columns that the service has added in a run that was superseded before it had merged anything. */
-async function columnsOf(run: KeepAnswersNeeds): Promise<readonly string[]> {
+async function columnsOf(run: MakeSegmentNeeds): Promise<readonly string[]> {
   const declared = run.config.result.columns;
   if (declared.length > 0) return declared;
   for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
@@ -118,31 +126,40 @@ async function columnsOf(run: KeepAnswersNeeds): Promise<readonly string[]> {
 
 /** @returns whether there was an answer. */
 async function addChunks(
-  run: KeepAnswersNeeds,
+  run: MakeSegmentNeeds,
   writer: SegmentWriter,
-  columns: readonly string[],
-  added: Set<string>,
-  mayLeaveOut: boolean,
+  terms: {
+    readonly columns: readonly string[];
+    readonly added: Set<string>;
+    readonly refetch: Refetch | undefined;
+    readonly mayLeaveOut: boolean;
+  },
 ): Promise<boolean> {
+  const { columns, added, refetch, mayLeaveOut } = terms;
   const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
   };
-  const answers = await openChunkAnswers(run, { columns, onChange });
+  /** Whether the records of a chunk cannot be read any more, or its results not even after they were fetched again. */
+  const isLost = (error: unknown) =>
+    error instanceof SourceError ||
+    (refetch !== undefined && error instanceof UntrustedError && error.code === 'PART_DAMAGED');
+  const answers = await openChunkAnswers(run, { columns, onChange, refetch, isFinal: true });
   let isAny = false;
   let lost = 0;
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
-      const block = await readIfPossible(run, chunk, mayLeaveOut);
-      if (block === undefined) {
+      try {
+        const block = await readChunkBlock(run, chunk);
+        const found = await answers.forChunk(chunk, block);
+        await writer.add(block, block.numbers, found);
+        answers.release(found);
+        releaseBlock(block);
+        isAny = true;
+      } catch (error) {
+        if (!mayLeaveOut || !isLost(error)) throw error;
         lost += chunk.records;
-        continue;
       }
-      const found = await answers.forChunk(chunk, block);
-      await writer.add(block, block.numbers, found);
-      answers.release(found);
-      releaseBlock(block);
-      isAny = true;
     }
   } finally {
     await answers.close();
@@ -150,20 +167,10 @@ async function addChunks(
   if (lost > 0) {
     run.logger.warn(
       { run: run.id, records: lost },
-      `run ${run.id}: the answers of ${countOf(lost, 'record')} cannot be kept for later runs, because the source has changed`,
+      `run ${run.id}: the answers of ${countOf(lost, 'record')} cannot be kept for later runs, because the source has changed, or stored results are damaged`,
     );
   }
   return isAny;
-}
-
-/** The records of a chunk; undefined if neither its file nor the source has them any more. */
-async function readIfPossible(run: KeepAnswersNeeds, chunk: ChunkRow, mayLeaveOut: boolean) {
-  try {
-    return await readChunkBlock(run, chunk);
-  } catch (error) {
-    if (!(error instanceof SourceError) || !mayLeaveOut) throw error;
-    return undefined;
-  }
 }
 
 function isSame(a: NonNullable<Segment['of']>, b: NonNullable<Segment['of']>): boolean {

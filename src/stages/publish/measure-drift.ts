@@ -2,7 +2,7 @@
  * Compares answers that were bought again with the earlier ones for the same sent fields, which were too old or of
  * another epoch: how far has the service drifted?
  */
-import type { Publication } from '../../checkpoint/checkpoint.js';
+import type { ChunkRow, Publication } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import type { KeyDifference } from '../../delta/list-drift.js';
@@ -12,11 +12,12 @@ import { splitColumns } from '../../results/split-columns.js';
 import type { RunContext } from '../../run-context.js';
 import type { Drift } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { type AppendDifferences, driftFile } from './drift-file.js';
 
-type DriftNeeds = MergeChunksNeeds & Pick<RunContext, 'output'>;
+type DriftNeeds = MergeChunksNeeds & RefetchPartsNeeds & Pick<RunContext, 'output'>;
 
 /**
  * Reads the chunks of the run again. With `output.drift`, lists each difference in a local file, which `putDrift` puts
@@ -49,7 +50,8 @@ async function compareAll(
   columns: readonly string[],
   onDifferences: AppendDifferences,
 ): Promise<Drift | undefined> {
-  const answers = await openChunkAnswers(run, { columns });
+  const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
+  const answers = await openChunkAnswers(run, { columns, refetch, isFinal: true });
   const earlier = earlierAnswers(run.chosen!.outdated(1));
   const drift = { compared: 0, changed: 0, columns: new Map<string, number>() };
   try {

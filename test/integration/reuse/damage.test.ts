@@ -228,3 +228,41 @@ describe('the choice of an open night', () => {
     });
   });
 });
+
+describe('a part that is damaged once its rows are in the output', () => {
+  /** A night that ends before its answers are kept, with the given harm to a part. Then it is finished. */
+  const finished = async (nights: Nights, harm: (part: string) => Promise<void>) => {
+    const killed = new Error('killed');
+    const at = (point: string) => {
+      if (point === 'after-manifest-before-marker') throw killed;
+    };
+    expect((await nights.badNight(A, {}, { at })).error).toBe(killed);
+    const folder = join(nights.config().stateDir, 'runs');
+    const [run] = await readdir(folder);
+    const [part] = (await readdir(join(folder, run!))).filter((name) => name.startsWith('part-')).sort();
+    await harm(join(folder, run!, part!));
+    expect(await nights.again()).toMatchObject({ state: 'done', bought: [] });
+    await expectEnriched(nights);
+  };
+  const nextNight = async (nights: Nights) =>
+    (await nights.night(A.map((one) => withNote(one, 'next')))).bought;
+
+  it('is fetched again, and its answers are kept', async () => {
+    await withNights({}, async (nights) => {
+      await finished(nights, (part) => writeFile(part, 'rubbish'));
+      expect(await nextNight(nights)).toEqual([]);
+    });
+  });
+
+  it('and that the service no longer has is left out, and its records are bought again', async () => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      await finished(nights, async (part) => {
+        await rm(part);
+        for (const folio of nights.service.folios) nights.service.forget(folio);
+      });
+      const bought = await nextNight(nights);
+      expect(bought.length).toBeGreaterThan(0);
+      expect(bought.length).toBeLessThan(A.length);
+    });
+  });
+});
