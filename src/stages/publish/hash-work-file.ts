@@ -30,11 +30,13 @@ export async function hashWorkFile(
   let stretch = await checkpoint.nextStretch(id, 0);
   for await (const piece of (await isLocalFile(path)) ? readPieces(path) : []) {
     for (let rest = piece; rest.length > 0; ) {
-      const next = stretch === undefined ? rest : rest.subarray(0, stretch.workEnd - bytes);
+      // Nothing may follow the last stretch. The next run cuts it off.
+      if (stretch === undefined) return undefined;
+      const next = rest.subarray(0, stretch.workEnd - bytes);
       for (const hash of [all, own]) hash.update(next);
       bytes += next.length;
       rest = rest.subarray(next.length);
-      if (stretch === undefined || bytes < stretch.workEnd) continue;
+      if (bytes < stretch.workEnd) continue;
       const isRight = [null, hashed().sha256, own.digest('hex')].includes(stretch.sha256);
       if (!isRight) return unmerge(stretch);
       own = createHash('sha256');

@@ -1,6 +1,6 @@
 /** The output while it grows: what this process knows of it without reading it, and the memory behind its rows. */
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { downloadParts } from '../../../src/stages/download/download-parts.js';
@@ -105,6 +105,15 @@ describe('a work file that this process has written', () => {
     expect(written).toBe(whole);
     await writeFile(workPath(run), written.replace(text, `x${text.slice(1)}`));
     await expect(publish(nextProcess(run))).rejects.toMatchObject({ exitCode: 5 });
+    await publish(nextProcess(run));
+    expect(await output(run)).toBe(whole);
+  });
+
+  it('in part, and to which somebody appends, is not published, but written anew', async () => {
+    const run = await downloaded();
+    await appendMerged(run)(only(mergeResults(run)(nothing()), 1));
+    const next = nextProcess(run);
+    await expect(publishAfter(next, (path) => appendFile(path, 'x'))).rejects.toMatchObject({ exitCode: 5 });
     await publish(nextProcess(run));
     expect(await output(run)).toBe(whole);
   });
