@@ -99,15 +99,15 @@ async function* chunksWithLostFolio(
 
 /** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored yet. */
 async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<boolean> {
-  const signal = withTimeLimit(run.signal, RECHECK_TIMEOUT_MS);
+  const inTime = () => withTimeLimit(run.signal, RECHECK_TIMEOUT_MS);
   const once = AbortSignal.abort();
   try {
-    const report = await run.api.track(chunk.folio!, signal, once);
+    const report = await run.api.track(chunk.folio!, inTime(), once);
     if (!isComplete(report)) return true;
     const stored = await run.checkpoint.parts(run.id, chunk.number);
     for (const part of listParts(chunk, report)) {
       if (stored.some((one) => isSamePart(one, part))) continue;
-      await run.api.download(requestFor(chunk, part, 0), async () => undefined, signal, once);
+      await run.api.download(requestFor(chunk, part, 0), async () => undefined, inTime(), once);
     }
     return true;
   } catch (error) {
@@ -116,7 +116,7 @@ async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<bo
   }
 }
 
-/** A done run waits at most this long for a service that does not answer. */
+/** A done run waits at most this long for a reply of a service that does not answer. */
 const RECHECK_TIMEOUT_MS = 5_000;
 
 function isTimeout(error: unknown): error is DOMException {
