@@ -5,7 +5,6 @@
  */
 import type { Checkpoint, ChunkRow, Stretch } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
-import { MAX_CHUNK_BYTES } from '../../config/sections/sections.js';
 import { releaseRange } from '../../csv/kernel/table-memory.js';
 import { endOfFitting } from '../../csv/table.js';
 import { type Answers, skippedAnswers, sliceOfAnswers, unprocessedAnswers } from '../../results/answers.js';
@@ -80,7 +79,7 @@ export function wholeChunks(
 
   /** The next records without a chunk: blank ones, and at a deadline those that are not cut yet. */
   const withoutChunk = async (upTo: number): Promise<Stretches | undefined> => {
-    const block = await records.take(recordsAtOnce, { maxBytes: MAX_CHUNK_BYTES, upTo });
+    const block = await records.take(recordsAtOnce, { maxBytes: STRETCH_BYTES, upTo });
     if (block.count === 0) return undefined;
     const rest = withoutSkipped(block);
     if (rest.count > 0 && unanswered === undefined) throw unansweredError(run.id, rest.numbers[0]!);

@@ -6,8 +6,11 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { fieldValue } from '../../../src/csv/table.js';
 import { streamChunk } from '../../../src/stages/chunk/stream-chunk.js';
+import { openChunkAnswers } from '../../../src/stages/merge/chunk-answers.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
+import { wholeChunks } from '../../../src/stages/merge/whole-chunks.js';
 import { appendMerged, publishOutput } from '../../../src/stages/publish/publish-output.js';
+import { firstPosition, openSourceBlocks } from '../../../src/stages/read-source.js';
 import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
@@ -214,4 +217,20 @@ describe('a large chunk that is the first one, and large because of a column tha
     expect(sent.bytes.length).toBeLessThan(RECORDS * 100);
     expect([0, 1].map((field) => fieldValue(sent, BAD, field))).toEqual(['n, "6"', '6\nMain St']);
   });
+});
+
+it('records that are in no chunk at a deadline are not all held in memory', async () => {
+  const source = `name,note\n${numbers.map((n) => `n${n},${'x'.repeat(300_000)}\n`).join('')}`;
+  const run = await createStageRun(await folder(), { source });
+  const records = openSourceBlocks(run, firstPosition(run.source));
+  const answers = await openChunkAnswers(run, {});
+  const blocks = wholeChunks(run, firstPosition(run.source), records, answers, 'DEADLINE');
+  const found: number[] = [];
+  for (let next = await blocks.next(RECORDS); next !== undefined; next = await blocks.next(RECORDS)) {
+    found.push(...next.block.numbers);
+    expect(next.block.bytes.buffer.byteLength).toBeLessThan(8_000_000);
+    blocks.release();
+  }
+  expect(found).toEqual(numbers);
+  await records.close();
 });
