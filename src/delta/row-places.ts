@@ -1,6 +1,7 @@
 /** Where the rows of an output are, so that some of them can be read again without a look at the others. */
 import { closeSync, openSync } from 'node:fs';
 import type { Batch } from '../csv/table.js';
+import { bytesOf } from '../kernel/kernel-memory.js';
 import { readAll, Spill } from '../streams/spill.js';
 
 /** Bytes of the places that are kept in memory. */
@@ -15,8 +16,8 @@ interface Block {
   readonly offset: number;
   /** From there to the end of the last row. */
   readonly bytes: number;
-  /** Reads where each row ends, counted from `offset`. A row begins after the line feed of the one before. */
-  readonly readEnds: (into: Uint8Array) => void;
+  /** Position of where each row ends, counted from `offset`. A row begins after the line feed of the one before. */
+  readonly ends: number;
 }
 
 /** Consecutive rows that are read again. */
@@ -52,9 +53,12 @@ export class RowPlaces {
     const start = starts[0]!;
     const places = new Int32Array(count);
     for (let row = 0; row < count; row++) places[row] = ends[(row + 1) * fields - 1]! - start;
-    const readEnds = this.#spill.append(new Uint8Array(places.buffer));
-    const place = { offset: base + start, bytes: places[count - 1]! };
-    this.#blocks.push({ first: this.#rows, count, ...place, readEnds });
+    const place = {
+      offset: base + start,
+      bytes: places[count - 1]!,
+      ends: this.#spill.append(bytesOf(places)),
+    };
+    this.#blocks.push({ first: this.#rows, count, ...place });
     this.#rows += count;
   }
 
@@ -63,14 +67,14 @@ export class RowPlaces {
     this.#file ??= openSync(this.#path, 'r');
     let content = Buffer.alloc(0);
     let ends = new Int32Array(0);
-    for (const { first, count, offset, bytes, readEnds } of this.#blocks) {
+    for (const { first, count, offset, bytes, ends: endsAt } of this.#blocks) {
       let from = first;
       while (from < first + count && !isWanted(from)) from += 1;
       if (from === first + count) continue;
       if (content.length < bytes) content = Buffer.allocUnsafeSlow(Math.ceil(bytes * 1.25));
       if (ends.length < count) ends = new Int32Array(Math.ceil(count * 1.25));
       readAll(this.#file, content.subarray(0, bytes), offset);
-      readEnds(new Uint8Array(ends.buffer, 0, count * ends.BYTES_PER_ELEMENT));
+      this.#spill.read(endsAt, bytesOf(ends.subarray(0, count)));
       yield { first, count, bytes: content, ends };
     }
   }
@@ -83,10 +87,10 @@ export class RowPlaces {
       if (this.#blocks[middle]!.first <= number) low = middle;
       else high = middle - 1;
     }
-    const { first, count, offset, readEnds } = this.#blocks[low]!;
+    const { first, count, offset, ends: endsAt } = this.#blocks[low]!;
     if (this.#last?.block !== low) {
       const ends = new Int32Array(count);
-      readEnds(new Uint8Array(ends.buffer));
+      this.#spill.read(endsAt, bytesOf(ends));
       this.#last = { block: low, ends };
     }
     const { ends } = this.#last;

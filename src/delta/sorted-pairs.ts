@@ -2,6 +2,7 @@
  * Sorts pairs of row numbers, each with a number that belongs to it, in a temporary file: memory holds one part of
  * them, however many there are.
  */
+import { bytesOf } from '../kernel/kernel-memory.js';
 import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
 import { Spill } from '../streams/spill.js';
 
@@ -25,8 +26,7 @@ export class SortedPairs {
     this.#rowsOfBucket = Math.ceil(rows / BUCKETS);
     this.#spill = new Spill(folder, KEPT_BYTES);
     this.#buckets = new HashBuckets(ENTRY_INTS, (bucket, entries) => {
-      const read = this.#spill.append(new Uint8Array(entries.buffer, entries.byteOffset, entries.byteLength));
-      this.#blocks[bucket]!.push({ ints: entries.length, read });
+      this.#blocks[bucket]!.push({ position: this.#spill.append(bytesOf(entries)), ints: entries.length });
     });
   }
 
@@ -40,9 +40,9 @@ export class SortedPairs {
     this.#buckets.end();
     for (const blocks of this.#blocks) {
       const pairs: Pair[] = [];
-      for (const { ints, read } of blocks) {
+      for (const { position, ints } of blocks) {
         const entries = new Int32Array(ints);
-        read(new Uint8Array(entries.buffer));
+        this.#spill.read(position, bytesOf(entries));
         for (let at = 0; at < ints; at += ENTRY_INTS) {
           pairs.push([entries[at + 1]!, entries[at + 2]!, entries[at + 3]!]);
         }
@@ -60,7 +60,7 @@ export class SortedPairs {
 type Pair = readonly [first: number, second: number, more: number];
 
 interface Block {
+  readonly position: number;
   /** Numbers of its entries. */
   readonly ints: number;
-  readonly read: (into: Uint8Array) => void;
 }

@@ -36,25 +36,27 @@ export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCh
   const fields = key.columns.map((column) => columns.indexOf(column));
   const kernel = new DigestKernel(randomBytes(HASH_BYTES), fields);
   const spill = new Spill(key.folder);
-  const blocks = Array.from(
-    { length: BUCKETS },
-    (): { ints: number; read: (into: Uint8Array) => void }[] => [],
-  );
+  /** For each bucket: the position and the bytes of each of its blocks. Numbers alone, because a block is small. */
+  const blocks = Array.from({ length: BUCKETS }, (): number[] => []);
   const buckets = new HashBuckets(KEY_ENTRY_INTS, (bucket, entries) => {
-    const read = spill.append(new Uint8Array(entries.buffer, entries.byteOffset, entries.byteLength));
-    blocks[bucket]!.push({ ints: entries.length, read });
+    const { buffer, byteOffset, byteLength } = entries;
+    blocks[bucket]!.push(spill.append(new Uint8Array(buffer, byteOffset, byteLength)), byteLength);
   });
   let kept = new Int32Array(0);
   /** The entries of a bucket; valid until the next call. */
   const entriesOf = (bucket: number): Int32Array => {
-    const size = blocks[bucket]!.reduce((sum, { ints }) => sum + ints, 0);
-    if (kept.length < size) kept = new Int32Array(Math.ceil(size * 1.25));
-    let at = 0;
-    for (const { ints, read } of blocks[bucket]!) {
-      read(new Uint8Array(kept.buffer, at * kept.BYTES_PER_ELEMENT, ints * kept.BYTES_PER_ELEMENT));
-      at += ints;
+    const own = blocks[bucket]!;
+    let size = 0;
+    for (let at = 0; at < own.length; at += 2) size += own[at + 1]!;
+    const count = size / kept.BYTES_PER_ELEMENT;
+    if (kept.length < count) kept = new Int32Array(Math.ceil(count * 1.25));
+    let filled = 0;
+    for (let at = 0; at < own.length; at += 2) {
+      const [position, length] = [own[at]!, own[at + 1]!];
+      spill.read(position, new Uint8Array(kept.buffer, filled, length));
+      filled += length;
     }
-    return kept.subarray(0, size);
+    return kept.subarray(0, count);
   };
   return {
     add: (batch, file) => {

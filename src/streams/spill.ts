@@ -11,7 +11,8 @@ const MAX_KEPT_BYTES = 2 * 1024 * 1024;
 export class Spill {
   readonly #folder: string;
   readonly #maxKeptBytes: number;
-  #kept: Uint8Array[] = [];
+  /** The pieces in memory, by their positions. */
+  readonly #kept = new Map<number, Uint8Array>();
   #file: number | undefined;
   #size = 0;
   /** To the file. */
@@ -23,31 +24,32 @@ export class Spill {
     this.#maxKeptBytes = maxKeptBytes;
   }
 
-  /** Appends a copy of the bytes, and returns a function that reads them into an array of the same length. */
-  append(bytes: Uint8Array): (into: Uint8Array) => void {
+  /** Appends a copy of the bytes. @returns their position. */
+  append(bytes: Uint8Array): number {
     const position = this.#size;
     this.#size += bytes.length;
     if (this.#file === undefined && this.#size <= this.#maxKeptBytes) {
-      const copy = Uint8Array.from(bytes);
-      this.#kept.push(copy);
+      this.#kept.set(position, Uint8Array.from(bytes));
     } else {
       if (this.#file === undefined) this.#open();
       this.#writes.add(bytes);
     }
-    const { length: index } = this.#kept;
-    return (into) => {
-      if (this.#file === undefined) into.set(this.#kept[index - 1]!);
-      else {
-        this.#writes.flush();
-        readAll(this.#file, into, position);
-      }
-    };
+    return position;
+  }
+
+  /** Reads the bytes that were appended at a position into an array of the same length. */
+  read(position: number, into: Uint8Array): void {
+    if (this.#file === undefined) into.set(this.#kept.get(position)!);
+    else {
+      this.#writes.flush();
+      readAll(this.#file, into, position);
+    }
   }
 
   /** Frees the memory and the file. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
-    this.#kept = [];
+    this.#kept.clear();
   }
 
   /** Begins the file with what was kept. It has no name, so a killed process leaves nothing. */
@@ -55,8 +57,8 @@ export class Spill {
     const path = join(this.#folder, `spill-${randomBytes(8).toString('hex')}.tmp`);
     this.#file = openSync(path, 'wx+', 0o600);
     rmSync(path);
-    for (const piece of this.#kept) this.#writes.add(piece);
-    this.#kept = [];
+    for (const piece of this.#kept.values()) this.#writes.add(piece);
+    this.#kept.clear();
   }
 }
 

@@ -13,15 +13,15 @@ it.each([
 ])('gives back what was appended, %s', async (_, maxKeptBytes) => {
   const spill = new Spill(await folder(), maxKeptBytes);
   const pieces = ['one', 'three', 'five', 'x'.repeat(100)];
-  const reads = pieces.map((piece) => {
+  const positions = pieces.map((piece) => {
     const bytes = Buffer.from(piece);
-    const read = spill.append(bytes);
+    const position = spill.append(bytes);
     bytes.fill(0);
-    return read;
+    return position;
   });
-  const found = reads.map((read, at) => {
+  const found = positions.map((position, at) => {
     const into = Buffer.alloc(pieces[at]!.length);
-    read(into);
+    spill.read(position, into);
     return into.toString();
   });
   expect(found).toEqual(pieces);
@@ -32,7 +32,7 @@ it.each([
 it('uses the folder of the system if its own does not exist', async () => {
   const spill = new Spill(join(await folder(), 'none'), 0);
   const into = Buffer.alloc(1);
-  spill.append(Buffer.from('a'))(into);
+  spill.read(spill.append(Buffer.from('a')), into);
   expect(into.toString()).toBe('a');
   spill.close();
 });
