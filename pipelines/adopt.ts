@@ -59,7 +59,7 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
     folio: what?.folio,
     options,
   });
-  return withReadyRun(config, { ...options, existing: what.run }, async (run) => {
+  return withReadyRun(config, { ...options, existing: what.run, sendsNothing: true }, async (run) => {
     await checkNoOtherOpen(run, 'adopt');
     const found = await findChunk(run, what.chunk);
     const chunk = found ?? (await cutUpTo(run, what.chunk));

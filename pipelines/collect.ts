@@ -47,7 +47,7 @@ export function collect(config: Config, options: CollectOptions = {}): Job<RunSu
 }
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
-  return withLostRechecked(config, { ...options, existing: true }, async (run) => {
+  return withLostRechecked(config, { ...options, existing: true, sendsNothing: true }, async (run) => {
     if (run.found === 'done') {
       const notes = await publishAgain(run);
       return endOfRun(run, { ...notes, load: await loadDone(run) });

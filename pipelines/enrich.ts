@@ -7,7 +7,6 @@ import {
   type RunOptions,
   type RunSummary,
   refetchParts,
-  refuseUnconfirmed,
   startJob,
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
@@ -38,8 +37,6 @@ export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary
 }
 
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
-  // For a run that is named, opening it does not ask: most commands on one send nothing.
-  if (options.existing !== undefined) await refuseUnconfirmed(config, options, options.logger);
   return withLostRechecked(config, options, async (run) => {
     if (run.found !== 'done') {
       await answerSource(run, appendMerged(run));

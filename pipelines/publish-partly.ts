@@ -52,7 +52,7 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
   } catch (error) {
     if (!(error instanceof DeadlineError) || id === undefined) throw error;
     const { deadline: _, ...rest } = handed;
-    return withReadyRun(config, { ...rest, existing: id }, async (run) => {
+    return withReadyRun(config, { ...rest, existing: id, sendsNothing: true }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.
       if (isCompleted((await run.checkpoint.run(run.id))!)) {
         const notes = await publishAgain(run);

@@ -25,7 +25,7 @@ import { withReadyRun } from './with-ready-run.js';
  */
 export function publish(config: Config, id: string, options: RunOptions = {}): Job<RunSummary> {
   return startJob(
-    { ...options, existing: id, isServiceSpare: true },
+    { ...options, existing: id, isServiceSpare: true, sendsNothing: true },
     (given) => publishRun(config, given),
     () => checkCall('publish', { config, run: id, options }),
   );

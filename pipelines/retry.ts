@@ -98,6 +98,7 @@ export function retry(config: Config, id: string, options: RetryOptions = {}): J
 
 async function retryRun(config: Config, by: RetryWay, options: RunOptions): Promise<RunSummary> {
   if (by === 'search') checkRescue(config);
+  // A retry does not take `yes` for this question: `foliopipe run` does.
   await refuseUnconfirmed(config, {});
   return withLostRechecked(config, options, async (run, reopened, published) => {
     const refetch: Refetch = (chunk) => refetchParts(run, chunk);

@@ -11,7 +11,6 @@ import {
   type RunOptions,
   type RunSummary,
   refetchParts,
-  refuseUnconfirmed,
   runStages,
   startJob,
   submitChunks,
@@ -35,8 +34,6 @@ export function submit(config: Config, options: RunOptions = {}): Job<RunSummary
 }
 
 async function submitAll(config: Config, options: RunOptions): Promise<RunSummary> {
-  // For a run that is named, opening it does not ask: most commands on one send nothing.
-  if (options.existing !== undefined) await refuseUnconfirmed(config, options, options.logger);
   return withReadyRun(config, options, async (run) => {
     if (run.found === 'continued') {
       await fetchFinished(run);

@@ -129,6 +129,7 @@ it('docs/embedding.md lists every option of a run, with flags of the command', (
     completeText: true,
     measure: true,
     isServiceSpare: true,
+    sendsNothing: true,
     at: true,
   };
   const ofPlan: Record<Exclude<keyof PlanJobOptions, Port>, true> = {

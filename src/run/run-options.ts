@@ -102,6 +102,8 @@ export interface RunOptions extends RunPorts {
   readonly endpoint?: ServiceEndpoint | undefined;
   /** The work asks the service only for a part that is lost: without an `endpoint` it is refused only then. */
   readonly isServiceSpare?: boolean | undefined;
+  /** The work sends nothing that is paid: in a restored state it does not ask for `yes` (`RESTORED_UNCONFIRMED`). */
+  readonly sendsNothing?: boolean | undefined;
   /** The proxies of the environment variables, passed by the caller: the library does not read the environment. */
   readonly proxies?:
     | {

@@ -119,7 +119,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
   try {
     const state = await lockState(whole, wanted, opening);
     const { given, options, limit } = await valuesOfRun(whole, wanted, state.checkpoint);
-    if (options.existing === undefined) await refuseUnconfirmed(given, options, opening.logger);
+    if (!options.sendsNothing) await refuseUnconfirmed(given, options, opening.logger);
     const client = openClient(given, options, state.account, opening);
     const ports = choosePorts(given, options, state, opening);
     if (given.state !== null) await forgetWork(given, { ...ports, logger: opening.logger }, limit);

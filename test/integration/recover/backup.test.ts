@@ -19,8 +19,10 @@ import {
 } from '../../../pipelines/index.js';
 import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
+  collect,
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
+  openRun,
 import { changedLines, sampleLines, withNights } from '../../helpers/jobs/nights.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
@@ -28,6 +30,7 @@ import { openServe, type Serve, servedFolios } from '../../helpers/service/serve
 import { flipBit, loseCheckpoint } from '../../helpers/state/killed-state.js';
 import { withStateFixture } from '../../helpers/state/prepared-state.js';
 
+import type { Behaviour } from '../../fake-service/behaviour.js';
 const yes: RunOptions = { yes: true };
 const loseState = (config: Config) => rm(config.stateDir, { recursive: true });
 
@@ -268,6 +271,7 @@ describe('a chunk that was sent after the backup', () => {
   });
 });
 
+        await expect(openRun(job.config(), { existing })).rejects.toMatchObject(unconfirmed);
 describe('a backup', () => {
   it('has private files, a list with hashes, and leaves nothing beside it', async () => {
     await withJob({}, async (job) => {
@@ -279,6 +283,46 @@ describe('a backup', () => {
       const found = await filesUnder(folder);
       expect(found).toHaveLength(files + 1);
       expect(found.filter((name) => /part-|chunk-|-wal$/.test(name))).toEqual([]);
+describe('a restored state asks before it pays', () => {
+  const unconfirmed = { code: 'RESTORED_UNCONFIRMED', exitCode: 9 };
+
+  it('and not for what sends nothing; a retry is confirmed by a run alone', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      const { run } = await job.enrich();
+      await backupState(job.config(), { folder, results: true });
+      await loseState(job.config());
+      await restoreState(job.config(), { folder });
+      expect(await collect(job.config())).toMatchObject({ run, found: 'done' });
+      expect(await publish(job.config(), run)).toMatchObject({ run, publication: 2 });
+      for (const options of [{}, yes]) {
+        await expect(retry(job.config(), run, options)).rejects.toMatchObject(unconfirmed);
+      }
+      await expect(job.enrich()).rejects.toMatchObject(unconfirmed);
+      const opened = await openRun(job.config(), { existing: run, yes: true });
+      await opened.close();
+      expect(await job.enrich()).toMatchObject({ run, found: 'done' });
+      await retry(job.config(), run);
+    });
+  });
+
+  it('and not where a deadline lets what is collected be published', async () => {
+    const working: Behaviour = {
+      finishedAtPoll: ({ chunk }) => (chunk === 1 ? 1 : Number.POSITIVE_INFINITY),
+    };
+    await withJob({ behaviour: working, config: { concurrency: { folios: 9 } } }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      const { run } = await submit(job.config());
+      await backupState(job.config(), { folder });
+      await loseState(job.config());
+      await restoreState(job.config(), { folder });
+      const options = { deadline: Date.now() + 1_000, publishPartial: true };
+      const counts = { successful: expect.any(Number), unprocessed: 50 };
+      expect(await collect(job.config(), options)).toMatchObject({ run, exitCode: 8, counts });
+    });
+  });
+});
+
       for (const name of found) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
       expect((await stat(folder)).mode & 0o777).toBe(0o700);
     });
