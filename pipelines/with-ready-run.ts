@@ -109,7 +109,9 @@ export function withLostRechecked<T>(
       return mustFind ? { published } : { result: await body(run, reopened, published) };
     });
     if ('result' in done) return done.result;
-    return withReadyRun(config, handed, (run) => body(run, true, done.published));
+    // `--new` was for the run that was found: another one would give this one up.
+    const again = { ...handed, fresh: false };
+    return withReadyRun(config, again, (run) => body(run, true, done.published));
   });
 }
 

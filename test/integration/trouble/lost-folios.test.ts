@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   adopt,
   collect,
+  type Failpoint,
   type Logger,
   openCheckpointReader,
   prune,
@@ -169,6 +170,25 @@ describe('a folio that was lost', () => {
       // The failed records were sent once more, including those of the lost chunk.
       const again = job.service.folios.filter(({ chunk }) => chunk > 6).flatMap(({ records }) => records);
       expect(again).toHaveLength(all);
+    });
+  });
+
+  it('and is known again after a kill is collected by --new too, which begins no other run', async () => {
+    await withJob({}, async (job) => {
+      const forgotten = ({ chunk, operation }: SeenRequest) =>
+        operation === 'track' && chunk === 2 ? unknown : undefined;
+      job.service.behaviour = { trouble: forgotten };
+      const killed = {
+        at: (point: Failpoint) => {
+          if (point === 'after-rename-before-manifest') throw new Error('killed');
+        },
+      };
+      await expect(job.enrich({}, killed)).rejects.toThrow('killed');
+      job.service.behaviour = {};
+      const summary = await job.enrich({}, { fresh: true, yes: true });
+      expect(summary).toMatchObject({ found: 'continued' });
+      await expectSuccess(job, summary, all);
+      expect(job.service.count('upload')).toBe(6);
     });
   });
 
