@@ -182,10 +182,10 @@ async function findExisting(
   }
   await verifyPaid(given, run);
   if (wanted === true && isCompleted(run)) return { run, found: 'done' };
+  if (run.prunedAt !== null) throw prunedError(run);
   const frozen = Object.entries(fixedValues(given.config, service));
   const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
   checkFixedValues(run.frozen, Object.fromEntries(compared), { id: run.id, isNamed: wanted !== true });
-  if (run.prunedAt !== null) throw prunedError(run);
   const config = withOutputPath(given.config, run);
   const { copies } = given;
   const source = await checkAgain({ config, output, signal }, run, { ...options, copies });

@@ -220,6 +220,16 @@ describe('an existing run', () => {
     expect(await find(await earlier('done'), { existing: true })).toMatchObject({ found: 'done' });
   });
 
+  it('must have its results: that they were removed counts before other values of the config', async () => {
+    const run = await earlier('done');
+    await run.checkpoint.recordPruned(run.id, 6);
+    const keyless = { ...run.config, upload: { ...run.config.upload, keyColumn: null } };
+    await expect(find({ ...run, config: keyless }, { existing: run.id })).rejects.toMatchObject({
+      code: 'RUN_PRUNED',
+      exitCode: 9,
+    });
+  });
+
   it('must be there, of this pipeline, and not superseded', async () => {
     const run = await earlier('open');
     await expect(find(run, { existing: 'nobody' })).rejects.toMatchObject({
