@@ -124,10 +124,11 @@ function usageHint(code: string, [, , word = '', second = '']: readonly string[]
 
 /**
  * Whether the user needs the resume command besides the hint: after a signal, in a rehearsal, and when the same command
- * would begin another run.
+ * would begin another run. Not if the run is no longer in the state: every `foliopipe run` would begin another one.
  */
 function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
   if (error instanceof InterruptedError) return true;
+  if (error instanceof ConfigError && error.code === 'RUN_GONE') return false;
   const isResumable = error instanceof TroubleError || error instanceof DeadlineError;
   if (isRehearsal(argv)) return isResumable || needsPerson.some((kind) => error instanceof kind);
   return error instanceof FoliopipeError && wouldBeginAnother();

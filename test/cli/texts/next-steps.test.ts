@@ -9,6 +9,8 @@ import {
   rememberRun,
   rememberUnfinished,
 } from '../../../src/cli/texts/next-steps.js';
+import { describeFailure } from '../../../src/cli/texts/report-failure.js';
+import { ConfigError } from '../../../src/errors.js';
 
 const flags: ConfigFlag[] = [
   { name: '-c', value: 'other.yaml' },
@@ -124,6 +126,17 @@ it('the same command with --new goes on only without it, once its run has begun'
   await type('run', 'a.yaml');
   rememberRun('r1');
   expect(nextSteps(hint)).toBe(hint);
+});
+
+it('after an error of a run that --new has begun a command goes on with it, unless the run is gone', async () => {
+  const words = ['run', 'a.yaml', '--new', '--yes'];
+  const resumeAfter = (code: string) =>
+    describeFailure(new ConfigError(code, 'text'), ['node', 'foliopipe', ...words]).shown.resume;
+  await type(...words);
+  expect(resumeAfter('FILE_GONE')).toBeNull();
+  rememberRun('r1');
+  expect(resumeAfter('FILE_GONE')).toBe('foliopipe run a.yaml');
+  expect(resumeAfter('RUN_GONE')).toBeNull();
 });
 
 it('commands that go on with an unfinished run have its values, and others have what was typed', async () => {
