@@ -15,6 +15,7 @@ import { namedFiles, type OpenSourceOptions, openSource } from '../../spool/open
 import { createUploadLayout, maxRecordBytes } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, recordsFrom } from '../../stages/read-source.js';
 import { showText } from '../../text.js';
+import { withOwnDialect } from '../check/check-source.js';
 
 /** Records, and how their sent fields are found. */
 export interface FoundRecords {
@@ -52,7 +53,7 @@ export async function findRecords(
     signal,
   });
   const source = await scanSource({
-    ...config.source,
+    ...withOwnDialect(config, opened).source,
     paths: opened.paths,
     maxRecordBytes: maxRecordBytes(config.upload, config.chunks.maxBytes),
     signal,

@@ -104,7 +104,7 @@ export async function checkSource(
 }
 
 /** The config with the dialect that foliopipe writes itself, if that has made the text from objects. */
-function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
+export function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
   if (!isOurs) return config;
   return { ...config, source: { ...config.source, ...OWN_DIALECT, quote: 'auto', skipLines: 0, isOurs } };
 }
