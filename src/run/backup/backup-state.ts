@@ -226,7 +226,7 @@ const OLD_MS = 24 * 60 * 60 * 1000;
 function removeOldPartials(folder: string, now: number): void {
   for (const name of readdirSync(dirname(folder))) {
     const path = join(dirname(folder), name);
-    if (!/\.partial-\w{6}$/.test(name) || !name.startsWith(basename(folder))) continue;
+    if (!/^\w{6}$/.test(name.slice(-6)) || name.slice(0, -6) !== `${basename(folder)}${PARTIAL}`) continue;
     if (now - statSync(path).mtimeMs > OLD_MS) rmSync(path, { recursive: true, force: true });
   }
 }

@@ -1,15 +1,28 @@
 /** `foliopipe state backup` and `state restore`: while runs work, after a loss, with journals that survived, damaged. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   adopt,
   backupState,
   type Config,
+  collect,
   createFileLock,
   enrich,
+  openRun,
   publish,
   type RunOptions,
   restoreState,
@@ -17,12 +30,11 @@ import {
   search,
   submit,
 } from '../../../pipelines/index.js';
+import type { Behaviour } from '../../fake-service/behaviour.js';
 import { useSharedFolder, withFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder } from '../../helpers/jobs/cli-job.js';
-  collect,
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
-  openRun,
 import { changedLines, sampleLines, withNights } from '../../helpers/jobs/nights.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
@@ -30,7 +42,6 @@ import { openServe, type Serve, servedFolios } from '../../helpers/service/serve
 import { flipBit, loseCheckpoint } from '../../helpers/state/killed-state.js';
 import { withStateFixture } from '../../helpers/state/prepared-state.js';
 
-import type { Behaviour } from '../../fake-service/behaviour.js';
 const yes: RunOptions = { yes: true };
 const loseState = (config: Config) => rm(config.stateDir, { recursive: true });
 
@@ -260,6 +271,7 @@ describe('a chunk that was sent after the backup', () => {
       for (const existing of [true, run] as const) {
         await expect(job.enrich({}, { existing })).rejects.toMatchObject(unconfirmed);
         await expect(submit(job.config(), { existing })).rejects.toMatchObject(unconfirmed);
+        await expect(openRun(job.config(), { existing })).rejects.toMatchObject(unconfirmed);
       }
       await expect(retry(job.config(), run)).rejects.toMatchObject(unconfirmed);
       await job.enrich({}, yes);
@@ -271,18 +283,6 @@ describe('a chunk that was sent after the backup', () => {
   });
 });
 
-        await expect(openRun(job.config(), { existing })).rejects.toMatchObject(unconfirmed);
-describe('a backup', () => {
-  it('has private files, a list with hashes, and leaves nothing beside it', async () => {
-    await withJob({}, async (job) => {
-      await job.enrich();
-      const folder = join(job.folder, 'backups', 'b');
-      const { partsLeftOut, files } = await backupState(job.config(), { folder });
-      expect(partsLeftOut).toBeGreaterThan(5);
-      expect(await readdir(join(job.folder, 'backups'))).toEqual(['b']);
-      const found = await filesUnder(folder);
-      expect(found).toHaveLength(files + 1);
-      expect(found.filter((name) => /part-|chunk-|-wal$/.test(name))).toEqual([]);
 describe('a restored state asks before it pays', () => {
   const unconfirmed = { code: 'RESTORED_UNCONFIRMED', exitCode: 9 };
 
@@ -323,8 +323,33 @@ describe('a restored state asks before it pays', () => {
   });
 });
 
+describe('a backup', () => {
+  it('has private files, a list with hashes, and leaves nothing beside it', async () => {
+    await withJob({}, async (job) => {
+      await job.enrich();
+      const folder = join(job.folder, 'backups', 'b');
+      const { partsLeftOut, files } = await backupState(job.config(), { folder });
+      expect(partsLeftOut).toBeGreaterThan(5);
+      expect(await readdir(join(job.folder, 'backups'))).toEqual(['b']);
+      const found = await filesUnder(folder);
+      expect(found).toHaveLength(files + 1);
+      expect(found.filter((name) => /part-|chunk-|-wal$/.test(name))).toEqual([]);
       for (const name of found) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
       expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    });
+  });
+
+  it('removes what a killed one has left a day ago, and nothing of another name', async () => {
+    await withJob({}, async (job) => {
+      await job.enrich();
+      const backups = join(job.folder, 'backups');
+      const old = Date.now() / 1000 - 25 * 3_600;
+      for (const name of ['b.partial-abc123', 'b.partial-abc456', 'by hand.partial-abc789']) {
+        await mkdir(join(backups, name), { recursive: true });
+        if (!name.endsWith('456')) await utimes(join(backups, name), old, old);
+      }
+      await backupState(job.config(), { folder: join(backups, 'b') });
+      expect((await readdir(backups)).sort()).toEqual(['b', 'b.partial-abc456', 'by hand.partial-abc789']);
     });
   });
 
