@@ -130,7 +130,11 @@ function consecutive({ firstRecord, records }: ChunkRow): number[] {
   return Array.from({ length: records }, (_, at) => firstRecord + at);
 }
 
-/** Gives the file that would be sent for each chunk; fewer records where the source ends. Valid until the next call. */
+/**
+ * Gives the file that would be sent for each chunk, valid until the next call: fewer records where the source ends, and
+ * where the file becomes longer than the one that was sent. It then differs within these records, and the others may be
+ * of any size.
+ */
 function createCutter(
   records: AsyncGenerator<Batch>,
   layout: ReturnType<typeof createUploadLayout>,
@@ -148,11 +152,14 @@ function createCutter(
         next = 0;
         continue;
       }
-      const isEmpty = missing === chunk.records;
       const upTo = Math.min(batch.count, next + missing);
-      const written = kernel.write(batch, next, upTo, isEmpty, Number.MAX_SAFE_INTEGER);
+      const written = kernel.write(batch, next, upTo, false, chunk.bytes);
       next += written;
       missing -= written;
+      if (next < upTo) {
+        kernel.write(batch, next, next + 1, true, chunk.bytes);
+        break;
+      }
     }
     return kernel.file;
   };
