@@ -3,6 +3,7 @@ import {
   appendMerged,
   type Config,
   checkCall,
+  isCompleted,
   type Job,
   type RunOptions,
   type RunSummary,
@@ -38,12 +39,14 @@ export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary
 
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
   return withLostRechecked(config, options, async (run) => {
-    if (run.found !== 'done') {
+    // Also a run that is named may be done.
+    const isDone = isCompleted((await run.checkpoint.run(run.id))!);
+    if (!isDone) {
       await answerSource(run, appendMerged(run));
       await answerFailed(run);
       await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
     }
-    const notes = run.found === 'done' ? await publishAgain(run) : {};
+    const notes = isDone ? await publishAgain(run) : {};
     return endOfRun(run, { ...notes, load: await loadDone(run) });
   });
 }

@@ -67,6 +67,11 @@ describe('rounds of failed records', () => {
       const again = await job.enrich({ failures: { tolerate: '100%', rounds: 9 } });
       expect(again.found).toBe('done');
       expect(again.uploads).toEqual(summary.uploads);
+      const named = await job.enrich(
+        { failures: { tolerate: '100%', rounds: 9 } },
+        { existing: summary.run },
+      );
+      expect(named).toMatchObject({ state: 'done', publication: 1, uploads: summary.uploads });
     });
   });
 
