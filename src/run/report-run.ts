@@ -104,7 +104,9 @@ export async function writeOwnReport(
   // The page of a sample would replace that of the night.
   if (html === null || run.source.limit !== undefined) return;
   try {
-    const row = (await run.checkpoint.run(run.id))!;
+    const row = await run.checkpoint.run(run.id);
+    // Somebody has removed it from the state, which the error says.
+    if (row === undefined) return;
     const stopped = error === undefined ? null : stoppedBy(error);
     const notes = { load: await loadStatus(run.checkpoint, run.config, row) };
     const terms = { now: run.clock.now(), found: 'continued', notes, stopped, completeText } as const;

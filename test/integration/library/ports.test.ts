@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { enrich } from '../../../pipelines/index.js';
 import { DamagedPartError, type FileStore, parseConfig } from '../../../src/index.js';
+import { silentLogger } from '../../../src/logger.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
@@ -195,6 +196,11 @@ it('says that somebody has removed the rows of its run, which is no bug', async 
   const at = (point: string) => {
     if (point === 'after-part-before-downloaded') isGone = true;
   };
-  const ended = enrich(configIn('memory'), { ...ports, checkpoint: emptied, at });
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) };
+  const config = configIn('memory');
+  const report = { ...config.report, html: join(folder, 'report.html') };
+  const ended = enrich({ ...config, report }, { ...ports, checkpoint: emptied, at, logger });
   await expect(ended).rejects.toMatchObject({ code: 'RUN_GONE', exitCode: 2 });
+  expect(warnings).toEqual([]);
 });
