@@ -54,30 +54,24 @@ export interface OpenRun extends RunContext {
 }
 
 /**
- * Runs a body with an open run. Always closes the run, and translates disk errors.
- * @throws TroubleError `DISK_FULL`, `DISK_FAILED`, `TOO_MANY_FILES`; ConfigError `FOLDER_UNWRITABLE`, `RUN_GONE`; the
- *   errors of `openRun` and of the body.
+ * Runs a body with an open run. Always closes the run, and explains errors of the disk.
+ * @throws ConfigError `RUN_GONE`; the errors of `openRun` and of the body.
  */
 export async function withRun<T>(
   config: Config,
   options: RunOptions | undefined,
   body: (run: OpenRun) => Promise<T>,
 ): Promise<T> {
-  try {
-    checkOpenFiles(config);
-    const run = await openRun(config, options);
-    const result = await body(run).catch(async (error: unknown) => {
-      const cause = await afterRemoval(run, runError(run, error));
-      await writeOwnReport(run, options, cause);
-      await run.close().catch(() => undefined);
-      throw cause;
-    });
-    await writeOwnReport(run, options);
-    await run.close();
-    return result;
-  } catch (error) {
-    throw asDiskError(config, error);
-  }
+  const run = await openRun(config, options);
+  const result = await body(run).catch(async (error: unknown) => {
+    const cause = await afterRemoval(run, runError(run, error));
+    await writeOwnReport(run, options, cause);
+    await run.close().catch(() => undefined);
+    throw cause;
+  });
+  await writeOwnReport(run, options);
+  await run.close();
+  return result;
 }
 
 /**
@@ -110,13 +104,14 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
 
 /**
  * Takes the pipeline's lock, opens the checkpoint, checks the source, and finds or begins the run.
- * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`; everything that was opened is then
- *   closed.
+ * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`, and the errors of `diskError`;
+ *   everything that was opened is then closed.
  */
 export async function openRun(whole: Config, handed: RunOptions = {}): Promise<OpenRun> {
   const wanted = guardListeners(handed);
   const opening = beginOpening(wanted);
   try {
+    checkOpenFiles(whole);
     const state = await lockState(whole, wanted, opening);
     const { given, options, limit } = await valuesOfRun(whole, wanted, state.checkpoint);
     if (!options.sendsNothing) await refuseUnconfirmed(given, options, opening.logger);
@@ -143,7 +138,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
   } catch (error) {
     // The first error counts: what fails now may be its consequence.
     await opening.releasers.close().catch(() => undefined);
-    throw stopReason(opening.signal, error);
+    throw asDiskError(whole, stopReason(opening.signal, error));
   }
 }
 
@@ -278,7 +273,9 @@ function contextOf(
     prepareOutput: () => prepareOutput(config.output.path),
     close: () => {
       given.isClosed = true;
-      return releasers.close();
+      return releasers.close().catch((error: unknown) => {
+        throw asDiskError(config, error);
+      });
     },
   };
 }

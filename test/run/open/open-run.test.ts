@@ -29,3 +29,13 @@ it('it is what the caller gets, also if something that was opened cannot be clos
   };
   await expect(openRun(config, ports)).rejects.toThrow('the files');
 });
+
+it('of the disk it says what to do, as for a job', async () => {
+  const { config, checkpoint, answers, fileStore, api, clock } = await createStageRun(await folder());
+  const full = async () => {
+    throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write', path: '/state/x' });
+  };
+  const lock = { take: async () => ({ close: async () => undefined }) };
+  const ports = { api, clock, lock, checkpoint, answers, files: { ...fileStore, ofRun: full } };
+  await expect(openRun(config, ports)).rejects.toMatchObject({ code: 'DISK_FULL', exitCode: 5 });
+});
