@@ -7,6 +7,7 @@ import {
   checkAllDownloaded,
   checkAllGiven,
   checkDoneSource,
+  closedError,
   exceededReasons,
   FoliopipeError,
   GuardError,
@@ -97,13 +98,6 @@ async function mayChangeLater({ id, config, checkpoint }: ReadyRun): Promise<boo
 /** The error of work on a run that the program has closed meanwhile: without this, it would be one of the checkpoint. */
 export function asClosed({ id, given }: Pick<ReadyRun, 'id' | 'given'>, error: unknown): unknown {
   return given.isClosed && !(error instanceof FoliopipeError) ? closedError(id) : error;
-}
-
-export function closedError(run: string): ConfigError {
-  return new ConfigError('RUN_CLOSED', `run ${run} is closed: it gives no rows and cannot be confirmed`, {
-    hint: 'take the rows and confirm before close(), or inside the block of withRun and of await using; opened again, it goes on, pays nothing twice, and gives every row again',
-    facts: { run },
-  });
 }
 
 function checkUsable({ id, signal, given }: ReadyRun): void {

@@ -2,6 +2,7 @@
 import {
   type Config,
   checkCall,
+  closedError,
   confirmRows,
   GuardError,
   guardListeners,
@@ -15,7 +16,7 @@ import {
   withHandedRecords,
 } from '../src/index.js';
 import { endOfRun } from './end-of-run.js';
-import { asClosed, closedError } from './give-rows.js';
+import { asClosed } from './give-rows.js';
 import { pruneAfter } from './prune.js';
 import { finishEarlier, isReady, type ReadyRun, withReadyRun } from './with-ready-run.js';
 
@@ -79,7 +80,6 @@ function withConfirm(run: ReadyRun): OpenRun {
   const close = async () => {
     run.given.isClosed = true;
     await confirming?.catch(() => undefined);
-    if (run.given.isTaking) run.controller.abort(closedError(run.id));
     await run.close();
   };
   return {

@@ -208,6 +208,7 @@ export {
   withState,
 } from './run/open/open-state.js';
 export { type Stores, withStores } from './run/open/open-stores.js';
+export { closedError } from './run/open/stop-run.js';
 export {
   checkRetryBudget,
   type RetryPlan,

@@ -37,7 +37,7 @@ import { openLimits } from './open-limits.js';
 import { type OpenState, openState, type StateContext } from './open-state.js';
 import { createGuardedOutput } from './prepare-output.js';
 import { createReleasers, type Releasers } from './releasers.js';
-import { endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
+import { closedError, endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
 
 /** An open run, as the pipelines use it. */
 export interface OpenRun extends RunContext {
@@ -273,6 +273,7 @@ function contextOf(
     prepareOutput: () => prepareOutput(config.output.path),
     close: () => {
       given.isClosed = true;
+      if (given.isTaking) opening.controller.abort(closedError(run.id));
       return releasers.close().catch((error: unknown) => {
         throw asDiskError(config, error);
       });

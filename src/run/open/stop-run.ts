@@ -1,7 +1,7 @@
 /** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
 import { setMaxListeners } from 'node:events';
 import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
-import { DeadlineError, InterruptedError, stopError } from '../../errors.js';
+import { ConfigError, DeadlineError, InterruptedError, stopError } from '../../errors.js';
 import type { Clock } from '../../streams/clock.js';
 import type { Closeable, Releasers } from './releasers.js';
 
@@ -61,6 +61,14 @@ export function stopAtDeadline(controller: AbortController, deadline: number, cl
       return ended;
     },
   };
+}
+
+/** The error of work on a run that the program has closed. */
+export function closedError(run: string): ConfigError {
+  return new ConfigError('RUN_CLOSED', `run ${run} is closed: it gives no rows and cannot be confirmed`, {
+    hint: 'take the rows and confirm before close(), or inside the block of withRun and of await using; opened again, it goes on, pays nothing twice, and gives every row again',
+    facts: { run },
+  });
 }
 
 /** A timer cannot wait for months, and stands still while the machine sleeps; the clock on the wall does not. */

@@ -312,31 +312,51 @@ describe('rows out', () => {
       }
     }));
 
-  it('of a run that is closed while an upload waits for its reply end when the reply is recorded', () => {
-    const [reply, arrived] = [new AbortController(), new AbortController()];
-    const aborted = ({ signal }: AbortController) => once(signal, 'abort').then(() => undefined);
-    const replied = aborted(reply);
-    const hold: Behaviour['hold'] = ({ operation, chunk }) => {
-      if (operation !== 'upload' || chunk !== 3) return undefined;
-      arrived.abort();
-      return replied;
-    };
-    return withRecords(
-      async (job) => {
-        const held = aborted(arrived);
-        const run = await openRun(job.config(), { records });
-        const begun = enrichedRecords(run);
-        await Promise.all([begun.next(), held]);
-        const closed = run.close();
-        setTimeout(() => reply.abort(), 10);
-        await closed;
-        await expect(all(begun)).rejects.toMatchObject({ code: 'RUN_CLOSED', facts: { run: run.id } });
-        expect((await take(job.config(), { records })).rows).toEqual(expected);
-        expect(uploads(job)).toBe(6);
+  it.each([
+    [
+      'by close()',
+      async (config: Config, use: (run: OpenRun) => Promise<unknown>) => {
+        const run = await openRun(config, { records });
+        await use(run);
+        return run.close();
       },
-      { hold },
-    );
-  });
+    ],
+    [
+      'at the end of the block of withRun',
+      async (config: Config, use: (run: OpenRun) => Promise<unknown>) => {
+        await withRun(config, { records }, use);
+      },
+    ],
+  ])(
+    'of a run that is closed %s while an upload waits for its reply end when the reply is recorded',
+    (_how, run) => {
+      const [reply, arrived] = [new AbortController(), new AbortController()];
+      const aborted = ({ signal }: AbortController) => once(signal, 'abort').then(() => undefined);
+      const replied = aborted(reply);
+      const hold: Behaviour['hold'] = ({ operation, chunk }) => {
+        if (operation !== 'upload' || chunk !== 3) return undefined;
+        arrived.abort();
+        return replied;
+      };
+      return withRecords(
+        async (job) => {
+          const held = aborted(arrived);
+          let begun: ReturnType<typeof enrichedRecords> | undefined;
+          let id: string | undefined;
+          await run(job.config(), async (opened) => {
+            id = opened.id;
+            begun = enrichedRecords(opened);
+            await Promise.all([begun.next(), held]);
+            setTimeout(() => reply.abort(), 100);
+          });
+          await expect(all(begun!)).rejects.toMatchObject({ code: 'RUN_CLOSED', facts: { run: id } });
+          expect((await take(job.config(), { records })).rows).toEqual(expected);
+          expect(uploads(job)).toBe(6);
+        },
+        { hold },
+      );
+    },
+  );
 
   it('come while later chunks are still at the service, and only as fast as they are taken', () =>
     withRecords(
