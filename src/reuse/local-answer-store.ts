@@ -28,7 +28,7 @@ export interface StoreLimits {
 }
 
 /** Younger files without a row may belong to a process that is at work. */
-const LEFTOVER_AGE: Milliseconds = 24 * 60 * 60 * 1000;
+export const LEFTOVER_AGE: Milliseconds = 24 * 60 * 60 * 1000;
 
 /** @param folder made when it is first written to. */
 export function createLocalAnswerStore(

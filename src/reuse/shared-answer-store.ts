@@ -6,9 +6,8 @@
 import type { FileCache } from '../files/file-cache.js';
 import type { SharedFiles } from '../files/shared-files.js';
 import { makeFolder } from '../make-folder.js';
-import type { Milliseconds } from '../types.js';
 import type { AnswerLookup, AnswerStore, SegmentWriter } from './answer-store.js';
-import { createLocalAnswerStore, type StoreLimits } from './local-answer-store.js';
+import { createLocalAnswerStore, LEFTOVER_AGE, type StoreLimits } from './local-answer-store.js';
 import { secretLost, writeSecret } from './secret.js';
 
 const SECRET = 'reuse/secret';
@@ -16,9 +15,6 @@ const SEGMENTS = 'reuse/segments/';
 const CHOICES = 'reuse/choices/';
 const segmentName = (id: string) => `${SEGMENTS}${id}.seg`;
 const choiceName = (run: string) => `${CHOICES}${run}.choice`;
-
-/** Younger files without a row may belong to a process that is at work. */
-const LEFTOVER_AGE: Milliseconds = 24 * 60 * 60 * 1000;
 
 /** @param cache the local copies of the files, which no other database has. */
 export function createSharedAnswerStore(
