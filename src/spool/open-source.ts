@@ -90,7 +90,7 @@ export async function keepCopies(
 
 /**
  * @param files what `namedFiles` has given.
- * @throws SourceError `SOURCE_COPY_GONE` for standard input whose copy is gone; ConfigError `SOURCE_STDIN_MISSING`; the
+ * @throws SourceError `SOURCE_COPY_GONE` for standard input whose copy is gone; ConfigError `SOURCE_STDIN_MISSING`, and
  *   `SOURCE_RECORDS_PATH` for records beside a path or a query; the errors of the copies.
  */
 export async function openSource(

@@ -38,7 +38,8 @@ const NO_ANSWER: AnswerSource = {
 
 /**
  * @param delimiter of the file, a byte.
- * @param paidAt when rows were paid for that do not say it; also the latest time for those that do.
+ * @param paidAt when rows were paid for that do not say it.
+ * @param now the latest time for those that do.
  * @param outcomes are added up.
  */
 export function createImportedRows(

@@ -110,7 +110,6 @@ function whyBoughtAgain(
 }
 
 /**
- * @param command what gives the run up, such as `--new`.
  * @throws ConfigError `RUN_UNFINISHED_PAID` when records are paid for in vain and `--yes` was not given.
  */
 export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunOptions, 'yes'>): void {
