@@ -139,7 +139,8 @@ function asker(child: ChildProcess, signal: AbortSignal | undefined) {
   let number = 0;
   let end: unknown;
   let printed = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+  // A system without room for more open files starts a process without any pipe, and reports it afterwards.
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     printed = (printed + text).slice(-STDERR_CHARS);
   });
   const failAll = (reason: unknown) => {
@@ -163,7 +164,7 @@ function asker(child: ChildProcess, signal: AbortSignal | undefined) {
       number += 1;
       asked.set(number, { resolve, reject });
       // If the child has ended, its event tells why.
-      child.send({ number, action, ...values }, () => undefined);
+      child.send?.({ number, action, ...values }, () => undefined);
     });
 }
 

@@ -1,5 +1,6 @@
 /** With the real DuckDB in its real process. */
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -86,4 +87,15 @@ it('gives no secret of the environment to its process', () =>
     const environment = readFileSync(`/proc/${children()[0]}/environ`, 'utf8');
     expect(environment).toMatch(/^(NODE_CHANNEL_\w+=\w+\0)+$/);
     await session.close();
+  }));
+
+it('tells why its process cannot be started: too many files are open', () =>
+  withFolder(async (folder) => {
+    const start = () => {
+      const child = Object.assign(new EventEmitter(), { kill: () => false }) as unknown as ChildProcess;
+      const error = Object.assign(new Error('spawn node EMFILE'), { code: 'EMFILE', syscall: 'spawn node' });
+      process.nextTick(() => child.emit('error', error));
+      return child;
+    };
+    await expect(open(folder, { start })).rejects.toMatchObject({ code: 'EMFILE' });
   }));
