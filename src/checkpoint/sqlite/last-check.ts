@@ -4,8 +4,8 @@
  * killed process has another stamp or a log, and is checked. Damage by the disk itself changes no stamp: SQLite notices
  * much of it when it reads the page, and the next check finds the rest.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { stampAt } from '../../streams/file-identity.js';
+import { type BigIntStats, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { stampAt, toStamp } from '../../streams/file-identity.js';
 
 /** Whether there are changes that are not written back into the file. */
 function hasLog(database: string): boolean {
@@ -34,14 +34,16 @@ export function lastCheck(database: string, now: number): number | undefined {
 }
 
 /**
- * Must be called when this process has closed the file without trouble. Does nothing if others have
- * written to its log since.
+ * Must be called when this process has closed the file without trouble. Does nothing if another file has taken its place,
+ * or if others have written to its log since.
+ * @param opened what this process has opened.
  * @param checkedAt epoch milliseconds.
  */
-export function rememberCheck(database: string, checkedAt: number): void {
-  if (hasLog(database)) return;
+export function rememberCheck(database: string, { dev, ino }: BigIntStats, checkedAt: number): void {
   try {
-    writeFileSync(pathOf(database), `${stampAt(database)}\n${checkedAt}\n`, { mode: 0o600 });
+    const found = statSync(database, { bigint: true });
+    if (found.dev !== dev || found.ino !== ino || hasLog(database)) return;
+    writeFileSync(pathOf(database), `${toStamp(found)}\n${checkedAt}\n`, { mode: 0o600 });
   } catch {
     // The next opening checks the file.
   }

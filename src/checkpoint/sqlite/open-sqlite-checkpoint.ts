@@ -2,7 +2,7 @@
  * The checkpoint in SQLite, for one machine: `<stateDir>/checkpoint.db` for all pipelines, with one connection for each
  * process. A reader can work while a run writes: it takes no lock, migrates nothing and creates nothing.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
@@ -27,8 +27,10 @@ import { translateStateError } from './translate-state-error.js';
  * when its promise resolves. Waits up to 10 s for writes of other pipelines. Files have mode 0600, the folder 0700.
  * @param stateDir created if missing.
  * @throws ConfigError `STATE_DIR_UNWRITABLE`, `STATE_DIR_NETWORK`, `CHECKPOINT_LOST`, `CHECKPOINT_BEHIND`,
- *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`
- * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method
+ *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`; LockedError `PIPELINE_LOCKED`, if it
+ *   must be migrated while another pipeline runs
+ * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method, and ConfigError
+ *   `CHECKPOINT_GONE` from each change
  */
 export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
   const path = join(stateDir, 'checkpoint.db');
@@ -52,11 +54,12 @@ async function openForWriting(path: string): Promise<StateDatabase> {
   const checkedAt = lastCheck(path, now);
   const connection = await openWritingConnection(path, checkedAt !== undefined);
   try {
+    const opened = statSync(path, { bigint: true });
     const log = openLogSync(path);
     const db = createStateDatabase(connection, log);
     const close = async () => {
       await db.close();
-      if (log.failure === undefined) rememberCheck(path, checkedAt ?? now);
+      if (log.failure === undefined) rememberCheck(path, opened, checkedAt ?? now);
     };
     return { ...db, close };
   } catch (error) {

@@ -59,3 +59,12 @@ it.each<[string, (path: string) => Promise<void>]>([
     expect(lastCheck(path, Date.now())).toBeUndefined();
   }),
 );
+
+it('a file that takes the place of the open one is checked, although the other one was closed without trouble', () =>
+  withClosed(async (path, folder) => {
+    const checkpoint = await openSqliteCheckpoint(folder);
+    await copyFile(path, `${path}.copy`);
+    await rename(`${path}.copy`, path);
+    await checkpoint.close();
+    expect(lastCheck(path, Date.now())).toBeUndefined();
+  }));
