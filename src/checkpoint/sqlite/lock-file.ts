@@ -22,13 +22,16 @@ export function isHeldHere(path: string): boolean {
   return held.has(path);
 }
 
+/** How long to wait for a command that only looks whether the lock is held (`isLocked`): that takes a millisecond. */
+const LOOKING_MS = 100;
+
 /**
  * Takes a lock. Synchronous, so that no other code of this process runs in between.
  * @returns whether this call has taken the lock.
  */
 export function takeLock(path: string): boolean {
   if (held.has(path)) return false;
-  const connection = openPrivateDatabase(path, 0);
+  const connection = openPrivateDatabase(path, LOOKING_MS);
   try {
     // Nothing is ever written, so there is no journal to keep in a file.
     connection.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');

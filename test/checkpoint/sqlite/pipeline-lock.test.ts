@@ -1,7 +1,11 @@
 /** What only the lock on the disk can show: files, and processes that are really killed. */
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
+import { freeLock, takeLock } from '../../../src/checkpoint/sqlite/lock-file.js';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { ConfigError, LockedError } from '../../../src/errors.js';
 import { hintOf } from '../../../src/hints.js';
@@ -87,4 +91,38 @@ describe('createFileLock', () => {
       await expect(spawnCheckpointChild('lock', folder, 'nightly')).rejects.toThrow('PIPELINE_LOCKED');
       await lock.close();
     }));
+
+  it('is taken although a command looks in this moment whether it is held', () =>
+    withFolder(async (folder) => {
+      await (await createFileLock(folder).take('nightly', holder)).close();
+      const path = await realpath(join(folder, 'locks', 'nightly.lock'));
+      const looking = await startLooking(path);
+      looking.end();
+      expect(takeLock(path)).toBe(true);
+      freeLock(path);
+      await looking.ended;
+    }));
 });
+
+/** Another thread that reads the file of a lock, as `isLocked` does, and ends a few milliseconds after it is told so. */
+async function startLooking(path: string) {
+  const told = new Int32Array(new SharedArrayBuffer(4));
+  const driver = createRequire(import.meta.url).resolve('better-sqlite3');
+  const code = `
+    const { parentPort, workerData: { driver, path, told } } = require('node:worker_threads');
+    const connection = new (require(driver))(path, { readonly: true });
+    connection.exec('BEGIN');
+    connection.prepare('SELECT 1 FROM sqlite_schema').get();
+    parentPort.postMessage('looks');
+    Atomics.wait(told, 0, 0);
+    Atomics.wait(told, 0, 1, 5);
+    connection.close();`;
+  const worker = new Worker(code, { eval: true, workerData: { driver, path, told } });
+  const ended = once(worker, 'exit');
+  await once(worker, 'message');
+  const end = () => {
+    Atomics.store(told, 0, 1);
+    Atomics.notify(told, 0);
+  };
+  return { end, ended };
+}
