@@ -49,12 +49,15 @@ export function runInsertion(
   const spend = db.prepare(`
     INSERT INTO spending (pipeline, day, run, records) VALUES (@pipeline, @day, @run, @records)
     ON CONFLICT DO UPDATE SET records = records + excluded.records`);
+  // A newer run, of which the old checkpoint knows everything, may have learned others since.
   const learn = db.prepare(`
-    INSERT INTO pipeline_columns (pipeline, service, columns) VALUES (@pipeline, @service, @columns)
+    INSERT INTO pipeline_columns (pipeline, service, columns) SELECT @pipeline, @service, @columns
+    WHERE NOT EXISTS (SELECT 1 FROM runs WHERE pipeline = @pipeline AND service = @service
+      AND created_at > @createdAt AND columns IS NOT NULL)
     ON CONFLICT DO UPDATE SET columns = excluded.columns`);
 
   return db.change((run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>) => {
-    const { run: id, pipeline, service } = run.head;
+    const { run: id, pipeline, service, createdAt } = run.head;
     for (const statement of forget) statement.run(id);
     putRun.run(runRow(run));
     for (const chunk of run.prunedAt === null ? run.chunks.values() : []) {
@@ -76,7 +79,8 @@ export function runInsertion(
       putSearch.run({ run: id, ...search, state, values });
       if (state !== 'dropped') spend.run({ pipeline, day: search.day, run: id, records: 1 });
     }
-    if (run.isLearned) learn.run({ pipeline, service, columns: JSON.stringify(run.columns) });
+    const columns = JSON.stringify(run.columns);
+    if (run.isLearned) learn.run({ pipeline, service, createdAt, columns });
   });
 }
 

@@ -144,7 +144,10 @@ function openBase(
   return { connection, base };
 }
 
-/** @returns undefined if SQLite cannot read it. */
+/** Errors of SQLite that say nothing of what is in the file: the disk, the memory or the limits of this process end it. */
+const OF_MACHINE = /^SQLITE_(?:FULL|IOERR|CANTOPEN|NOMEM)/;
+
+/** @returns undefined if it is damaged, or no database. */
 function openIfWhole(path: string): Database | undefined {
   let connection: Database | undefined;
   try {
@@ -156,7 +159,7 @@ function openIfWhole(path: string): Database | undefined {
       return connection;
     }
   } catch (error) {
-    if (!isSqliteError(error) || error.code === 'SQLITE_FULL') {
+    if (!isSqliteError(error) || OF_MACHINE.test(error.code)) {
       connection?.close();
       for (const end of ENDS) rmSync(`${path}${end}`, { force: true });
       throw error;

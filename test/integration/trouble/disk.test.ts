@@ -20,6 +20,7 @@ import { all, behaviour, interrupt, stopAt, unbrokenOutput } from '../../helpers
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, nodeFlags, runCli } from '../../helpers/processes/cli.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
+import { withStateFixture } from '../../helpers/state/prepared-state.js';
 
 describe('a checkpoint that is damaged', () => {
   const damages: Readonly<Record<string, (file: string) => Promise<void>>> = {
@@ -318,10 +319,9 @@ describe.skipIf(!mayMount)('a disk that is full before the replies of uploads in
 });
 
 describe('a limit of the size of files', () => {
-  it.each([16, 128, 400])('of %i blocks is told as one, and nothing is paid', async (blocks) => {
-    const service = await openFakeService(behaviour);
-    const job = await createJob(await folder(), { pipeline: `size-${blocks}`, baseUrl: service.url });
-    const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+  const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
+  /** Runs the command with a limit of so many blocks of 512 bytes. */
+  const runLimited = (blocks: number, args: readonly string[], env = process.env): Promise<Ended> => {
     const words = [
       '-c',
       `ulimit -f ${blocks}; exec "$@"`,
@@ -329,19 +329,38 @@ describe('a limit of the size of files', () => {
       process.execPath,
       ...nodeFlags,
       cli,
-      'run',
-      job.config,
+      ...args,
     ];
-    const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
-    const end = await new Promise<Ended>((resolve) => {
+    return new Promise((resolve) => {
       const child = execFile('sh', words, { env }, (_, stdout, stderr) =>
         resolve({ code: child.exitCode, stdout, stderr }),
       );
     });
+  };
+
+  it.each([16, 128, 400])('of %i blocks is told as one, and nothing is paid', async (blocks) => {
+    const service = await openFakeService(behaviour);
+    const job = await createJob(await folder(), { pipeline: `size-${blocks}`, baseUrl: service.url });
+    const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
+    const end = await runLimited(blocks, ['run', job.config], env);
     expect(end.stderr).toMatch(/\[FILE_SIZE_LIMIT\]\n {2}next: raise the limit \(ulimit -f\)/);
     expect(end.code).toBe(2);
     expect(service.folios).toEqual([]);
     await service.close();
+  });
+
+  it('that a checkpoint of an older version would exceed is no damage that recover mends', async () => {
+    await withStateFixture('version-1-mid-run', async (at) => {
+      const file = path.join(at, 'state/checkpoint.db');
+      const database = openSqlite(file);
+      database.exec('CREATE TABLE filler AS SELECT zeroblob(1000000)');
+      database.close();
+      const blocks = Math.ceil(((await stat(file)).size + 8192) / 512);
+      const end = await runLimited(blocks, ['recover', '--dry-run', '-c', path.join(at, 'foliopipe.yaml')]);
+      expect(end.stderr).toContain('[FILE_SIZE_LIMIT]');
+      expect(end.stdout).toBe('');
+      expect(end.code).toBe(2);
+    });
   });
 });
 
