@@ -20,7 +20,7 @@ const inflate = promisify(gunzip);
 const PIECE_BYTES = 1024 * 1024;
 
 const addPiece = statement(`
-  INSERT INTO part_pieces (run, file, piece, bytes) VALUES (@run, @file, @piece, @bytes)`);
+  INSERT INTO part_pieces (run, file, piece, bytes) VALUES (@run, @file, @piece, @bytes) ON CONFLICT DO NOTHING`);
 // A process without its lease names nothing: its successor may have removed the pieces before the last one.
 const addLastPiece = fenced<{ file: string }>(`
   named AS (
@@ -114,7 +114,7 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
       };
       const take = async (compressed: Buffer) => {
         if (waitingBytes >= PIECE_BYTES) {
-          await db.query(addPiece, { run, file, piece, bytes: Buffer.concat(waiting) }, false);
+          await db.query(addPiece, { run, file, piece, bytes: Buffer.concat(waiting) }, true);
           piece += 1;
           [waiting, waitingBytes] = [[], 0];
         }

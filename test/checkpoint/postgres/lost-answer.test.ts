@@ -1,6 +1,9 @@
-/** Outcomes of paid requests that the database has recorded, while its answer was lost with the connection. */
+/** What the database has recorded while its answer was lost with the connection: outcomes of paid requests, and parts. */
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
+import { createPostgresParts } from '../../../src/files/postgres/postgres-parts.js';
+import { readWhole } from '../../../src/streams/read-pieces.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { openState } from '../../helpers/postgres/postgres-state.js';
 import { useSilentNetwork } from '../../helpers/postgres/silent-network.js';
@@ -69,4 +72,14 @@ it('is known of a search of no run, which is refunded once', async () => {
     { id: 's2', state: 'dropped' },
   ]);
   expect((await checkpoint.spending('nightly', 'r1', day)).day).toBe(1);
+});
+
+it('is known of a piece of a part, which is stored once', async () => {
+  const files = await createPostgresParts(state.openParts, state.fence).ofRun('r1');
+  const pieces = Array.from({ length: 3 }, () => randomBytes(1_200_000));
+  const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+  silent.network.loseAnswer('INSERT 0 1');
+  const stored = { ...part, ...(await files.writePart(1, part, pieces)), records: 1 };
+  expect((await readWhole(files.readPart(1, stored))).equals(Buffer.concat(pieces))).toBe(true);
+  expect(await silent.database.query('SELECT piece FROM foliopipe.part_pieces')).toHaveLength(3);
 });
