@@ -101,6 +101,8 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   const types = numbersAsNumbers(pg.types);
   let client: Client | undefined;
   let isClosed = false;
+  /** Whether `close` has ended the connection. */
+  let hasEnded = false;
   let trouble: unknown;
   /** Since when it has been trying to connect, and when it last failed. */
   let awaySince: number | undefined;
@@ -161,9 +163,12 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     }
     return client;
   };
+  const end = async () => {
+    if (client !== undefined) await endClient(client);
+  };
   /** Runs work when all earlier work has ended. */
   const inOrder = async <T>(work: (client: Client) => Promise<T>, repeat: Repeat): Promise<T> => {
-    // It would connect again, and nobody would close that connection. An outcome is worth that.
+    // Only an outcome is worth a connection of its own.
     if (isClosed && repeat !== 'outcome') throw translate(new Error('the connection is closed'), place);
     const attempt = async (): Promise<T> => {
       for (let isRepeated = false; ; isRepeated = true) {
@@ -184,7 +189,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
       }
     };
     const result = last.then(attempt);
-    last = result.catch(() => undefined);
+    last = result.catch(() => undefined).then(() => (hasEnded ? end() : undefined));
     return result;
   };
 
@@ -234,8 +239,9 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     close: async () => {
       isClosed = true;
       await last;
+      hasEnded = true;
       clearInterval(watch);
-      if (client !== undefined) await endClient(client);
+      await end();
     },
   };
 }

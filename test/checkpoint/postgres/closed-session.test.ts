@@ -21,3 +21,12 @@ it('does not connect again, and answers what was asked before', async () => {
   await expect(session.query(ask, {}, true)).rejects.toMatchObject({ code: 'STATE_DATABASE_LOST' });
   await expect.poll(connections).toEqual([]);
 });
+
+it('records an outcome all the same, and leaves no connection that would keep the process from ending', async () => {
+  const session = await openStateConnection(shared.database);
+  const closed = session.close();
+  expect(await session.query(ask, {}, 'outcome')).toEqual([{ one: 1 }]);
+  await closed;
+  expect(await session.query(ask, {}, 'outcome')).toEqual([{ one: 1 }]);
+  await expect.poll(connections).toEqual([]);
+});
