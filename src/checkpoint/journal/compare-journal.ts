@@ -27,8 +27,11 @@ export interface Compared {
     /** The highest publication number in the journal, if the database has only lower ones; else null. */
     publication: number | null;
   };
-  /** Whether something in the database is missing in the journal. */
-  readonly isIncomplete: boolean;
+  /**
+   * Whether the journal must be written again: it lacks something that is in the database, or tells of chunks that are
+   * otherwise there. A database that was put back from a copy may have lost what was free.
+   */
+  readonly isOutdated: boolean;
 }
 
 interface Stored {
@@ -47,7 +50,7 @@ export function journalComparison(
     .prepare<[string, number], string>('SELECT state FROM searches WHERE run = ? AND record = ?')
     .pluck();
   const marksOf = marksMissing(db);
-  const knowsMore = databaseKnowsMore(db);
+  const isOutdated = journalIsOutdated(db);
 
   return (run, lines) => {
     const paid = { uploads: 0, records: 0, folios: 0, newestFolio: null as string | null, searches: 0 };
@@ -84,7 +87,7 @@ export function journalComparison(
       paid.folios += 1;
       paid.newestFolio = folio;
     }
-    return { missing: { ...paid, ...marksOf(run, seen) }, isIncomplete: knowsMore(run, seen) };
+    return { missing: { ...paid, ...marksOf(run, seen) }, isOutdated: isOutdated(run, seen) };
   };
 }
 
@@ -117,7 +120,7 @@ function marksMissing(
 const ENDED = new Set(['split', 'refused', 'unprocessed']);
 const PAGE = 1_000;
 
-function databaseKnowsMore(db: StateDatabase): (run: string, seen: JournalSummary) => boolean {
+function journalIsOutdated(db: StateDatabase): (run: string, seen: JournalSummary) => boolean {
   const runOf = db.prepare<
     [string],
     {
@@ -142,14 +145,14 @@ function databaseKnowsMore(db: StateDatabase): (run: string, seen: JournalSummar
   const searches = db.prepare<[string, number, number], { record: number; state: string }>(`
     SELECT record, state FROM searches WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
 
-  const isChunkNew = (seen: JournalSummary, row: { number: number; sha256: string; state: string }) =>
+  const isChunkOther = (seen: JournalSummary, row: { number: number; sha256: string; state: string }) =>
     seen.chunks.get(row.number) !== hashPrefix(row.sha256) ||
-    (ENDED.has(row.state) && seen.ended.get(row.number) !== row.state);
+    seen.ended.get(row.number) !== (ENDED.has(row.state) ? row.state : undefined);
 
   return (run, seen) => {
     const row = runOf.get(run);
     if (row === undefined) return false;
-    if ((row.chunks !== null && !seen.isAllCut) || row.round !== seen.round) return true;
+    if ((row.chunks !== null) !== seen.isAllCut || row.round !== seen.round) return true;
     if (
       (row.columns !== null && row.columns !== seen.columns) ||
       (row.pruned_at !== null) !== seen.isPruned
@@ -158,10 +161,13 @@ function databaseKnowsMore(db: StateDatabase): (run: string, seen: JournalSummar
     }
     if (row.state !== seen.state || (row.mixed === 1 && !seen.isMixed)) return true;
     if ((row.published ?? 0) > seen.publication) return true;
+    let count = 0;
     for (let page = chunks.all(run, 0, PAGE); page.length > 0; ) {
-      if (page.some((chunk) => isChunkNew(seen, chunk))) return true;
+      if (page.some((chunk) => isChunkOther(seen, chunk))) return true;
+      count += page.length;
       page = chunks.all(run, page.at(-1)!.number, PAGE);
     }
+    if (count !== seen.chunks.size) return true;
     const last = lastUpload.get(run)!;
     for (let from = 1; from <= last; from += PAGE) {
       const page = uploads.all(run, from, from + PAGE - 1);

@@ -40,7 +40,7 @@ export interface RunJournals {
    */
   appendSearchDurably(line: SearchJournalLine): Promise<void>;
   /**
-   * Compares a run's journal with the database, and writes the journal again if the database knows more.
+   * Compares a run's journal with the database, and writes the journal again where it tells something else.
    * @returns `made` if the journal was missing or empty and was written again.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
@@ -118,7 +118,7 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
         }
         const compared = compare(run, readJournal(path));
         if (isBehind(compared)) throw behindError(stateDir, run, compared);
-        if (compared.isIncomplete) rewrite(run);
+        if (compared.isOutdated) rewrite(run);
         return 'whole';
       }),
     lines: (run) => {
