@@ -37,6 +37,7 @@ export const derivedColumns: Readonly<Record<string, readonly string[]>> = {
 const FILES = ['part_files', 'part_pieces', 'shared_files', 'shared_pieces'];
 
 export function postgresRows(session: PostgresSession): NewStateRows {
+  const insertion = createInsertion();
   return {
     read: (table, onPage) => {
       const { name, columns } = table;
@@ -68,6 +69,7 @@ export function addedRows(query: Query): NewStateRows {
   /** By table, in the order in which they were written. */
   const written = new Map<string, Set<Value>>();
   const columnOf = ({ key: [first = 'id'] }: CopiedTable) => first;
+  const insertion = createInsertion();
   return {
     read: async (table, onPage) => {
       const { name, columns } = table;
@@ -130,23 +132,26 @@ function tables(): readonly string[] {
   return [...copiedTables.map(({ name }) => name), ...FILES];
 }
 
-function insertion(
-  table: CopiedTable,
-  rows: readonly CopiedRow[],
-): [Prepared<unknown>, Record<string, Value>] {
-  const derived = table.name === 'runs' ? OF_SOURCE : NOTHING;
-  const columns = [...table.columns, ...derived.columns];
-  const values: Record<string, Value> = {};
-  const lines = rows.map((row, at) => {
-    const all = [...row, ...derived.values(row, table)];
-    const names = all.map((value, column) => {
-      values[`v${at}_${column}`] = value;
-      return `@v${at}_${column}`;
+/** Makes statements that add rows, each once: the server keeps a prepared statement until its connection ends. */
+function createInsertion() {
+  const known = new Map<string, Prepared<unknown>>();
+  return (table: CopiedTable, rows: readonly CopiedRow[]): [Prepared<unknown>, Record<string, Value>] => {
+    const derived = table.name === 'runs' ? OF_SOURCE : NOTHING;
+    const columns = [...table.columns, ...derived.columns];
+    const values: Record<string, Value> = {};
+    const lines = rows.map((row, at) => {
+      const all = [...row, ...derived.values(row, table)];
+      const names = all.map((value, column) => {
+        values[`v${at}_${column}`] = value;
+        return `@v${at}_${column}`;
+      });
+      return `(${names.join(', ')})`;
     });
-    return `(${names.join(', ')})`;
-  });
-  const text = `INSERT INTO ${table.name} (${quoted(columns)}) VALUES ${lines.join(', ')}`;
-  return [statement(text), values];
+    const text = `INSERT INTO ${table.name} (${quoted(columns)}) VALUES ${lines.join(', ')}`;
+    const prepared = known.get(text) ?? statement(text);
+    known.set(text, prepared);
+    return [prepared, values];
+  };
 }
 
 function orderOf({ key }: CopiedTable): string {
