@@ -1,6 +1,6 @@
 /** The contracts of the checkpoint, the pipeline's lock and everything in files, over Postgres: one server for all. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -101,6 +101,8 @@ describeSharedFiles(
       const rows = await database.query('SELECT DISTINCT file FROM foliopipe.shared_pieces');
       return rows.map(({ file }) => String(file));
     },
+    leaveContent: (id) =>
+      database.query(`INSERT INTO foliopipe.shared_pieces (file, piece, bytes) VALUES ('${id}', 0, 'x')`),
   }),
   newFolder,
 );
@@ -108,7 +110,12 @@ describeSharedFiles(
   'in a shared folder',
   async () => {
     const folder = await newFolder();
-    return { shared: await openShared(folder), contents: () => readdir(join(folder, 'shared')) };
+    const own = join(folder, 'shared');
+    return {
+      shared: await openShared(folder),
+      contents: () => readdir(own),
+      leaveContent: (id) => writeFile(join(own, id), 'x'),
+    };
   },
   newFolder,
 );

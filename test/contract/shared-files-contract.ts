@@ -9,6 +9,8 @@ interface Place {
   readonly shared: SharedFiles;
   /** The ids of all contents. */
   contents(): Promise<readonly string[]>;
+  /** Leaves a content that nobody names, as a process that is killed does. */
+  leaveContent(id: string): Promise<unknown>;
 }
 
 export function describeSharedFiles(
@@ -80,7 +82,11 @@ export function describeSharedFiles(
 
     it('removes contents that nobody names, and no others', async () => {
       await put('a', 'one');
+      await place.leaveContent('left');
+      await shared.removeUnnamed(60_000);
+      expect(await place.contents()).toHaveLength(2);
       await shared.removeUnnamed(-60_000);
+      expect(await place.contents()).toHaveLength(1);
       expect(String(await read('a'))).toBe('one');
       expect((await shared.find('a'))!.age).toBeLessThan(60_000);
     });

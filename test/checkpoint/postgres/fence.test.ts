@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Checkpoint, RecordedLoad } from '../../../src/checkpoint/checkpoint.js';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import { migrations } from '../../../src/checkpoint/postgres/tables.js';
 import { LockedError } from '../../../src/errors.js';
@@ -10,11 +11,17 @@ import { createPostgresParts, removeUnnamedPieces } from '../../../src/files/pos
 import { createSharedFiles } from '../../../src/files/postgres/shared-names.js';
 import { readWhole } from '../../../src/streams/read-pieces.js';
 import {
+  allSuccessful,
   sampleBudget,
   sampleChunk,
+  sampleConfirmed,
+  sampleHalves,
   samplePart,
   samplePublication,
   sampleRun,
+  sampleSegment,
+  sampleSource,
+  sampleWithheld,
 } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { openOwnPostgres } from '../../helpers/postgres/postgres.js';
@@ -31,13 +38,16 @@ const reply = { folio: 'F-1', serviceRecords: 10, rehearsal: false };
 const expireLease = () =>
   shared.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
 
-/** Everything in the tables. */
-async function allRows(): Promise<unknown> {
-  const tables = ['runs', 'chunks', 'uploads', 'parts', 'stretches', 'spending'];
-  return Promise.all(
-    tables.map((table) => shared.database.query(`SELECT * FROM foliopipe.${table} ORDER BY 1, 2`)),
+const tables = [
+  ...['runs', 'chunks', 'picked_records', 'uploads', 'parts', 'stretches', 'pipeline_columns', 'searches'],
+  ...['single_searches', 'spending', 'publications', 'loads', 'output_uploads', 'segments'],
+];
+
+/** Everything in the tables, in one question, because each takes a connection of its own. */
+const allRows = () =>
+  shared.database.query(
+    `SELECT ${tables.map((name) => `(SELECT json_agg(t ORDER BY t::text) FROM foliopipe.${name} AS t) AS ${name}`)}`,
   );
-}
 
 /** A process that works on a run with an upload in flight, and another one that has taken over. */
 async function withTakeover(
@@ -62,22 +72,60 @@ async function withTakeover(
   }
 }
 
+/** Every change but what the service has said of a paid request. */
+type Fenced = Exclude<
+  Extract<keyof Checkpoint, `record${string}`>,
+  'recordAccepted' | 'recordDropped' | 'recordAmbiguous' | 'recordSearchEnd' | 'recordSingleSearchEnd'
+>;
+
 it('refuses every change of a process without its lease', () =>
-  withTakeover(async ({ checkpoint }) => {
+  withTakeover(async ({ checkpoint: of }) => {
+    const join = { by: 'key', column: 'id', judged: null } as const;
+    const search = { id: 's1', pipeline: 'nightly', service: 'https://service.test', startedAt: 1 };
+    const counts = { successful: 10, failed: 0 };
+    const stretch = { firstRecord: 1, lastRecord: 10, records: 10, end: { file: 0, offset: 9 }, workEnd: 9 };
+    const changes: Readonly<Record<Fenced, () => Promise<unknown>>> = {
+      recordRun: () => of.recordRun(sampleRun('r2')),
+      recordSourceStamp: () => of.recordSourceStamp('r1', sampleSource('stamp-2')),
+      recordSuperseded: () => of.recordSuperseded('r1', 1),
+      recordInterrupted: () => of.recordInterrupted('r1'),
+      recordCut: () => of.recordCut('r1', sampleChunk(3)),
+      recordAllCut: () => of.recordAllCut('r1'),
+      recordSplit: () => of.recordSplit('r1', 2, sampleHalves(sampleChunk(2))),
+      recordRefused: () => of.recordRefused('r1', 2, 'no'),
+      recordIntent: () => of.recordIntent('r1', 2, fileName, 1, sampleBudget()),
+      recordAdopted: () => of.recordAdopted('r1', 1, reply, 1),
+      recordFound: () => of.recordFound('r1', 1),
+      recordMixed: () => of.recordMixed('r1'),
+      recordFinished: () => of.recordFinished('r1', 1, counts, []),
+      recordParts: () => of.recordParts('r1', 1, [samplePart(1)]),
+      recordRefetched: () => of.recordRefetched('r1', 1, counts, []),
+      recordDownloaded: () => of.recordDownloaded('r1', 1),
+      recordUnprocessed: () => of.recordUnprocessed('r1', 1, 'AMBIGUOUS_HELD'),
+      recordRoundClosed: () => of.recordRoundClosed('r1', 1),
+      recordSearchIntent: () => of.recordSearchIntent('r1', 6, 1, sampleBudget()),
+      recordSingleSearchIntent: () => of.recordSingleSearchIntent(search, sampleBudget()),
+      recordColumns: () => of.recordColumns('r1', ['code'], true),
+      recordColumnsAdded: () => of.recordColumnsAdded('r1', ['code']),
+      recordJoin: () => of.recordJoin('r1', join),
+      recordUnjoined: () => of.recordUnjoined('r1'),
+      recordMerged: () => of.recordMerged('r1', { ...stretch, counts: allSuccessful, sha256: 'f00d' }),
+      recordUnmerged: () => of.recordUnmerged('r1', 1),
+      recordWithheld: () => of.recordWithheld('r1', sampleWithheld, 1),
+      recordConfirmed: () => of.recordConfirmed('r1', sampleConfirmed, 1),
+      recordPublishing: () => of.recordPublishing('r1', samplePublication),
+      recordDone: () => of.recordDone('r1', 1),
+      recordSegment: () => of.recordSegment(sampleSegment('r1-1', 'r1', 1)),
+      recordSegmentsForgotten: () => of.recordSegmentsForgotten(['r0-1']),
+      recordUnpublished: () => of.recordUnpublished('r1'),
+      recordLoad: () => of.recordLoad('r1', {} as RecordedLoad),
+      recordOutputUpload: () => of.recordOutputUpload('s3://b/k', '{}'),
+      recordReopened: () => of.recordReopened('r1'),
+      recordPruned: () => of.recordPruned('r1', 1),
+    };
+    const withCap = () => of.recordIntent('r1', 2, fileName, 1, sampleBudget({ perRun: 1_000 }));
     const before = await allRows();
-    const changes = [
-      () => checkpoint.recordCut('r1', sampleChunk(3)),
-      () => checkpoint.recordAllCut('r1'),
-      () => checkpoint.recordIntent('r1', 2, fileName, 1, sampleBudget()),
-      () => checkpoint.recordIntent('r1', 2, fileName, 1, sampleBudget({ perRun: 1_000 })),
-      () => checkpoint.recordInterrupted('r1'),
-      () => checkpoint.recordParts('r1', 1, [samplePart(1)]),
-      () => checkpoint.recordColumns('r1', ['code'], true),
-      () => checkpoint.recordUnmerged('r1', 1),
-      () => checkpoint.recordSuperseded('r1', 1),
-      () => checkpoint.recordRun(sampleRun('r2')),
-    ];
-    for (const change of changes) {
+    for (const change of [...Object.values(changes), withCap]) {
       const error = await change().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(LockedError);
       expect(error).toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
