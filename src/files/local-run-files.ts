@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { TroubleError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileWhole } from '../streams/atomic-file.js';
 import { freeMemory, giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
-import { ignoreMissing } from '../streams/system-error.js';
+import { namesIn } from '../streams/system-error.js';
 import type { PartReference, StoredPart, UploadContent } from '../types.js';
 import {
   type ByteStream,
@@ -32,23 +32,20 @@ type NamedPart = PartReference & Pick<StoredPart, 'sha256'>;
 export function createLocalFiles(stateDir: string): FileStore {
   const runsFolder = join(stateDir, 'runs');
   const folderOf = (run: string) => join(runsFolder, run);
-  const pathsOf = async (run: string) => {
-    const found = (await readdir(folderOf(run)).catch(ignoreMissing)) ?? [];
-    return found.filter((name) => OWN_NAME.test(name)).map((name) => join(folderOf(run), name));
-  };
+  const pathsOf = (run: string) =>
+    namesIn(folderOf(run))
+      .filter((name) => OWN_NAME.test(name))
+      .map((name) => join(folderOf(run), name));
   return {
     ofRun: (run) => createLocalRunFiles(folderOf(run)),
     sizeOf: async (run) => {
-      const paths = await pathsOf(run);
+      const paths = pathsOf(run);
       return paths.length === 0 ? undefined : paths.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0);
     },
     remove: async (run) => {
-      for (const path of await pathsOf(run)) await rm(path, { force: true });
+      for (const path of pathsOf(run)) await rm(path, { force: true });
     },
-    runs: async () => {
-      const found = (await readdir(runsFolder).catch(ignoreMissing)) ?? [];
-      return found.map((run) => ({ run, location: folderOf(run) }));
-    },
+    runs: async () => namesIn(runsFolder).map((run) => ({ run, location: folderOf(run) })),
   };
 }
 

@@ -1,11 +1,11 @@
 /** The contents of shared files in a folder that all machines see; files 0600, folders 0700. */
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { readPieces } from '../streams/read-pieces.js';
-import { isFileMissing } from '../streams/system-error.js';
+import { isFileMissing, namesIn } from '../streams/system-error.js';
 import type { SharedContents } from './shared-files.js';
 
 /** @param folder made when it is first written to; its parent has other files of the state. */
@@ -53,13 +53,4 @@ function folderMissing(own: string): ConfigError {
     `${own}, which the database of the state names, is not there: the folder of files is not mounted on this machine, or is another one`,
     { facts: { folder: own } },
   );
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isFileMissing(error)) return [];
-    throw error;
-  }
 }

@@ -2,11 +2,11 @@
  * The answer store on the local disk: `<stateDir>/reuse/`, files 0600, folders 0700. Several processes may use it. Files
  * in it: `secret`, `segments/<id>.seg`, `choices/<run>.choice`, and temporary files.
  */
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder } from '../streams/atomic-file.js';
-import { isFileMissing } from '../streams/system-error.js';
+import { isFileMissing, namesIn } from '../streams/system-error.js';
 import type { Milliseconds } from '../types.js';
 import type { AnswerStore } from './answer-store.js';
 import { openCarriedAnswers } from './carried-answers.js';
@@ -110,15 +110,8 @@ async function remove(folder: string, path: string): Promise<void> {
 
 /** Removes the files of a folder that are not kept and were not written to for a day. */
 function removeOld(folder: string, isKept: (name: string) => boolean): void {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch (error) {
-    if (isFileMissing(error)) return;
-    throw error;
-  }
   const limit = Date.now() - LEFTOVER_AGE;
-  for (const name of names) {
+  for (const name of namesIn(folder)) {
     const path = join(folder, name);
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isFile() && !isKept(name) && found.mtimeMs < limit) rmSync(path, { force: true });

@@ -3,13 +3,13 @@
  * one whose hash is that of another record. Invariant: it is made once and never replaced.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HASH_KEY_BYTES } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
-import { codeOf, isFileMissing } from '../streams/system-error.js';
+import { codeOf, isFileMissing, namesIn } from '../streams/system-error.js';
 
 const SECRET_BYTES = 32;
 /** Of what is hashed and how: another version never finds the hashes of this one. */
@@ -84,10 +84,5 @@ async function makeSecret(folder: string, path: string, mustExist: boolean): Pro
 }
 
 function hasSegments(folder: string): boolean {
-  try {
-    return readdirSync(join(folder, 'segments')).some((name) => name.endsWith('.seg'));
-  } catch (error) {
-    if (isFileMissing(error)) return false;
-    throw error;
-  }
+  return namesIn(join(folder, 'segments')).some((name) => name.endsWith('.seg'));
 }

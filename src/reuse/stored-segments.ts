@@ -1,7 +1,6 @@
 /** Reads the files of segments without their rows: a lost checkpoint gets its rows from them. */
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isFileMissing } from '../streams/system-error.js';
+import { namesIn } from '../streams/system-error.js';
 import type { Segment } from '../types.js';
 import type { StoredSegments } from './answer-store.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
@@ -15,7 +14,8 @@ export function storedSegments(folder: string): StoredSegments {
   const segments: Segment[] = [];
   const damaged: string[] = [];
   const buffers = new BlockBuffers();
-  for (const name of namesIn(folder).sort()) {
+  const names = namesIn(folder).filter((name) => name.endsWith(END));
+  for (const name of names.sort()) {
     const path = join(folder, name);
     const found = readWhole(path, name.slice(0, -END.length), buffers);
     if (found === undefined) damaged.push(path);
@@ -48,14 +48,5 @@ function readWhole(path: string, id: string, buffers: BlockBuffers): Segment | u
     throw error;
   } finally {
     file?.close();
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith(END));
-  } catch (error) {
-    if (isFileMissing(error)) return [];
-    throw error;
   }
 }

@@ -5,7 +5,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, renameSync, writeSync } from 'node:fs';
-import { open, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { open, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { copiesFolder } from '../config/sections/state-section.js';
@@ -15,7 +15,7 @@ import { makeFolder } from '../make-folder.js';
 import { abortable } from '../streams/abortable.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { hashFile } from '../streams/file-identity.js';
-import { isFileMissing } from '../streams/system-error.js';
+import { namesIn } from '../streams/system-error.js';
 import type { Source } from '../types.js';
 
 /** Digits of the hash in a name: enough that two contents never have the same name. */
@@ -154,7 +154,7 @@ export async function checkCopies({ files }: Pick<Source, 'files'>): Promise<voi
 
 /** Removes every copy but those that are kept, and what a kill has left. @param kept paths. */
 export async function removeCopies(folder: string, kept: ReadonlySet<string>): Promise<void> {
-  for (const name of await namesIn(folder)) {
+  for (const name of namesIn(folder)) {
     const path = join(folder, name);
     if (OWN_NAME.test(name) && !kept.has(path)) await rm(path, { recursive: true, force: true });
   }
@@ -162,15 +162,6 @@ export async function removeCopies(folder: string, kept: ReadonlySet<string>): P
 
 /** The names of copies, whole or not. */
 const OWN_NAME = /^(?:[0-9a-f]{16}\.csv|new\..*)$/;
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isFileMissing(error)) return [];
-    throw error;
-  }
-}
 
 /** The names of the folders in which plans copy sources: a plan takes no lock. */
 const PLAN = 'plan-';
@@ -193,7 +184,7 @@ export async function withPlanFolder<T>(stateDir: string, use: (folder: string) 
 
 /** Removes what killed plans have left. @param now epoch milliseconds. */
 export async function removeOldPlans(spool: string, now: number): Promise<void> {
-  for (const name of await namesIn(spool)) {
+  for (const name of namesIn(spool)) {
     if (!name.startsWith(PLAN)) continue;
     const path = join(spool, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));

@@ -1,4 +1,5 @@
-/** Reads codes of the operating system. `src/disk-error.ts` explains them. */
+/** Reads codes of the operating system, and takes what is missing for empty. `src/disk-error.ts` explains the codes. */
+import { readdirSync } from 'node:fs';
 
 /** The error's code as text; empty if it has none. */
 export function codeOf(error: unknown): string {
@@ -14,6 +15,15 @@ export function isFileMissing(error: unknown): boolean {
 export function ignoreMissing(error: unknown): undefined {
   if (isFileMissing(error)) return undefined;
   throw error;
+}
+
+/** The names in a folder, in any order; none if it does not exist. @throws the system's error. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    return ignoreMissing(error) ?? [];
+  }
 }
 
 /** Adds the path to a system error that names no file, because it is about a file that is open. */

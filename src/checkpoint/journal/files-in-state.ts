@@ -1,7 +1,6 @@
 /** What has files in the state folder: runs and segments. Does not use the database. */
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isFileMissing } from '../../streams/system-error.js';
+import { namesIn } from '../../streams/system-error.js';
 
 /** Names of a run's files. Only a folder with such a file belongs to a run. */
 const RUN_FILE = /^(paid\.log|(chunk|part)-.*)$/;
@@ -22,14 +21,4 @@ export function segmentsFolder(stateDir: string): string {
 /** The names of the segments' files. */
 export function segmentFiles(stateDir: string): readonly string[] {
   return namesIn(segmentsFolder(stateDir)).filter((name) => name.endsWith('.seg'));
-}
-
-/** The names in a folder; empty if the folder does not exist. */
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isFileMissing(error)) return [];
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 /** Copies files with their hashes, and names those of a state folder that belong into a backup. */
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Run } from '../../checkpoint/checkpoint.js';
@@ -8,7 +8,7 @@ import { wholeLength } from '../../checkpoint/journal/journal-file.js';
 import { isUnfinished } from '../../checkpoint/state.js';
 import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
-import { isFileMissing } from '../../streams/system-error.js';
+import { namesIn } from '../../streams/system-error.js';
 
 export const DATABASE = 'checkpoint.db';
 /** The secret of the stored answers. */
@@ -38,6 +38,7 @@ export function stateFiles(
 ): Readonly<Record<'journals' | 'parts' | 'answers' | 'deltas' | 'copies', string[]>> {
   const under = (folder: string) =>
     namesIn(join(stateDir, folder))
+      .sort()
       .map((name) => `${folder}/${name}`)
       .filter(isKnownPathOrFolder);
   const runs = under('runs').flatMap((run) => under(run));
@@ -67,15 +68,6 @@ export function copiesOfOpenRuns(
 function isKnownPathOrFolder(path: string): boolean {
   const isFolder = /^(runs|deltas|spool)\/[\w.-]+$/.test(path);
   return !path.endsWith('.tmp') && !path.endsWith('/..') && (isFolder || isKnownPath(path));
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch (error) {
-    if (isFileMissing(error)) return [];
-    throw error;
-  }
 }
 
 const PIECE = 1024 * 1024;

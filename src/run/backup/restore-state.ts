@@ -3,7 +3,7 @@
  * the old state is removed; what is replaced is kept under another name.
  */
 
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { checkCall } from '../../check-call.js';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
@@ -21,7 +21,7 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { readBeginning } from '../../streams/read-pieces.js';
-import { isFileMissing } from '../../streams/system-error.js';
+import { namesIn } from '../../streams/system-error.js';
 import { waitForLock } from '../open/open-state.js';
 import { createReleasers } from '../open/releasers.js';
 import type { RunOptions } from '../run-options.js';
@@ -197,13 +197,9 @@ async function put(folder: string, stateDir: string, { path, sha256 }: BackedUpF
 
 /** @throws ConfigError `STATE_NOT_EMPTY` when the folder holds a state and `isReplaced` is false. */
 function refuseState(stateDir: string, isReplaced: boolean): void {
-  let names: string[] = [];
-  try {
-    names = readdirSync(stateDir);
-  } catch (error) {
-    if (!isFileMissing(error)) throw error;
-  }
-  const state = names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas)$/.test(name));
+  const state = namesIn(stateDir).filter((name) =>
+    /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas)$/.test(name),
+  );
   if (state.length === 0 || isReplaced) return;
   throw new ConfigError('STATE_NOT_EMPTY', `${stateDir} holds a state: ${state.join(', ')}`, {
     hint: 'nothing was restored; if the database is lost or damaged, foliopipe recover may rebuild it without a backup; to restore here, add --replace: the database is set aside, and what the journals know more is kept',
