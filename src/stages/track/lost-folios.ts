@@ -1,10 +1,11 @@
 /**
  * Handles lost folios, which the service no longer knows. Their chunks are given up and the run goes on (rule "Trouble
  * stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Later runs ask for the folio again: a GET
- * costs nothing, and the results are paid for.
+ * costs nothing, and the results are paid for. So they do for a folio that became known only after its chunk was given
+ * up as ambiguous: a process that had lost its lease has recorded it.
  */
 
-import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
+import type { AcceptedReply, Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { FolioLostError, FoliopipeError, TroubleError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
@@ -52,26 +53,26 @@ export function postponeFolio(
 }
 
 export type RecheckLostFoliosNeeds = Pick<RunContext, 'id' | 'api' | 'signal' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'parts' | 'recordFound'>;
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'attempts' | 'parts' | 'recordFound' | 'recordAdopted'>;
 };
 
-/** Whether a chunk of the run was given up because its folio was lost. */
+/** Whether a chunk of the run was given up because its folio was lost, or was known too late. */
 export async function hasLostFolios(
   run: Pick<RecheckLostFoliosNeeds, 'id' | 'checkpoint'>,
 ): Promise<boolean> {
-  for await (const _ of chunksWithLostFolio(run)) return true;
+  for await (const _ of chunksGivenUp(run)) return true;
   return false;
 }
 
 /**
- * Asks once for each lost folio of the run. If the service cannot be reached, this is logged and no more folios are
- * asked for.
+ * Asks once for each lost folio of the run, and for each one that was known too late. If the service cannot be
+ * reached, this is logged and no more folios are asked for.
  * @returns how many chunks are `submitted` again. If there are any, a `done` run is `open` again.
  */
 export async function recheckLostFolios(run: RecheckLostFoliosNeeds): Promise<number> {
-  const found: ChunkRow[] = [];
+  const found: GivenUpChunk[] = [];
   try {
-    for await (const chunk of chunksWithLostFolio(run)) if (await isKnown(run, chunk)) found.push(chunk);
+    for await (const given of chunksGivenUp(run)) if (await isKnown(run, given.chunk)) found.push(given);
   } catch (error) {
     if (run.signal.aborted) throw run.signal.reason;
     const isTrouble = error instanceof FoliopipeError || isTimeout(error);
@@ -79,22 +80,46 @@ export async function recheckLostFolios(run: RecheckLostFoliosNeeds): Promise<nu
     const message = isTimeout(error) ? 'the service does not answer' : error.message;
     run.logger.warn({ run: run.id }, `lost folios of run ${run.id} could not be asked for again: ${message}`);
   }
-  for (const { number, folio } of found) {
-    await run.checkpoint.recordFound(run.id, number);
+  for (const { chunk, late } of found) {
+    const { number, folio } = chunk;
+    if (late === undefined) await run.checkpoint.recordFound(run.id, number);
+    else await run.checkpoint.recordAdopted(run.id, number, late, late.at);
+    const how = late === undefined ? ' again' : ', whose reply was recorded after the chunk was given up';
     run.logger.info(
       { run: run.id, chunk: number, folio },
-      `the service knows folio ${folio} of chunk ${number} again: what it holds is merged in`,
+      `the service knows folio ${folio} of chunk ${number}${how}: what it holds is merged in`,
     );
   }
   return found.length;
 }
 
-async function* chunksWithLostFolio(
+/** A chunk without an answer, with the folio that may have it. */
+interface GivenUpChunk {
+  readonly chunk: ChunkRow;
+  /** The reply to its upload, if it was recorded after the chunk was given up as ambiguous. */
+  readonly late: (AcceptedReply & { readonly at: number }) | undefined;
+}
+
+async function* chunksGivenUp(
   run: Pick<RecheckLostFoliosNeeds, 'id' | 'checkpoint'>,
-): AsyncGenerator<ChunkRow> {
+): AsyncGenerator<GivenUpChunk> {
   for await (const chunk of eachChunk(run.checkpoint, run.id, ['unprocessed'])) {
-    if (chunk.cause === 'FOLIO_LOST' && chunk.folio !== null) yield chunk;
+    if (chunk.cause === 'FOLIO_LOST' && chunk.folio !== null) yield { chunk, late: undefined };
+    if (chunk.cause !== 'AMBIGUOUS_HELD') continue;
+    const late = await lateReply(run, chunk);
+    if (late !== undefined) yield { chunk: { ...chunk, folio: late.folio }, late };
   }
+}
+
+async function lateReply(
+  run: Pick<RecheckLostFoliosNeeds, 'id' | 'checkpoint'>,
+  { number }: ChunkRow,
+): Promise<GivenUpChunk['late']> {
+  const attempts = await run.checkpoint.attempts(run.id, number);
+  const accepted = attempts.findLast(({ state }) => state === 'accepted');
+  if (accepted === undefined || accepted.folio === null) return undefined;
+  const { folio, serviceRecords, local, endedAt, startedAt } = accepted;
+  return { folio, serviceRecords, rehearsal: local === true, at: endedAt ?? startedAt };
 }
 
 /** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored yet. */

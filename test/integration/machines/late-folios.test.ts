@@ -1,0 +1,68 @@
+/**
+ * A process that was paused between the reply to an upload and its record wakes up when another machine has given the
+ * chunk up as ambiguous: the folio is recorded, and the next run fetches what it holds.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
+import { endLeases, openSite } from '../../helpers/postgres/machines.js';
+import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { spawnCli } from '../../helpers/processes/cli.js';
+import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+
+const records = 60;
+const chunks = 6;
+const folder = useSharedFolder();
+let server: OwnPostgresServer;
+let serve: Serve;
+let dataDir: string;
+
+beforeAll(async () => {
+  dataDir = join(await folder(), 'service');
+  serve = await openServe(dataDir);
+  server = await openOwnPostgres();
+}, 60_000);
+
+afterAll(async () => {
+  await serve.stop();
+  await server.close();
+});
+
+it('fetches a folio that was recorded after its chunk was given up', async () => {
+  const settings = { ambiguous: { policy: 'hold' }, concurrency: { uploads: 1 } };
+  const pipeline = 'late';
+  const site = await openSite({
+    parent: folder,
+    server,
+    baseUrl: serve.url,
+    pipeline,
+    records,
+    chunks,
+    settings,
+  });
+  const first = await site.machine('first');
+  const second = await site.machine('second');
+  const env = { ...first.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit:3:pause' };
+  const paused = spawnCli(['run', ...first.args], { cwd: first.folder, env });
+  await expect
+    .poll(async () => (await readFile(`/proc/${paused.pid}/stat`, 'utf8')).split(' ')[2], { timeout: 30_000 })
+    .toBe('T');
+  await endLeases(site);
+  const held = await second.call('run');
+  expect(held).toMatchObject({ code: 3 });
+  const unprocessed = async () => (await readFile(site.output, 'utf8')).match(/AMBIGUOUS_HELD/g);
+  expect(await unprocessed()).toHaveLength(records / chunks);
+
+  paused.kill('SIGCONT');
+  expect(await paused.ended).toMatchObject({ code: 11 });
+  const [upload] = await site.database.query('SELECT state FROM foliopipe.uploads WHERE chunk = 3');
+  expect(upload).toEqual({ state: 'accepted' });
+
+  const ended = await second.call('run');
+  expect(ended).toMatchObject({ code: 0 });
+  expect(ended.stderr).toMatch(/of chunk 3, whose reply was recorded after the chunk was given up/);
+  expect(await unprocessed()).toBeNull();
+  await serve.stop();
+  expect(servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(pipeline))).toHaveLength(chunks);
+}, 60_000);
