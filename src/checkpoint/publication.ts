@@ -31,6 +31,8 @@ export interface Publication {
   readonly drift?: Drift;
   /** Why rows of a partial one have no prediction; a whole one has them in `night`. */
   readonly reasons?: readonly FailureReason[];
+  /** Its list of rejected records. Missing if there are none, and in older publications. */
+  readonly rejects?: Pick<Publication, 'bytes' | 'sha256'>;
   /** When all of it was ready to be put in place, in epoch milliseconds. Missing in older publications. */
   readonly at?: number;
   /** What later nights are compared with. Missing in partial and in older publications. */

@@ -28,7 +28,7 @@ import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
 import { measureNight } from './measure-night.js';
 import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
-import { putRejects, writeRejects } from './write-rejects.js';
+import { hasRejects, putRejects, writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'output' | 'deltas' | 'clock' | 'signal' | 'progress'> & {
@@ -75,7 +75,7 @@ export async function commitPublication(
 ): Promise<Publication> {
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run);
-  await writeRejects(run);
+  const rejects = await writeRejects(run);
   const work = await hash();
   if (work === undefined) {
     throw new TroubleError('WORK_FILE_CHANGED', `${path} is not as it was written`, {
@@ -107,6 +107,7 @@ export async function commitPublication(
     ...(drift && { drift }),
     ...(night && { night }),
     ...(reasons && { reasons }),
+    ...(rejects && { rejects }),
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
@@ -219,7 +220,7 @@ async function putWorkFile(
   const cut = { pipeline: run.config.pipeline, maxFileBytes };
   const isEncoded = publication.content !== undefined;
   const work = waitingOutput(workPathOf(path, run.id, run.config.stateDir, publication.partial), isEncoded);
-  const isComplete = isFresh || (await hasDelta(run, publication));
+  const isComplete = isFresh || ((await hasDelta(run, publication)) && (await hasRejects(run, publication)));
   if (isComplete && (await isLocalFile(work))) {
     if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode, cut);
   } else if (isComplete) {

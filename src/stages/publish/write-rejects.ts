@@ -3,25 +3,47 @@
  * committed, because the source may change after that. The file is put in place together with the output.
  */
 import { stringify } from 'csv-stringify/sync';
+import type { Publication } from '../../checkpoint/checkpoint.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
 import { writeValue } from '../../csv/write-field.js';
+import { hasContent } from '../../files/output-store.js';
 import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { rejectsPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
+import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { drain } from '../../streams/run-stages.js';
 import { maxRecordBytes } from '../chunk/cut-chunks.js';
 import { firstPosition } from '../read-source.js';
 
-/** Writes the file to the local disk; `putRejects` puts it in place later. Writes no file without rejected records. */
+/**
+ * Writes the file to the local disk; `putRejects` puts it in place later.
+ * @returns what it holds; undefined without rejected records: then there is no file.
+ */
 export async function writeRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'signal'>,
-): Promise<void> {
-  if (run.source.rejected === 0) return;
+): Promise<HashedFile | undefined> {
+  if (run.source.rejected === 0) return undefined;
   await writeLocalFile(waitingPath(run), (append) => writeRows(run, append));
+  return hashFile(waitingPath(run));
+}
+
+/**
+ * Whether the rejects of the publication wait for `putRejects`, or are in place already: they may have waited on a
+ * machine that is gone.
+ */
+export async function hasRejects(
+  run: Pick<RunContext, 'id' | 'config' | 'output'>,
+  { rejects }: Publication,
+): Promise<boolean> {
+  if (rejects === undefined) return true;
+  const waiting = await hashFile(waitingPath(run));
+  if (waiting !== undefined) return waiting.sha256 === rejects.sha256;
+  const there = await run.output.identity(rejectsPath(run.config.output.path));
+  return there !== undefined && hasContent(there, rejects);
 }
 
 /** Puts the file in place. If no record was rejected, removes an old file. */

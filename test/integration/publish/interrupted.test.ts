@@ -3,7 +3,7 @@
  * appears whole", docs/architecture.md#a-file-appears-whole.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -124,6 +124,30 @@ describe('a publishing that was interrupted', () => {
       expect(job.service.seen.length).toBe(requests);
     });
   });
+
+  it.each(['after-publishing-before-rename', 'after-rename-before-manifest'] as const)(
+    'writes the rejected records again that were lost %s',
+    async (point) => {
+      await withJob({ behaviour }, async (job) => {
+        const bad = 'x,"Broken\n';
+        await writeFile(job.sourcePath, `${sourceText(20)}${bad}`);
+        const changes = { source: { maxRejected: 1 } };
+        await job.enrich(changes);
+        const listed = await readFile(`${job.outputPath}.rejects.csv`);
+        await writeFile(job.sourcePath, `${sourceText(30)}${bad}`);
+        await expect(job.enrich(changes, killedAt(point))).rejects.toThrow('killed');
+        const [{ id }] = (await runsOf(job)) as [Run];
+        const requests = job.service.seen.length;
+        await rm(`${job.outputPath}.rejects.csv.${id}.partial`);
+        await expect(job.enrich(changes)).rejects.toMatchObject({ code: 'WORK_FILE_CHANGED', exitCode: 5 });
+        expect(await job.enrich(changes)).toMatchObject({ exitCode: 0, counts: { read: 31, rejected: 1 } });
+        const again = await readFile(`${job.outputPath}.rejects.csv`);
+        expect(again.equals(listed)).toBe(false);
+        expect(again.toString()).toContain('Broken');
+        expect(job.service.seen.length).toBe(requests);
+      });
+    },
+  );
 
   it.each([[false], [true]])('reports the id of its own run (fresh: %s)', async (fresh) => {
     await withJob({ behaviour }, async (job) => {
