@@ -3,6 +3,8 @@
  * are fetched before they are read, because a look-up reads local files, and stored when they are written.
  */
 
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import type { FileCache } from '../files/file-cache.js';
 import type { SharedFiles } from '../files/shared-files.js';
 import { makeFolder } from '../make-folder.js';
@@ -30,8 +32,14 @@ export function createSharedAnswerStore(
       throw secretLost(placeOf(SECRET), 'is missing');
     }
     makeFolder(cache.pathOf('reuse'), 0o700);
-    await writeSecret(cache.pathOf(SECRET));
-    await shared.putFirst(SECRET, cache.pathOf(SECRET));
+    // Under a name of its own: another process of this machine removes a copy whose file is not stored yet.
+    const own = cache.pathOf(`${SECRET}-${randomUUID()}`);
+    try {
+      await writeSecret(own);
+      await shared.putFirst(SECRET, own);
+    } finally {
+      rmSync(own, { force: true });
+    }
     await cache.fetch(SECRET);
   };
   const placeOf = (name: string) => `${shared.place} ${name}`;
