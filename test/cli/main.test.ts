@@ -54,6 +54,8 @@ it.each([
   [['run'], /no foliopipe\.yaml here/],
   [['run', 'missing.yaml'], /missing\.yaml/],
   [['frobnicate'], /unknown command 'frobnicate'/],
+  [['help', 'frobnicate'], /unknown command 'frobnicate'.*\n.*see the commands with: foliopipe --help/],
+  [['state', 'help', 'frobnicate'], /unknown command 'frobnicate'.*\n.*: foliopipe state --help/],
   [[], /no command was given/],
   [[], /^First steps:\n {2}foliopipe init/],
   [['state'], /next: see arguments and flags with: foliopipe state --help/],

@@ -87,12 +87,24 @@ function withCommand(
 }
 
 function usageError({ code, message }: CommanderError, argv: readonly string[]): ConfigError {
+  const sought = code === 'commander.help' ? wordAfterHelp(argv) : undefined;
+  if (sought !== undefined) {
+    return new ConfigError('USAGE', `unknown command '${sought}'`, {
+      hint: usageHint('commander.unknownCommand', argv),
+    });
+  }
   const what = code === 'commander.help' ? 'no command was given' : message.replace(/^error: /, '');
   if (what.startsWith("unknown option '--token'") && argv[2] !== 'serve') {
     return new ConfigError('USAGE', what.replace('\n', ' '), { hint: TOKEN_HINT });
   }
   // A suggestion stands in a line of its own.
   return new ConfigError('USAGE', what.replace('\n', ' '), { hint: usageHint(code, argv) });
+}
+
+/** What `help` was asked about, as in `foliopipe help run` and `foliopipe state help copy`. */
+function wordAfterHelp([, , ...words]: readonly string[]): string | undefined {
+  const at = words.slice(0, 2).indexOf('help');
+  return at < 0 ? undefined : words.slice(at + 1).find((word) => !word.startsWith('-'));
 }
 
 const TOKEN_HINT =
