@@ -131,7 +131,7 @@ function openBase(
   remove: () => void,
 ): { readonly connection: Database; readonly base: BaseState } {
   let base: BaseState = 'missing';
-  if (existsSync(path) && statSync(path).size > 0) {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     copyFileSync(path, beside);
     if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${beside}-wal`);
     const connection = openIfWhole(beside);

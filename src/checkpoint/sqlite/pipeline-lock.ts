@@ -2,9 +2,10 @@
  * The lock of a pipeline on the local disk (rule "One writer"). The lock file is never removed: otherwise two processes
  * could lock two different files of the same name.
  */
-import { readdir, realpath, rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.js';
+import { namesIn } from '../../streams/system-error.js';
 import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
 import { freeLock, isHeldHere, isLocked, readHolder, takeLock, writeHolder } from './lock-file.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
@@ -50,7 +51,7 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
   const folder = join(await realpath(stateDir), 'locks');
   const taken: string[] = [];
   try {
-    for (const pipeline of await lockedPipelines(stateDir)) {
+    for (const pipeline of lockedPipelines(stateDir)) {
       const path = join(folder, `${pipeline}.lock`);
       if (isHeldHere(path)) continue;
       if (!takeLock(path)) throw lockedError(pipeline, await readHolder(holderPath(folder, pipeline)));
@@ -63,8 +64,8 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
 }
 
 /** The pipelines that have, or once had, a lock in the state folder. */
-export async function lockedPipelines(stateDir: string): Promise<readonly string[]> {
-  const files = await readdir(join(stateDir, 'locks')).catch(() => []);
+export function lockedPipelines(stateDir: string): readonly string[] {
+  const files = namesIn(join(stateDir, 'locks'));
   return files.filter((file) => file.endsWith('.lock')).map((file) => file.slice(0, -'.lock'.length));
 }
 

@@ -8,6 +8,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
+import { ignoreMissing } from '../../streams/system-error.js';
 import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/files-in-state.js';
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
 import type { StateDatabase } from './state-database.js';
@@ -17,11 +18,11 @@ import { newestSaved, savedFacts } from './watch-place.js';
 /**
  * Must be called before SQLite opens the file, because SQLite deletes a log without a database.
  * @param path the path of the checkpoint's file.
- * @throws the system's `EISDIR`; ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but its log, files of
- *   runs or stored answers are there.
+ * @throws the system's error, `EISDIR` for a folder; ConfigError `CHECKPOINT_LOST` when the file is missing or empty, but
+ *   its log, files of runs or stored answers are there.
  */
 export async function refuseLost(path: string): Promise<void> {
-  const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => undefined)));
+  const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(ignoreMissing)));
   if (file?.isDirectory() || log?.isDirectory())
     throw folderError(file?.isDirectory() ? path : `${path}-wal`);
   if ((file?.size ?? 0) > 0) return;

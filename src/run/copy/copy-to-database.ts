@@ -51,7 +51,7 @@ export async function copyToDatabase(
     // It was stopped between the two marks: the copy cannot be used, so this state can.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
     if (mark?.mark === 'moving' && mark.place === place) await finishAddition(stateDir, database);
-    for (const name of new Set([pipeline, ...(await lockedPipelines(stateDir))])) {
+    for (const name of new Set([pipeline, ...lockedPipelines(stateDir)])) {
       releasers.add(await createFileLock(stateDir).take(name, holder));
     }
     const checkpoint = await openSqliteCheckpoint(stateDir);

@@ -1,5 +1,5 @@
 /** What only the SQLite behind the port can show: files, processes, kills, damage. */
-import { mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -132,6 +132,17 @@ describe('openSqliteCheckpoint', () => {
       const newer = { name: 'ConfigError', code: 'CHECKPOINT_NEWER' };
       await expect(openSqliteCheckpoint(folder)).rejects.toMatchObject(newer);
       await expect(openCheckpointReader(folder)).rejects.toMatchObject(newer);
+    }));
+
+  it('says what keeps it from looking at the file, and does not call it lost', () =>
+    withFolder(async (folder) => {
+      await mkdir(join(folder, 'runs', 'r1'), { recursive: true });
+      await writeFile(join(folder, 'runs', 'r1', 'paid.log'), '');
+      const path = join(folder, 'checkpoint.db');
+      await symlink('checkpoint.db', path);
+      const loop = { code: 'PATH_LOOP', facts: { path } };
+      await expect(openSqliteCheckpoint(folder)).rejects.toMatchObject(loop);
+      await expect(openCheckpointReader(folder)).rejects.toMatchObject(loop);
     }));
 
   it('says that the state folder cannot be made', () =>

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { freeLock, takeLock } from '../../../src/checkpoint/sqlite/lock-file.js';
-import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
+import { createFileLock, lockedPipelines } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { ConfigError, LockedError } from '../../../src/errors.js';
 import { hintOf } from '../../../src/hints.js';
 import { withFolder } from '../../helpers/folders/folders.js';
@@ -90,6 +90,13 @@ describe('createFileLock', () => {
       expect(hintOf(own as LockedError)).toContain('close the run that this process has open');
       await expect(spawnCheckpointChild('lock', folder, 'nightly')).rejects.toThrow('PIPELINE_LOCKED');
       await lock.close();
+    }));
+
+  it('is not taken for missing where the folder of the locks cannot be read: others may hold them', () =>
+    withFolder(async (folder) => {
+      expect(lockedPipelines(folder)).toEqual([]);
+      await symlink('locks', join(folder, 'locks'));
+      expect(() => lockedPipelines(folder)).toThrow('ELOOP');
     }));
 
   it('is taken although a command looks in this moment whether it is held', () =>
