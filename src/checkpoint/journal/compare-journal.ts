@@ -44,8 +44,12 @@ interface Stored {
 export function journalComparison(
   db: StateDatabase,
 ): (run: string, lines: Iterable<JournalLine>) => Compared {
+  // Without the row of its chunk an upload is of no use: nobody can say which records it has sent.
   const uploadAt = db.prepare<[string, number, number], Stored>(`
-    SELECT file_name AS fileName, state, folio FROM uploads WHERE run = ? AND chunk = ? AND attempt = ?`);
+    SELECT file_name AS fileName, state, folio FROM uploads
+    WHERE run = ? AND chunk = ? AND attempt = ? AND (
+      EXISTS (SELECT 1 FROM chunks WHERE chunks.run = uploads.run AND number = uploads.chunk)
+      OR EXISTS (SELECT 1 FROM runs WHERE id = uploads.run AND pruned_at IS NOT NULL))`);
   const searchOf = db
     .prepare<[string, number], string>('SELECT state FROM searches WHERE run = ? AND record = ?')
     .pluck();

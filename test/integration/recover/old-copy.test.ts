@@ -87,6 +87,24 @@ describe('an old copy of a checkpoint that lacks', () => {
   });
 });
 
+it('a chunk whose row was removed by hand is refused like one that an old copy lacks, and is back after recover', async () => {
+  await withFolder(async (folder) => {
+    await within(folder, begin);
+    const chunk = () => within(folder, (checkpoint) => checkpoint.chunk('r1', 1));
+    const removed = await chunk();
+    const db = openSqlite(join(folder, 'checkpoint.db'));
+    db.exec('PRAGMA foreign_keys = OFF; DELETE FROM chunks');
+    db.close();
+    const refused = { code: 'CHECKPOINT_BEHIND', message: expect.stringMatching(/knows 1 upload of/) };
+    await expect(within(folder, (checkpoint) => checkpoint.verifyPaid('r1'))).rejects.toMatchObject(refused);
+    expect(await recover({ stateDir: folder, pipeline: 'nightly' })).toMatchObject({
+      runs: [{ found: 'rebuilt' }],
+    });
+    expect(await chunk()).toEqual(removed);
+    await within(folder, expectWhole);
+  });
+});
+
 describe('publications', () => {
   /** With the journal as it was written, and as it is written again from the database. */
   it.each([false, true])('keep their numbers after the checkpoint was lost (%s)', async (isRewritten) => {
@@ -129,10 +147,10 @@ async function expectWhole(checkpoint: Checkpoint): Promise<void> {
   expect(await checkpoint.verifyPaid('r1')).toBe('whole');
 }
 
-async function within(folder: string, change: Change): Promise<void> {
+async function within<T>(folder: string, change: (checkpoint: Checkpoint) => Promise<T>): Promise<T> {
   const checkpoint = await openSqliteCheckpoint(folder);
   try {
-    await change(checkpoint);
+    return await change(checkpoint);
   } finally {
     await checkpoint.close();
   }
