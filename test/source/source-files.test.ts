@@ -1,5 +1,6 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fileStamp, findFiles } from '../../src/source/source-files.js';
 import { useFiles } from '../helpers/folders/folders.js';
@@ -39,6 +40,11 @@ describe('fileStamp', () => {
     await utimes(path, 1, 2);
     const touched = await fileStamp(path);
     expect(touched.stamp).not.toBe(first.stamp);
+    // Of two changes in one tick of the system's clock the stamp sees one.
+    await setTimeout(20);
+    await writeFile(path, 'xyz');
+    await utimes(path, 1, 2);
+    expect((await fileStamp(path)).stamp).not.toBe(touched.stamp);
     await writeFile(path, 'abcd');
     expect(await fileStamp(path)).toMatchObject({ bytes: 4 });
   });
