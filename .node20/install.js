@@ -5,7 +5,7 @@
  * version whose `engines` fit.
  */
 import { execSync } from 'node:child_process';
-import { rmSync, symlinkSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -13,7 +13,7 @@ const here = import.meta.dirname;
 const link = join(here, '../node_modules/better-sqlite3');
 
 if (Number(process.versions.napi) < 10) {
-  if (!loads()) execSync('npm ci --loglevel=error', { cwd: here, stdio: 'inherit' });
+  if (!loads()) execSync('npm ci --loglevel=error', { cwd: here, stdio: 'inherit', env: compilerEnv() });
   rmSync(link, { recursive: true, force: true });
   symlinkSync(join('..', '.node20', 'node_modules', 'better-sqlite3'), link, 'junction');
 }
@@ -29,4 +29,11 @@ function loads() {
   } catch {
     return false;
   }
+}
+
+/** The headers that came with this Node, unless npm's settings name others: node-gyp would fetch them from nodejs.org. */
+function compilerEnv() {
+  const nodedir = join(process.execPath, '../..');
+  const hasHeaders = existsSync(join(nodedir, 'include/node/node.h'));
+  return { ...(hasHeaders && { npm_config_nodedir: nodedir }), ...process.env };
 }
