@@ -103,26 +103,28 @@ export function withJournal(
     ...journaled('recordRefused', ([, chunk, refusal]) => [{ type: 'refused', chunk, refusal }]),
     ...journaled('recordUnprocessed', ([, chunk, cause]) => [{ type: 'unprocessed', chunk, cause }]),
 
-    recordIntent: (run, chunk, fileName, at, budget) =>
-      reserve.begin(run, async () => {
-        const upload = await checkpoint.recordIntent(run, chunk, fileName, at, budget);
-        try {
-          const { firstRecord, lastRecord, sha256 } = (await checkpoint.chunk(run, chunk))!;
-          await journals.appendDurably(
-            run,
-            intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day),
-          );
-        } catch (error) {
-          await checkpoint.recordDropped(run, chunk, at).then(
+    recordIntent: async (run, chunk, fileName, at, budget) => {
+      const intend = () => checkpoint.recordIntent(run, chunk, fileName, at, budget);
+      const upload = await reserve.begin(run, intend);
+      try {
+        const { firstRecord, lastRecord, sha256 } = (await checkpoint.chunk(run, chunk))!;
+        await journals.appendDurably(
+          run,
+          intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day),
+        );
+      } catch (error) {
+        await reserve
+          .end(run, () => checkpoint.recordDropped(run, chunk, at))
+          .then(
             () => journals.append(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
             // The intent stays, and becomes ambiguous at the next start, as after a kill.
             () => undefined,
           );
-          throw error;
-        }
-        begun.set(keyOf(run, chunk), upload.attempt);
-        return upload;
-      }),
+        throw error;
+      }
+      begun.set(keyOf(run, chunk), upload.attempt);
+      return upload;
+    },
     recordAccepted: async (run, chunk, reply, at) => {
       const attempt = await endedAttempt(run, chunk);
       const line = { type: 'accepted', chunk, attempt, ...reply, at } as const;
@@ -160,19 +162,20 @@ export function withJournal(
       { isPaid: true },
     ),
 
-    recordSearchIntent: (run, record, at, budget) =>
-      reserve.begin(run, async () => {
-        await checkpoint.recordSearchIntent(run, record, at, budget);
-        try {
-          await journals.appendDurably(run, { type: 'search', record, at, day: budget.day });
-        } catch (error) {
-          await checkpoint.recordSearchEnd(run, record, { state: 'dropped' }).then(
+    recordSearchIntent: async (run, record, at, budget) => {
+      await reserve.begin(run, () => checkpoint.recordSearchIntent(run, record, at, budget));
+      try {
+        await journals.appendDurably(run, { type: 'search', record, at, day: budget.day });
+      } catch (error) {
+        await reserve
+          .end(run, () => checkpoint.recordSearchEnd(run, record, { state: 'dropped' }))
+          .then(
             () => journals.append(run, { type: 'searched', record, state: 'dropped', values: null }),
             () => undefined,
           );
-          throw error;
-        }
-      }),
+        throw error;
+      }
+    },
     ...journaled(
       'recordSearchEnd',
       ([, record, end]) => [

@@ -15,7 +15,7 @@ const full = new TroubleError('DISK_FULL', 'no space left', { hint: 'make room' 
 
 /** A journal on a disk that may be full. */
 function openCheckpoint() {
-  const disk = { isFull: false, hasRoomForDatabase: true, isDatabaseReadable: true };
+  const disk = { isFull: false, hasRoomForDatabase: true, isDatabaseReadable: true, hasReserve: false };
   const written: string[] = [];
   const lines: JournalLine[] = [];
   const add = (line: JournalLine | SearchJournalLine) => {
@@ -39,7 +39,12 @@ function openCheckpoint() {
   };
   const reserve: Reserve = {
     begin: (_, work) => work(),
-    end: (_, work) => work(),
+    end: (_, work) =>
+      work().catch((error: unknown) => {
+        if (!disk.hasReserve) throw error;
+        disk.hasRoomForDatabase = true;
+        return work();
+      }),
     free: () => undefined,
     close: () => undefined,
   };
@@ -48,11 +53,20 @@ function openCheckpoint() {
     if (!disk.hasRoomForDatabase) throw full;
     return database.recordAccepted(...args);
   };
+  const recordDropped: Checkpoint['recordDropped'] = async (...args) => {
+    if (!disk.hasRoomForDatabase) throw full;
+    return database.recordDropped(...args);
+  };
+  const recordSearchEnd: Checkpoint['recordSearchEnd'] = async (...args) => {
+    if (!disk.hasRoomForDatabase) throw full;
+    return database.recordSearchEnd(...args);
+  };
   const chunk: Checkpoint['chunk'] = async (...args) => {
     if (!disk.isDatabaseReadable) throw new TroubleError('CHECKPOINT_IO', 'the disk failed');
     return database.chunk(...args);
   };
-  const checkpoint = withJournal({ ...database, recordAccepted, chunk }, journals, reserve);
+  const onDisk = { ...database, recordAccepted, recordDropped, recordSearchEnd, chunk };
+  const checkpoint = withJournal(onDisk, journals, reserve);
   return { checkpoint, database, disk, written };
 }
 
@@ -117,6 +131,18 @@ describe('a checkpoint with a journal that cannot be written', () => {
     expect((await checkpoint.spending('nightly', 'r1', sampleBudget({}).day)).run).toBe(0);
     disk.isFull = false;
     expect(await beginUpload(checkpoint, 'r1', 1, 6, sampleBudget({}))).toMatchObject({ attempt: 2 });
+  });
+
+  it('takes the intent back with the room that is kept for the reply', async () => {
+    const { checkpoint, disk } = openCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    Object.assign(disk, { isFull: true, hasRoomForDatabase: false, hasReserve: true });
+    await expect(beginUpload(checkpoint, 'r1', 1, 5, sampleBudget({}))).rejects.toBe(full);
+    expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut', attempt: 1 });
+    disk.hasRoomForDatabase = false;
+    await expect(checkpoint.recordSearchIntent('r1', 3, 5, sampleBudget({}))).rejects.toBe(full);
+    expect(await checkpoint.searches('r1', 0, 9)).toMatchObject([{ record: 3, state: 'dropped' }]);
   });
 
   it('asks no search', async () => {
