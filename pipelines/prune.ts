@@ -62,7 +62,10 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
   try {
-    const removed = await pruneAnswers({ checkpoint, answers, config }, { now, isUnasked: true });
+    // By the clock with which the run has chosen: one that is set ahead by now would make every answer too old.
+    const { createdAt } = (await checkpoint.run(run.id))!;
+    const terms = { now: Math.min(now, createdAt), isUnasked: true };
+    const removed = await pruneAnswers({ checkpoint, answers, config }, terms);
     if (removed.length > 0)
       logger.info(
         { segments: removed.length },
