@@ -150,8 +150,16 @@ function createCall(
   ): Promise<T> => {
     // Avoids a warning: every call in flight, and everything it waits for, listens to the same signal.
     setMaxListeners(0, signal);
-    const attempt = async (attemptSignal: AbortSignal, written: Written): Promise<T> => {
-      const reply = await client.send(request, attemptSignal, () => begin(written, waits.begins));
+    const attempt = async (
+      attemptSignal: AbortSignal,
+      written: Written,
+      begun: () => void = () => undefined,
+    ): Promise<T> => {
+      const begins = () => {
+        begun();
+        waits.begins?.();
+      };
+      const reply = await client.send(request, attemptSignal, () => begin(written, begins));
       if (!isSuccess(reply.status)) {
         throw new AttemptError(await statusFailure(reply, request.url, show));
       }
@@ -160,8 +168,8 @@ function createCall(
     const isPaid = operation === 'upload' || operation === 'search';
     const once = isPaid
       ? (written: Written) =>
-          withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one) =>
-            attempt(one, written),
+          withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one, begun) =>
+            attempt(one, written, begun),
           )
       : (written: Written) => attempt(signal, written);
     const { method, url } = request;
@@ -189,14 +197,14 @@ interface PaidTimes {
 }
 
 /**
- * Runs paid work under its own signal, which aborts after `time`, or `grace` after `signal` aborted. Removes its timers
- * and its listener when the work has ended.
+ * Runs paid work under its own signal, which aborts after `time`, or `grace` after `signal` aborted. Before the work has
+ * called `begun` nothing is paid, and it aborts with `signal`. Removes its timers and its listener when the work has ended.
  * @throws the signal's reason if it is already aborted: then the work does not begin.
  */
 async function withDeadline<T>(
   { time, grace, clock }: PaidTimes,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, begun: () => void) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
@@ -206,10 +214,14 @@ async function withDeadline<T>(
     const error = new Error(`not done after ${formatDuration(time)}`);
     controller.abort(Object.assign(error, { code: 'TIMEOUT' }));
   });
-  const forward = (): void => end.begin(grace, () => controller.abort(signal.reason));
+  let isBegun = false;
+  const abort = (): void => controller.abort(signal.reason);
+  const forward = (): void => (isBegun ? end.begin(grace, abort) : abort());
   signal.addEventListener('abort', forward, { once: true });
   try {
-    return await work(controller.signal);
+    return await work(controller.signal, () => {
+      isBegun = true;
+    });
   } finally {
     deadline.end();
     end.end();
@@ -218,8 +230,8 @@ async function withDeadline<T>(
 }
 
 /** @param begins called when the limiter lets the request be written. */
-function begin(written: Written, begins: (() => void) | undefined): Promise<void> | undefined {
+function begin(written: Written, begins: () => void): Promise<void> | undefined {
   const held = written();
-  if (held === undefined) begins?.();
+  if (held === undefined) begins();
   return held?.then(begins);
 }

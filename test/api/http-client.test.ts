@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { createProxyChoice } from '../../src/api/http-client.js';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import { ConfigError, TroubleError } from '../../src/errors.js';
-import { errorOf, noSignal, openTestClient } from '../helpers/api/test-client.js';
+import { errorOf, noSignal, openTestClient, uploadFile } from '../helpers/api/test-client.js';
 
 const GIVE_UP_SOON = { first: 10, max: 20, giveUpAfter: 150 };
 
@@ -201,6 +201,32 @@ test('an abort does not wait for a proxy that is silent, and sends nothing', asy
     timeouts: { connect: 3_600_000, idle: 1000, upload: 3_600_000, shutdown: 0 },
   });
   expect(await errorOf(client.search({ name: 'x' }, controller.signal))).toBe(controller.signal.reason);
+});
+
+test('an upload that waits for its connection when the call is aborted ends at once, and is not sent later', async () => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+  let arrived = 0;
+  const port = await listen(https.createServer(certificate, () => (arrived += 1)));
+  const controller = new AbortController();
+  let connected = false;
+  const farAway = net.createServer((near) => {
+    controller.abort(new Error('stop'));
+    const far = net.connect(port, '127.0.0.1');
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    setTimeout(() => {
+      connected = true;
+      near.pipe(far).pipe(near);
+    }, 300);
+  });
+  const client = open(`https://127.0.0.1:${await listen(farAway)}`, {
+    timeouts: { connect: 5000, idle: 1000, upload: 5000, shutdown: 5000 },
+  });
+  const upload = { file: uploadFile('a.csv', 'a\n1\n'), description: '' };
+  expect(await errorOf(client.upload(upload, controller.signal))).toBe(controller.signal.reason);
+  expect(connected).toBe(false);
+  await expect.poll(() => connected).toBe(true);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(arrived).toBe(0);
 });
 
 test('this machine is never reached through a proxy', async () => {
