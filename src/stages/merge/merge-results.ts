@@ -119,15 +119,12 @@ function createAnsweredWalk(run: Pick<MergeResultsNeeds, 'id' | 'checkpoint'>, m
   let answered = merged;
   return {
     upTo: async (): Promise<number> => {
-      for (let isCut = false; ; isCut = true) {
-        for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
-          if (!isAnswered(chunk)) return chunk.firstRecord - 1;
-          answered = chunk.lastRecord;
-        }
-        if (isCut) return Number.MAX_SAFE_INTEGER;
-        // The last chunks may have been cut since the walk ended.
-        if ((await run.checkpoint.run(run.id))!.chunks === null) return answered;
+      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
+        if (!isAnswered(chunk)) return chunk.firstRecord - 1;
+        answered = chunk.lastRecord;
       }
+      const row = (await run.checkpoint.run(run.id))!;
+      return row.chunks === null ? answered : Number.MAX_SAFE_INTEGER;
     },
   };
 }

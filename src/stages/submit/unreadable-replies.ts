@@ -52,7 +52,6 @@ export async function hasUnsentChunks(
   checkpoint: Pick<CheckpointReader, 'run' | 'tally'>,
   run: string,
 ): Promise<boolean> {
-  // In this order: the last chunk may be cut meanwhile.
   if ((await checkpoint.run(run))?.chunks == null) return true;
   return (await checkpoint.tally(run)).chunks.cut > 0;
 }

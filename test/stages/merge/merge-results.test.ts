@@ -3,13 +3,9 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
-import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
-import { downloadParts } from '../../../src/stages/download/download-parts.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import type { Refetch } from '../../../src/stages/download/repair-parts.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
-import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
-import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { mergeChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
@@ -83,25 +79,6 @@ describe('merging', () => {
     await run.checkpoint.recordUnprocessed(run.id, 2, 'FOLIO_LOST');
     await run.checkpoint.recordFound(run.id, 2);
     expect(await mergedText(run)).toBe([1, 2].map(rowOf).join(''));
-  });
-
-  it('ends before a chunk that is cut just when it finds no further one', async () => {
-    const run = await createStageRun(await folder());
-    const firstTwo = async function* () {
-      for await (const chunk of chunkRecords(run)()) {
-        yield chunk;
-        if (chunk.number === 2) return;
-      }
-    };
-    await collect(downloadParts(run)(trackFolios(run)(submitChunks(run)(firstTwo()))));
-    const nextChunk: typeof run.checkpoint.nextChunk = async (...after) => {
-      const found = await run.checkpoint.nextChunk(...after);
-      if (found === undefined) await collect(chunkRecords(run)());
-      return found;
-    };
-    expect(await mergedText({ ...run, checkpoint: { ...run.checkpoint, nextChunk } })).toBe(
-      [1, 2, 3, 4].map(rowOf).join(''),
-    );
   });
 });
 
