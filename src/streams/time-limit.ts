@@ -22,8 +22,8 @@ export async function withAnySignal<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const end = () => controller.abort(signals.find(({ aborted }) => aborted)!.reason);
-  // Avoids a warning: much work may listen to the same signal.
-  setMaxListeners(0, ...signals);
+  // Avoids a warning: much work may listen to the same signal, such as parts of one folio that wait for a permit.
+  setMaxListeners(0, controller.signal, ...signals);
   for (const signal of signals) signal.addEventListener('abort', end, { once: true });
   try {
     if (signals.some(({ aborted }) => aborted)) end();

@@ -2,7 +2,13 @@
 import { existsSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { checkAllFiles, firstPosition, lastFile, watchFiles } from '../../src/stages/read-source.js';
+import {
+  checkAllFiles,
+  firstPosition,
+  lastFile,
+  openSourceBlocks,
+  watchFiles,
+} from '../../src/stages/read-source.js';
 import type { Source } from '../../src/types.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import { createStageRun } from '../helpers/stages/stage-run.js';
@@ -41,4 +47,15 @@ it('each reader notices that a file was touched, whoever looks first', async () 
   await checkAllFiles(run);
   for (const isTouched of readers) expect(await isTouched(...all)).toBe(true);
   expect(await watchFiles(run)(...all)).toBe(false);
+});
+
+it('blocks go on where they were when the source is touched, also behind records that were skipped', async () => {
+  const run = await createStageRun(await folder());
+  const blocks = openSourceBlocks(run, firstPosition(run.source));
+  await blocks.skipTo(3);
+  for (const [time, numbers] of [[3], [4, 5], [6], []].entries()) {
+    await utimes(run.source.files[0]!.path, time, time);
+    expect([...(await blocks.take(Math.max(numbers.length, 1))).numbers]).toEqual(numbers);
+  }
+  await blocks.close();
 });

@@ -43,6 +43,18 @@ describe('work under any of several signals', () => {
     for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
+  it('may listen as often as it likes: Node warns of no leak', async () => {
+    const warnings: Error[] = [];
+    const hear = (warning: Error) => void warnings.push(warning);
+    process.on('warning', hear);
+    await withAnySignal([new AbortController().signal], async (signal) => {
+      for (let times = 0; times < 20; times++) signal.addEventListener('abort', () => times);
+      await wait(1);
+    });
+    process.off('warning', hear);
+    expect(warnings).toEqual([]);
+  });
+
   it('ends with the reason of the one that aborts, also if that was before', async () => {
     const work = () =>
       withAnySignal(signals, async (signal) => {
