@@ -149,13 +149,17 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
 /** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */
 async function checkFolder(path: string, key: string): Promise<string> {
   const nearest = nearestFolder(path);
+  const where = nearest === path ? path : `${path} cannot be created, because ${nearest}`;
+  if (!(await stat(nearest)).isDirectory()) {
+    throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${where} is not a folder`, {
+      hint: 'choose another folder, or move away what is there',
+    });
+  }
   try {
-    if (!(await stat(nearest)).isDirectory()) throw new Error(`${nearest} is not a folder`);
     await access(nearest, constants.W_OK | constants.X_OK);
     tryToMakeFolder(nearest);
   } catch (cause) {
     if (isPassingTrouble(cause)) throw cause;
-    const where = nearest === path ? path : `${path} cannot be created, because ${nearest}`;
     throw new ConfigError('FOLDER_UNWRITABLE', `${key}: ${where} cannot be written to`, {
       hint: 'choose another folder, or let this user write there',
       cause,

@@ -104,15 +104,22 @@ describe('check', () => {
 
   // Each command waits for the service, so they run at the same time.
   it.concurrent.each([
-    ['all is well', [], 0, null],
-    ['the service is down', ['--base-url', 'http://127.0.0.1:9'], 5, 'service'],
-    ['the output cannot be written', ['--output', '/dev/null/out/enriched.csv'], 2, 'output'],
-    ['the state cannot be written', ['--state-dir', '/dev/null/state'], 2, 'state'],
-    ['the source is missing', ['--source', 'absent.csv'], 4, 'source'],
-  ])('%s', async (_, args, code, failing) => {
+    ['all is well', [], 0, null, ''],
+    ['the service is down', ['--base-url', 'http://127.0.0.1:9'], 5, 'service', 'nothing answers'],
+    [
+      'the output cannot be written',
+      ['--output', '/dev/null/out/a.csv'],
+      2,
+      'output',
+      'null is not a folder',
+    ],
+    ['the state cannot be written', ['--state-dir', '/dev/null/x'], 2, 'state', 'null is not a folder'],
+    ['the source is missing', ['--source', 'absent.csv'], 4, 'source', 'no file has this name'],
+  ])('%s', async (_, args, code, failing, why) => {
     const end = await apart('check', job.config, '--json', ...args);
     expect(end.code, end.stderr).toBe(code);
     expect(faults(end.stdout)).toEqual(failing === null ? [] : [failing, 'summary']);
+    expect(end.stdout).toContain(why);
   });
 });
 
