@@ -38,9 +38,14 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
   // `receiveUpload` answers 413 itself.
   await app.register(multipart, { throwFileSizeLimit: false });
 
+  const closing = new AbortController();
+  app.addHook('preClose', async () => closing.abort());
   const refuse = (error: unknown): Answer => {
     const refusal = refusalAnswer(error);
-    if (refusal.status >= 500) context.logger?.error({ err: error }, 'unexpected error');
+    // Closing ends what the operations use, also those that are at work.
+    if (refusal.status >= 500 && !closing.signal.aborted) {
+      context.logger?.error({ err: error }, `unexpected error: ${error}`);
+    }
     return refusal;
   };
   app.setErrorHandler((error, _request, reply) => sendAnswer(reply, refuse(error)));
@@ -48,8 +53,6 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
     throw new HttpRefusal(404, 'the service has no such operation');
   });
 
-  const closing = new AbortController();
-  app.addHook('preClose', async () => closing.abort());
   const answered = answerWithFaults({ ...context, refuse, closing: closing.signal });
   const handler: CreateHandler = (operation, operate) => {
     const answer = answered(operation, operate);

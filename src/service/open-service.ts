@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
+import { countOf } from '../quantities.js';
 import { codeOf } from '../streams/system-error.js';
 import type { Bytes } from '../types.js';
 import { checkFaults, checkOptions } from './check-options.js';
@@ -157,7 +158,10 @@ async function openInFolder(
     const baseUrl = await listen(app, host, port);
     for (const folio of unfinished) processor.add(folio);
     if (unfinished.length > 0) {
-      logger?.info({ url: baseUrl, unfinished: unfinished.length }, 'unfinished folios are continued');
+      logger?.info(
+        { url: baseUrl, unfinished: unfinished.length },
+        `${countOf(unfinished.length, 'unfinished folio')} of an earlier service continue`,
+      );
     }
     return {
       baseUrl,

@@ -1,5 +1,11 @@
 /** The four operations of the interface, field by field, over real HTTP. */
+
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createServer, type ServerContext } from '../../src/service/create-server.js';
+import { TimeScale } from '../../src/service/time-scale.js';
+import { useFolder } from '../helpers/folders/folders.js';
 import {
   acceptedFolio,
   download,
@@ -23,7 +29,41 @@ import {
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
 
+const folder = useFolder();
+
 describe('createServer', () => {
+  it('logs what an unexpected error is, and none of an upload that is cut off by its end', async () => {
+    const logged: string[] = [];
+    const error = (_: object, message: string) => logged.push(message);
+    const place = await folder();
+    let end: (() => Promise<void>) | undefined;
+    const app = await createServer({
+      checkToken: () => undefined,
+      folioLimit: { acquire: () => () => undefined },
+      uploads: {
+        path: (folio: string) => join(place, folio),
+        sync: async () => {
+          await end?.();
+          throw new Error('the store is closed');
+        },
+        remove: async () => undefined,
+      },
+      time: new TimeScale(1, 0),
+      faults: () => undefined,
+      onCall: () => undefined,
+      maxUploadBytes: 1024,
+      segmentRecords: 10,
+      logger: { info: () => undefined, warn: () => undefined, error },
+    } satisfies Partial<Record<keyof ServerContext, unknown>> as unknown as ServerContext);
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    const failed = await upload(url, uploadCsv(1), { token: TOKEN });
+    expect([failed.status, logged]).toEqual([500, ['unexpected error: Error: the store is closed']]);
+    end = () => app.close();
+    await expect(upload(url, uploadCsv(1), { token: TOKEN })).rejects.toThrow();
+    expect(logged).toHaveLength(1);
+  });
+
   it('gives a folio for an upload', async () => {
     await withService({}, async ({ baseUrl: url }) => {
       const { status, headers, body } = await upload(url, uploadCsv(3), {

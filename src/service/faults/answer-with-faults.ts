@@ -47,7 +47,12 @@ function decideAndLog(session: FaultSession, call: Call, logger: ServiceLogger |
   const fault = session.decide(call);
   const { operation, number, folio } = call;
   const faults = faultNames(fault);
-  if (faults.length > 0) logger?.info({ operation, number, folio, faults }, 'faults hit a call');
+  if (faults.length > 0) {
+    logger?.info(
+      { operation, number, folio, faults },
+      `faults hit ${operation} ${number}: ${faults.join(', ')}`,
+    );
+  }
   return fault;
 }
 

@@ -36,7 +36,10 @@ export function openProcessor(
     work.finish();
     works.delete(work);
     const { folio, successful, failed } = work.folio;
-    logger?.info({ folio, successful, failed }, 'folio finished');
+    logger?.info(
+      { folio, successful, failed },
+      `folio ${folio} is finished: ${successful} successful, ${failed} failed`,
+    );
     await work.removeUpload();
   };
 
@@ -51,10 +54,10 @@ export function openProcessor(
       await work.close();
       if (error instanceof UploadLostError) {
         works.delete(work);
-        logger?.error({ err: error, folio }, 'the upload of a folio is lost, the folio stays PROCESSING');
+        logger?.error({ err: error, folio }, `folio ${folio} stays PROCESSING: ${error.message}`);
         return;
       }
-      logger?.error({ err: error, folio }, 'processing a folio failed, trying again');
+      logger?.error({ err: error, folio }, `folio ${folio} fails and is tried again: ${error}`);
       await pause(ERROR_PAUSE_MS);
     }
   };

@@ -19,7 +19,7 @@ it('applies the faults of the file, in scaled time', async () => {
   serve.kill('SIGTERM');
   const { code, stderr } = await serve.ended;
   expect(code).toBe(0);
-  expect(stderr).toContain('faults hit a call');
+  expect(stderr).toContain('faults hit search 1: status, retryAfter');
 });
 
 it('refuses invalid rules before it opens anything', async () => {

@@ -21,13 +21,22 @@ describe('openProcessor', () => {
     const whole = await acceptedFolio(slow.baseUrl, uploadCsv(100));
     await slow.close();
     await rm(path.join(dataDir, 'uploads', `${lost}.csv`));
-    const errors: object[] = [];
-    const logger = { info: () => {}, warn: () => {}, error: (fields: object) => errors.push(fields) };
+    const errors: [object, string][] = [];
+    const logger = {
+      info: () => {},
+      warn: () => {},
+      error: (...entry: [object, string]) => errors.push(entry),
+    };
     const service = await openService(serviceOptions(dataDir, { logger, maxOpen: 1 }));
     await trackFinished(service.baseUrl, whole);
     await trackFinished(service.baseUrl, await acceptedFolio(service.baseUrl, uploadCsv(100)));
     expect((await track(service.baseUrl, lost)).body.response.progressInfo.status).toBe('PROCESSING');
-    expect(errors).toMatchObject([{ folio: lost, err: { cause: { code: 'ENOENT' } } }]);
+    expect(errors).toMatchObject([
+      [
+        { folio: lost, err: { cause: { code: 'ENOENT' } } },
+        `folio ${lost} stays PROCESSING: the upload does not exist`,
+      ],
+    ]);
     await service.close();
     await removeDataDir(dataDir);
   });
