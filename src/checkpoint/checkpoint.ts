@@ -225,8 +225,14 @@ export interface Checkpoint extends CheckpointReader {
    * `open`, `publishing` or `withheld`, or `done` when the output is written again, to `publishing`. Gives the
    * publication the pipeline's next number, which is never used twice; the same file committed again keeps its number.
    * @param values replace the run's frozen values with the same keys.
+   * @param above a number that others have seen already; the new one is higher.
    */
-  recordPublishing(run: string, publication: NewPublication, values?: NewRun['frozen']): Promise<Publication>;
+  recordPublishing(
+    run: string,
+    publication: NewPublication,
+    values?: NewRun['frozen'],
+    above?: number,
+  ): Promise<Publication>;
   /**
    * `publishing` to `done`, and the facts of its night become part of the history. After a partial publication: to
    * `open`, and the publication becomes the run's `partial`.

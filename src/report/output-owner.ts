@@ -51,6 +51,17 @@ export async function refuseOtherPipeline(
   );
 }
 
+/** The number of the publication that is in place, as its manifest has it; 0 if the pipeline has none there. */
+export async function numberInPlace(
+  store: Pick<OutputStore, 'read'>,
+  output: string,
+  pipeline: string,
+): Promise<number> {
+  const head = await readHead(store, output);
+  const number = Number(textIn(head, 'publication'));
+  return textIn(head, 'pipeline') === pipeline && Number.isSafeInteger(number + 1) ? number : 0;
+}
+
 /** What is done about an output that this state has not published. */
 export interface OwnerOptions {
   /** Goes on all the same, and says so. */

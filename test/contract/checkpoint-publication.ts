@@ -181,6 +181,17 @@ export function publicationContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.publications('unknown')).toEqual([]);
       }));
 
+    it('has a number above the one that others have seen, such as before the state was restored', () =>
+      withRun(async (checkpoint) => {
+        const publish = async (sha256: string, above?: number) =>
+          (await checkpoint.recordPublishing('r1', { ...samplePublication, sha256 }, undefined, above))
+            .number;
+        expect(await publish('aa', 4)).toBe(5);
+        expect(await publish('aa', 9)).toBe(5);
+        expect(await publish('bb', 2)).toBe(6);
+        expect((await checkpoint.publications('nightly')).map(({ number }) => number)).toEqual([6, 5]);
+      }));
+
     it('that is committed again on its way keeps its number, and another file has its own', () =>
       withRun(async (checkpoint) => {
         const publish = async (changes: object = {}) =>

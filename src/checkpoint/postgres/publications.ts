@@ -94,14 +94,16 @@ export function publicationChanges(db: StateSession): Pick<Checkpoint, Publicati
     });
 
   return {
-    recordPublishing: (run, file, values = {}) =>
+    recordPublishing: (run, file, values = {}, above = 0) =>
       db.changes(async (query) => {
         const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
         const row = expectRow(await query(publishable, { run }), 'recordPublishing', missing);
         const { pipeline } = row;
         const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
         const isSame = before !== undefined && isSameFile(before, file);
-        const number = isSame ? before.number : (await query(nextNumber, { pipeline }))[0]!.number;
+        const number = isSame
+          ? before.number
+          : Math.max((await query(nextNumber, { pipeline }))[0]!.number, above + 1);
         const { bytes, sha256, output } = file;
         if (!isSame) await query(addFile, { pipeline, number, run, path: output.path, bytes, sha256 });
         const publication = { ...file, number };

@@ -16,6 +16,7 @@ import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.
 import { countOf, formatBytes } from '../../quantities.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
 import { writeManifest, writeMarker } from '../../report/manifest.js';
+import { numberInPlace } from '../../report/output-owner.js';
 import { markerPaths, publicationNames } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
@@ -112,7 +113,9 @@ export async function commitPublication(
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
   await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
-  const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config));
+  // A state that was restored, or is new, does not know the last publications; loaders do.
+  const above = await numberInPlace(run.output, config.output.path, config.pipeline);
+  const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config), above);
   run.at('after-publishing-before-rename');
   return publication;
 }

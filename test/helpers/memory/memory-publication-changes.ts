@@ -22,7 +22,7 @@ export function memoryPublicationChanges(memory: Memory) {
     memory.segments = [...memory.segments.filter(({ run }) => run !== segment.run), segment];
   };
   return {
-    recordPublishing(id: string, file: NewPublication, values: Run['frozen'] = {}): Publication {
+    recordPublishing(id: string, file: NewPublication, values: Run['frozen'] = {}, above = 0): Publication {
       const { row } = runIn(memory, 'recordPublishing', id, 'open', 'publishing', 'done', 'withheld');
       must('recordPublishing', row.prunedAt === null);
       const files = filesOf(row.pipeline);
@@ -31,7 +31,7 @@ export function memoryPublicationChanges(memory: Memory) {
       const fields = { run: id, path: output.path, bytes, sha256, isSample };
       const before = row.state === 'publishing' ? row.publication : null;
       const isSame = before !== null && sameText(before) === sameText(file);
-      const number = isSame ? before.number : files.length + 1;
+      const number = isSame ? before.number : Math.max(files.at(-1)?.number ?? 0, above) + 1;
       if (!isSame) files.push({ ...fields, number, stamp: null });
       const publication = { ...structuredClone(file), number };
       const frozen = { ...row.frozen, ...values };

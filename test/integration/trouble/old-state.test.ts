@@ -35,7 +35,12 @@ describe('a state that is older than the output', () => {
       expect(await job.failure({}, inHours(2))).toMatchObject({ ...behind, facts: { run: newer.run } });
       expect(uploadsSeen(job)).toBe(uploads);
       const again = await job.enrich({}, { ...inHours(2), yes: true });
-      expect(again).toMatchObject({ state: 'done', counts: { read: 50 } });
+      // Loaders have seen the number 2 already.
+      expect(again).toMatchObject({
+        state: 'done',
+        counts: { read: 50 },
+        publication: newer.publication! + 1,
+      });
       // The next night knows its own output.
       await writeFile(job.sourcePath, sourceText(40));
       expect(await job.enrich({}, inHours(3))).toMatchObject({ state: 'done', counts: { read: 40 } });
@@ -94,11 +99,13 @@ describe('a state that is older than the output', () => {
 });
 
 describe('a state that was removed', () => {
-  it('is a new one: the output is replaced', async () => {
+  it('is a new one: the output is replaced, and the numbers of publications go on', async () => {
     await withJob({ behaviour }, async (job) => {
       await job.enrich();
       await rm(path.join(job.folder, '.foliopipe'), { recursive: true });
-      await expectSuccess(job, await job.enrich(), all);
+      const again = await job.enrich();
+      await expectSuccess(job, again, all);
+      expect(again.publication).toBe(2);
     });
   });
 });

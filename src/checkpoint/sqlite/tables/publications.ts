@@ -75,19 +75,21 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
   const addSegment = segmentInsertion(db);
 
   return {
-    recordPublishing: db.change((run: string, file: NewPublication, values: Run['frozen'] = {}) => {
-      const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
-      const row = expectRow(publishable.get(run), 'recordPublishing', missing);
-      const { pipeline } = row;
-      const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
-      const isSame = before !== undefined && isSameFile(before, file);
-      const number = isSame ? before.number : nextNumber.get(pipeline)!;
-      const { bytes, sha256, output } = file;
-      if (!isSame) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
-      const publication = { ...file, number };
-      publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
-      return publication;
-    }),
+    recordPublishing: db.change(
+      (run: string, file: NewPublication, values: Run['frozen'] = {}, above = 0) => {
+        const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
+        const row = expectRow(publishable.get(run), 'recordPublishing', missing);
+        const { pipeline } = row;
+        const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
+        const isSame = before !== undefined && isSameFile(before, file);
+        const number = isSame ? before.number : Math.max(nextNumber.get(pipeline)!, above + 1);
+        const { bytes, sha256, output } = file;
+        if (!isSame) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
+        const publication = { ...file, number };
+        publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
+        return publication;
+      },
+    ),
     recordDone: db.change((run: string, at: number, stamp: string | null = null, segment?: Segment) => {
       stampFile.run({ run, stamp });
       if (segment !== undefined) addSegment(segment);
