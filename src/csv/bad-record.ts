@@ -1,5 +1,4 @@
 /** A record that cannot be used: the problem, its position, and what to correct. */
-import { type ErrorDetails, SourceError } from '../errors.js';
 import { showText } from '../text.js';
 import { asBuffer } from './bytes.js';
 
@@ -25,11 +24,6 @@ export interface BadRecord {
   readonly raw: Uint8Array;
   /** What is wrong, without the position. */
   readonly message: string;
-}
-
-/** The error for a source with bad records. Its code is that of the first one. */
-export function badRecordsError(bad: BadRecord, message: string, details: ErrorDetails): SourceError {
-  return new SourceError(bad.code, message, details);
 }
 
 /** Where a bad record is in its file, such as `record 17 (line 18, byte 1234)`. */

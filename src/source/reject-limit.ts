@@ -1,11 +1,5 @@
 /** The limit of records that are bad or blank (`source.maxRejected`), and the error for a source beyond it. */
-import {
-  type BadRecord,
-  badRecordHint,
-  badRecordsError,
-  badRecordText,
-  type ReadAs,
-} from '../csv/bad-record.js';
+import { type BadRecord, badRecordHint, badRecordText, type ReadAs } from '../csv/bad-record.js';
 import { SourceError } from '../errors.js';
 import { countOf, formatCount, formatPercent } from '../quantities.js';
 import { showNames, showText } from '../text.js';
@@ -80,7 +74,7 @@ export async function excessError(excess: Excess, limit: RejectLimit): Promise<S
   const facts = { records, rejected, blank, file: path, record, line, ...(byte !== undefined && { byte }) };
   const details = { hint: hintOf(excess), facts };
   const message = messageOf(excess, limit, blanks);
-  if (first !== undefined && isStrict(limit)) return badRecordsError(first.bad, message, details);
+  if (first !== undefined && isStrict(limit)) return new SourceError(first.bad.code, message, details);
   return new SourceError(
     rejected > 0 ? 'SOURCE_TOO_MANY_REJECTED' : 'SOURCE_NOTHING_TO_SEND',
     message,
@@ -91,8 +85,8 @@ export async function excessError(excess: Excess, limit: RejectLimit): Promise<S
 /** The error for a source of which no record may be bad, and each of the first ones is: the rest was not read. */
 export function hopelessError(firstBad: readonly PlacedBad[], records: number, readAs: ReadAs): SourceError {
   const { bad, path } = firstBad[0]!;
-  return badRecordsError(
-    bad,
+  return new SourceError(
+    bad.code,
     `each of the first ${formatCount(records)} records is bad, so the rest was not read:${badLines(firstBad, records)}`,
     {
       hint: badRecordHint(bad, readAs),
