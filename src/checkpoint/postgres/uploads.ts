@@ -3,12 +3,14 @@
  * docs/architecture.md#intent-first). The process that has sent an attempt records its outcome, even if the lease has
  * passed to another process meanwhile, which has marked the attempt ambiguous: a folio is never lost.
  */
+import { TroubleError } from '../../errors.js';
 import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import { hasCaps } from '../rows/paid-rows.js';
+import type { Budget } from '../state.js';
 import { chunkByNumber } from './chunks.js';
 import { refuseOverBudget, spend } from './spending.js';
 import { expectRow, type StateSession } from './state-session.js';
@@ -33,6 +35,11 @@ const begin = fenced<{ attempt: number; records: number }>(`
   permitted AS (DELETE FROM reserved_permits WHERE run = @run AND chunk = @chunk AND EXISTS (SELECT FROM begun)),
   paid AS (${spend('SELECT pipeline, @day::text, @run, begun.records FROM begun, runs WHERE id = @run')})
   SELECT attempt, records FROM begun`);
+
+/** The attempt whose intent the database may have recorded before the connection was lost. */
+const intended: Prepared<{ attempt: number }> = statement(
+  "SELECT attempt FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'intent' AND started_at = @at",
+);
 
 /** The attempt that is about to be sent, or is being sent, by its chunk. */
 const uploading: Prepared<{ attempt: number }> = statement(
@@ -126,19 +133,35 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
     sent.delete(key);
     return ended;
   };
+  /** Records the intent. If it is not known whether that was done, takes it back, because nothing was sent. */
+  const intend = async (
+    values: Readonly<Record<'before' | 'after' | 'run', string> & Record<'chunk' | 'at', number>>,
+    budget: Budget,
+  ): Promise<{ attempt: number; records: number }> => {
+    const { run, chunk, at } = values;
+    const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+    const dated = { ...values, day: budget.day };
+    try {
+      if (!hasCaps(budget)) return await db.change(begin, dated, 'recordIntent', missing);
+      return await db.changes(async (query) => {
+        const [row] = await query(chunkByNumber, { run, chunk });
+        if (row !== undefined) await refuseOverBudget(query, { run }, row.records, budget);
+        return expectRow(await query(begin.free, dated), 'recordIntent', missing);
+      });
+    } catch (error) {
+      const takeBack = async (query: Query) => {
+        const [found] = await query(intended, { run, chunk, at });
+        if (found !== undefined) await query(drop, { run, chunk, attempt: found.attempt, at });
+      };
+      // If this fails too, the intent becomes ambiguous at the next start, as after a kill.
+      if (error instanceof TroubleError) await db.changes(takeBack).catch(() => undefined);
+      throw error;
+    }
+  };
 
   return {
     recordIntent: async (run, chunk, { before, after }, at, budget) => {
-      const { day } = budget;
-      const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
-      const values = { run, chunk, before, after, at, day };
-      const { attempt, records } = hasCaps(budget)
-        ? await db.changes(async (query) => {
-            const [row] = await query(chunkByNumber, { run, chunk });
-            if (row !== undefined) await refuseOverBudget(query, { run }, row.records, budget);
-            return expectRow(await query(begin.free, values), 'recordIntent', missing);
-          })
-        : await db.change(begin, values, 'recordIntent', missing);
+      const { attempt, records } = await intend({ run, chunk, before, after, at }, budget);
       sent.set(keyOf(run, chunk), attempt);
       const fileName = `${before}${attempt}${after}`;
       return { ...NOT_KNOWN_YET, run, chunk, attempt, fileName, records, startedAt: at, state: 'intent' };

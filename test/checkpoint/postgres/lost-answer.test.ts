@@ -1,4 +1,4 @@
-/** What the database has recorded while its answer was lost with the connection: outcomes of paid requests, and parts. */
+/** What the database has recorded while its answer was lost with the connection: paid requests, and parts. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
@@ -28,6 +28,21 @@ it('is known of an upload that was accepted', async () => {
   silent.network.loseAnswer('SELECT 1');
   await checkpoint.recordAccepted('r1', 1, { folio: 'F-1', serviceRecords: 10, rehearsal: false }, 9);
   expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'F-1' });
+});
+
+it.each([
+  ['one statement', {}, 'SELECT 1'],
+  ['a transaction', { perRun: 100 }, 'COMMIT'],
+])('is taken back of an upload that was only intended, in %s: nothing was sent', async (_, caps, answer) => {
+  const { checkpoint } = state;
+  await checkpoint.recordCut('r1', sampleChunk(1));
+  silent.network.loseAnswer(answer);
+  const intent = checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget(caps));
+  await expect(intent).rejects.toMatchObject({ code: 'STATE_DATABASE_LOST' });
+  expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut', attempt: 1 });
+  expect(await checkpoint.attempts('r1', 1)).toMatchObject([{ attempt: 1, state: 'dropped' }]);
+  expect(await spent()).toBe(0);
+  expect(await checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget())).toMatchObject({ attempt: 2 });
 });
 
 it('is known of an upload that was refused, which is refunded once', async () => {
