@@ -130,20 +130,23 @@ export interface SettleOptions {
   readonly logger: Logger;
 }
 
-/** Decides and logs what is done. @returns that, and the function that does it, which may be called again. */
+/**
+ * Decides and logs what is done.
+ * @returns that, and the function that does it. It may be called again, with the job as it was handed out last.
+ */
 export function handleRunEnd(
   queue: JobQueue,
-  taken: TakenJob,
+  job: RunJob,
   end: RunEnd,
   { isHandedBack, host, times, logger }: SettleOptions,
-): { readonly kind: NextStep['kind']; readonly settle: () => Promise<void> } {
-  const { pipeline } = taken.job;
+): { readonly kind: NextStep['kind']; readonly settle: (taken: TakenJob) => Promise<void> } {
+  const { pipeline } = job;
   const now = Date.now();
-  const step = afterRun(taken.job, end, { isHandedBack, now, random: Math.random(), times });
+  const step = afterRun(job, end, { isHandedBack, now, random: Math.random(), times });
   const facts = { pipeline, run: end.run, exitCode: end.exitCode, code: end.error?.code ?? null };
   if (step.kind === 'done') {
     logger.info(facts, `${pipeline}: done, exit ${step.exitCode}`);
-    return { kind: step.kind, settle: () => queue.complete(taken, step.exitCode) };
+    return { kind: step.kind, settle: (taken) => queue.complete(taken, step.exitCode) };
   }
   if (step.kind === 'again') {
     const { after, trouble } = step;
@@ -152,11 +155,11 @@ export function handleRunEnd(
       const times = trouble === undefined ? '' : `, ${countOf(trouble.times, 'time')} in a row`;
       logger.warn(facts, `${pipeline}: ${endText(end)}${times}; again in ${formatDuration(after)}`);
     }
-    return { kind: step.kind, settle: () => queue.giveBack(taken, after, trouble) };
+    return { kind: step.kind, settle: (taken) => queue.giveBack(taken, after, trouble) };
   }
   logger.error(facts, `${pipeline}: ${endText(end)}; it waits for a person: foliopipe fleet`);
   const problem = { ...step.problem, run: end.run, at: now, host };
-  return { kind: step.kind, settle: () => queue.bury(taken, problem) };
+  return { kind: step.kind, settle: (taken) => queue.bury(taken, problem) };
 }
 
 function endText({ exitCode, signal, error }: RunEnd): string {

@@ -131,12 +131,12 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   };
 
   /** Tries until the database has answered; a worker that stops does not try for ever. */
-  const settle = async (taken: TakenJob, end: RunEnd) => {
+  const settle = async (own: Own, end: RunEnd) => {
     const isHandedBack = signal.aborted;
-    const step = handleRunEnd(queue, taken, end, { isHandedBack, host: facts.host, times, logger });
+    const step = handleRunEnd(queue, own.taken.job, end, { isHandedBack, host: facts.host, times, logger });
     ended[step.kind] += 1;
     for (let until = Number.POSITIVE_INFINITY; ; await sleep(times.take)) {
-      if (await asked('a job cannot be settled', () => step.settle().then(() => true))) return;
+      if (await asked('a job cannot be settled', () => step.settle(own.taken).then(() => true))) return;
       if (signal.aborted) until = Math.min(until, performance.now() + FAREWELL_MS);
       if (performance.now() > until) return;
     }
@@ -162,7 +162,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     void asked('no sign of life', reportAlive);
     if (signal.aborted) own.run.stop();
     const end = own.run.ended
-      .then((how) => settle(own.taken, how))
+      .then((how) => settle(own, how))
       .finally(() => {
         running.delete(taken.id);
         ends.delete(end);

@@ -18,13 +18,21 @@ const jobOf = (pipeline: string): TakenJob['job'] => ({
 });
 
 /** A worker whose queue hands out these jobs, one list at a time. */
-function startWorker(handed: TakenJob[][], leases: () => HeldLease[] = () => [], take = times.take) {
+function startWorker(
+  handed: TakenJob[][],
+  leases: () => HeldLease[] = () => [],
+  take = times.take,
+  beforeEnd: () => void = () => undefined,
+) {
   const settled: unknown[] = [];
   const runs = new Map<string, StartedRun & { end(end: Partial<RunEnd>): void }>();
   const queue = {
     take: async () => handed.shift() ?? [],
     touch: async () => undefined,
-    complete: async ({ id, turn }: TakenJob, exitCode: number) => void settled.push({ id, turn, exitCode }),
+    complete: async ({ id, turn }: TakenJob, exitCode: number) => {
+      beforeEnd();
+      settled.push({ id, turn, exitCode });
+    },
     giveBack: async ({ id, turn }: TakenJob, after: number) => void settled.push({ id, turn, after }),
     bury: async ({ id }: TakenJob, { code }: { code: string }) => void settled.push({ id, code }),
   } as unknown as JobQueue;
@@ -136,6 +144,25 @@ it('goes on with a job that was taken away and came back, and kills a run that h
   isHeld = false;
   await expect.poll(() => settled.length).toBe(1);
   expect(settled).toEqual([{ id: '1', turn: 1, after: 2_000 }]);
+  stop();
+  await worker.done;
+});
+
+it('settles a job that was handed out again while the database was away as it was handed out last', async () => {
+  const handed = [[taken('1', 'a')]];
+  let isAway = true;
+  let tries = 0;
+  const { worker, runs, settled, stop } = startWorker(handed, undefined, undefined, () => {
+    tries += 1;
+    if (isAway) throw new Error('away');
+  });
+  await expect.poll(() => runs.size).toBe(1);
+  runs.get('a')!.end({ exitCode: 0 });
+  await expect.poll(() => tries).toBeGreaterThan(0);
+  handed.push([taken('1', 'a', 1)]);
+  await expect.poll(() => handed).toEqual([]);
+  isAway = false;
+  await expect.poll(() => settled).toEqual([{ id: '1', turn: 1, exitCode: 0 }]);
   stop();
   await worker.done;
 });

@@ -46,7 +46,7 @@ function readText(path: string, columns: number): string {
 /** Texts and names in quotes, which may hold anything, and values. */
 const TOKEN = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
 
-/** A statement with its values in it: DuckDB gets it as one text. */
+/** A statement with its values in it: DuckDB and printed scripts have it as one text. */
 export function inlined({ text, values = [] }: Statement): string {
   return text.replace(TOKEN, (token, number?: string) =>
     number === undefined ? token : literal(values[Number(number) - 1]),

@@ -63,7 +63,7 @@ const byClass: Readonly<Record<string, Translate>> = {
 export function translateError(error: unknown, place: string): unknown {
   const trouble = readPostgresError(error);
   if (trouble === undefined) return error;
-  if (trouble.kind === 'refused') return refused(place, {});
+  if (trouble.kind === 'refused') return refused(place);
   if (trouble.kind === 'lost') return lost(trouble.text, place, {});
   const { sqlstate: code, text } = trouble;
   const details = { facts: { sqlstate: code } };
@@ -78,9 +78,8 @@ export function isDoubleKey(error: unknown): boolean {
   return trouble?.kind === 'server' && trouble.sqlstate === '21000';
 }
 
-function refused(place: string, details: ErrorDetails): FoliopipeError {
+function refused(place: string): FoliopipeError {
   return new RefusedError('LOAD_REFUSED', `${place} does not accept the user or the password of load.into`, {
-    ...details,
     hint: 'correct load.into, or let the server accept this user from this machine',
   });
 }
