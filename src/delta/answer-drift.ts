@@ -2,8 +2,8 @@
  * Drift by key: counts the records that were sent again and have another answer than in the base, whatever was sent.
  * Compares short hashes of the answers, which the row digests hold: of the answers themselves nothing is read.
  */
-import { ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
-import type { Drift } from '../types.js';
+import { DigestKernel, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
+import type { Drift, PredictionStatus } from '../types.js';
 import type { RowSet } from './row-set.js';
 
 export interface DriftOptions {
@@ -29,18 +29,25 @@ export interface AnswerDrift {
   result(): Drift | undefined;
 }
 
+/** The status of a row without an answer. */
+const NONE: PredictionStatus = 'UNPROCESSED';
+
 /**
+ * A record that had no answer, or has none now, has not drifted: it does not count as compared.
+ * @param secret of the hashes.
  * @param rows of the output.
  * @param onChanged gets each row with another answer: of the base, and of the output; and the columns that differ.
  */
 export function createAnswerDrift(
   { columns, sent }: DriftOptions,
+  secret: Uint8Array,
   rows: number,
   onChanged: (base: number, row: number, columns: ColumnBits) => void,
 ): AnswerDrift {
   const counts = new Float64Array(columns.length);
+  const none = statusHash(secret, NONE);
   const isSent = (row: number) => sent === undefined || sent.has(row);
-  /** Rows that were sent, without those that are not in the base. */
+  /** Rows that were sent, without those that are not in the base or have no answer to compare. */
   let compared = sent?.count ?? rows;
   let changed = 0;
   return {
@@ -49,6 +56,10 @@ export function createAnswerDrift(
     },
     add: (row, old, found, now, at) => {
       if (!isSent(row)) return;
+      if (old[found + ROW_ENTRY_INTS] === none || now[at + ROW_ENTRY_INTS] === none) {
+        compared -= 1;
+        return;
+      }
       const count = (columns: ColumnBits) => {
         changed += 1;
         onChanged(old[found + ROW_ENTRY_INTS - 1]! - 1, row, columns);
@@ -79,4 +90,16 @@ export function createAnswerDrift(
       return { compared, changed, columns: Object.fromEntries(found) };
     },
   };
+}
+
+/** The short hash of a status, as the entries of rows have it. */
+function statusHash(secret: Uint8Array, status: PredictionStatus): number {
+  const bytes = Buffer.from(status);
+  const kernel = new DigestKernel(secret, [0], [0]);
+  try {
+    const row = { starts: Int32Array.of(0), ends: Int32Array.of(bytes.length), numbers: Int32Array.of(1) };
+    return kernel.rows({ bytes, ...row, count: 1, fields: 1, file: 0, base: 0 }).entries[ROW_ENTRY_INTS]!;
+  } finally {
+    kernel.release();
+  }
 }

@@ -110,14 +110,16 @@ function openDrift(
 ) {
   if (driftList === undefined) {
     return {
-      rows: createAnswerDrift(options, output.rows, () => undefined),
+      rows: createAnswerDrift(options, output.secret, output.rows, () => undefined),
       list: async () => undefined,
       close: () => undefined,
     };
   }
   const pairs = new SortedPairs(base.rows, folder);
   return {
-    rows: createAnswerDrift(options, output.rows, (old, row, bits) => pairs.add(old, row, bits)),
+    rows: createAnswerDrift(options, output.secret, output.rows, (old, row, bits) =>
+      pairs.add(old, row, bits),
+    ),
     list: () => listDrift(driftList, pairs, table, options.columns, places),
     close: () => pairs.close(),
   };

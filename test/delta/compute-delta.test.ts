@@ -46,6 +46,21 @@ async function compute(store: DeltaStore, rows: Rows, changes: Partial<DeltaOpti
 
 const texts = (rows: Rows) => rows.map(([id, value]) => [`${id}`, value]);
 
+it('takes no record for drifted that had no answer, or has none now', async () => {
+  const store = createMemoryDeltaStore();
+  const status = (before: boolean) => (id: number) => {
+    if (id < 10) return before ? 'UNPROCESSED' : 'SUCCESSFUL';
+    if (id < 15) return before ? 'SUCCESSFUL' : 'UNPROCESSED';
+    return id < 18 && before ? 'FAILED' : 'SUCCESSFUL';
+  };
+  const rows = (before: boolean): Rows =>
+    Array.from({ length: 100 }, (_, id) => [id, status(before)(id)] as const);
+  const drift = { columns: ['status'], sent: undefined };
+  await compute(store, rows(true), { drift });
+  const { delta } = await compute(store, rows(false), { drift });
+  expect(delta).toMatchObject({ changed: 18, drift: { compared: 85, changed: 3, columns: { status: 3 } } });
+});
+
 describe('a delta', () => {
   it.each<[string, Rows]>([
     ['the same rows', base],
