@@ -46,7 +46,7 @@ export function serviceMissing(missing: readonly string[]): ConfigError {
   const isToken = missing.includes('service.token');
   const hints = [
     ...(missing.includes('service.baseUrl')
-      ? ['write service.baseUrl into the config, or give --base-url']
+      ? ['write service.baseUrl into the config, set the variable that it names there, or give --base-url']
       : []),
     ...(isToken ? ['set FOLIOPIPE_TOKEN, or write service.tokenFile'] : []),
   ];
