@@ -77,10 +77,8 @@ export function readTimeOptions(
 export function parseDeadline(text: string, now: Date): number {
   const timeOfDay = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text);
   if (timeOfDay !== null) return nextTimeOfDay(text, Number(timeOfDay[1]), Number(timeOfDay[2]), now);
-  const instant = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (Number.isNaN(instant)) {
+  const instant = parseInstant(text);
+  if (instant === undefined) {
     throw usage(
       `--deadline ${text}: expected an instant with its zone or a time of day`,
       'such as 2026-11-22T06:00:00Z or 06:00',
@@ -88,6 +86,16 @@ export function parseDeadline(text: string, now: Date): number {
   }
   if (instant <= now.getTime()) throw usage(`--deadline ${text} has passed`, 'give a later one');
   return instant;
+}
+
+/** Reads an instant with its zone. @returns epoch milliseconds; undefined: it is none, or its month has no such day. */
+export function parseInstant(text: string): number | undefined {
+  const [, day] = /^(\d{4}-\d{2}-\d{2})T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/.exec(text) ?? [];
+  // `Date.parse` takes 30 February for 2 March.
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return undefined;
+  const instant = Date.parse(text);
+  return Number.isNaN(instant) ? undefined : instant;
 }
 
 /** @returns epoch milliseconds. @throws ConfigError `USAGE`. */

@@ -66,6 +66,7 @@ it.each([
   [['adopt', 'folio', '--chunk', '1'], /--run/],
   [['adopt', 'folio', '--run', 'R', '--chunk', '0'], /--chunk.*whole number from 1/],
   [['ledger', '--month', '2026-13'], /--month 2026-13: expected a month/],
+  [['reuse', 'import', 'old.csv', '--paid-at', '2026-02-30'], /2026-02-30: expected a date or a time/],
   [['serve', '--port', 'x'], /--port.*whole number/],
   [['search', 'missing.yaml'], /--name/],
 ] as [string[], RegExp][])('foliopipe %j is refused', async (args, expected) => {

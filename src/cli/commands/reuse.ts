@@ -17,7 +17,7 @@ import { warnOfMove } from '../session.js';
 import { untilStopped } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
 import { nextSteps } from '../texts/next-steps.js';
-import { parseAge } from '../time-options.js';
+import { parseAge, parseInstant } from '../time-options.js';
 
 export function addReuse(command: Command, finish: Finish): void {
   addShow(command, finish);
@@ -186,8 +186,8 @@ function addImport(reuse: Command, finish: Finish): void {
 
 /** A date is its beginning in UTC: an answer is never taken to be younger than it is. */
 function parseDate(text: string): number {
-  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) {
+  const time = parseInstant(/^[\d-]+$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (time === undefined) {
     throw new ConfigError('USAGE', `--paid-at ${text}: expected a date or a time with its zone`, {
       hint: 'such as 2026-10-31 or 2026-10-31T03:10:00Z',
     });
