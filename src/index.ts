@@ -240,7 +240,7 @@ export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { findRestamped } from './source/source-files.js';
 export { cellLikeValue, looksLikeName, looksLikeState, looksLikeStreet } from './source/value-kinds.js';
 export type { InputStream } from './spool/copy-stdin.js';
-export { HandedRecords, type SourceRecords } from './spool/handed-records.js';
+export { HandedRecords, isHandedIn, type SourceRecords } from './spool/handed-records.js';
 export { isCanaryAnswered, isPastCanary } from './stages/chunk/canary-chunks.js';
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { downloadParts } from './stages/download/download-parts.js';

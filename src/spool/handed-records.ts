@@ -20,6 +20,11 @@ export type SourceRecords = AsyncIterable<string | object> | Iterable<object>;
 export const RECORDS = 'records';
 const BYTES = 'bytes';
 
+/** Whether a program has handed in the records of a run: only that program can go on with it. @param name of its copy. */
+export function isHandedIn(name: string | undefined): boolean {
+  return name === RECORDS || name === BYTES;
+}
+
 export interface CopiedRecords {
   readonly path: string;
   /** `records` if they are objects. */

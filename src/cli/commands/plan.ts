@@ -178,7 +178,7 @@ function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
   return [
     reuseText(
       { reused: reused.successful + reused.failed, duplicates, sent, outdated, saved: reuse.saved },
-      false,
+      { isReal: false, isSent: false },
     ),
     ...(equal > 0
       ? [

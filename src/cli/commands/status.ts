@@ -116,7 +116,7 @@ export function addStatus(command: Command, finish: Finish): void {
           nextSteps(
             text +
               missingLoadText(missing) +
-              workingText(holder, nextStop, snapshot) +
+              workingText(holder, nextStop, snapshot, run.source.files[0]?.name) +
               accountLine(account) +
               stateLine(config),
           ),

@@ -15,27 +15,32 @@ export interface ReuseFigures {
 /**
  * Such as `2,074 reused + 0 duplicates, 132 sent: 8.30 USD saved`.
  * @param isReal false if nothing was to be paid: in a plan and in a rehearsal.
+ * @param isSent false if not all of it was sent yet: in a plan and in a run that is not complete.
  */
 export function reuseText(
   { reused, duplicates, sent, outdated, saved }: ReuseFigures,
-  isReal: boolean,
+  { isReal, isSent }: { readonly isReal: boolean; readonly isSent: boolean },
 ): string {
   const older = outdated === 0 ? '' : ` (${formatCount(outdated)} with an outdated answer)`;
   const { records, amount, currency } = saved;
   const verb = isReal ? 'saved' : 'would be saved';
   const money = records === 0 || amount === null ? '' : `: ${amount.toFixed(2)} ${currency} ${verb}`;
-  return `${formatCount(reused)} reused + ${formatCount(duplicates)} duplicates, ${formatCount(sent)} sent${older}${money}`;
+  return `${formatCount(reused)} reused + ${formatCount(duplicates)} duplicates, ${formatCount(sent)} ${isSent ? 'sent' : 'to send'}${older}${money}`;
 }
 
 /** The line of a run that has looked up answers; else none. */
 export function runReuseLines({
+  state,
   origins,
   saved,
   outdated,
   rehearsal,
-}: Pick<RunSummary, 'origins' | 'saved' | 'outdated' | 'rehearsal'>): string[] {
+}: Pick<RunSummary, 'state' | 'origins' | 'saved' | 'outdated' | 'rehearsal'>): string[] {
   if (outdated === null) return [];
   const { reused, duplicates, sent } = origins;
   const figures = { reused: reused.records, duplicates: duplicates.records, sent: sent.records };
-  return field('reuse', reuseText({ ...figures, outdated, saved }, !rehearsal));
+  return field(
+    'reuse',
+    reuseText({ ...figures, outdated, saved }, { isReal: !rehearsal, isSent: state !== 'open' }),
+  );
 }

@@ -9,6 +9,7 @@ import {
   type findAccount,
   findRestamped,
   hintOf,
+  isHandedIn,
   leftFoliosHint,
   type ProgressSnapshot,
   type Run,
@@ -84,11 +85,13 @@ export function copiedText({ source, createdAt }: Run): string {
  * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished, or what stops that.
  * @param stop what the next `foliopipe run` stops with; undefined if nothing is known.
  * @param unfinished left out if nothing needs to go on.
+ * @param name of the copy that the run reads; left out for files that are read where they are.
  */
 export function workingText(
   holder: WorkingProcess | undefined,
   stop: FoliopipeError | undefined,
   unfinished?: ProgressSnapshot,
+  name?: string,
 ): string {
   if (holder !== undefined) {
     const { pid, command, since, host, leaseLeftMs, leaseSilentMs = null } = holder;
@@ -103,7 +106,8 @@ export function workingText(
     return `  foliopipe run would send nothing now: ${stop.message} [${stop.code}]${next}\n`;
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
-  return `  no process works on it; go on with: foliopipe run, which ${laterRunText(unfinished)}; if what stopped it lasts, that run says what it is\n`;
+  const goesOn = isHandedIn(name) ? 'the program that has handed in its records' : 'foliopipe run';
+  return `  no process works on it; go on with: ${goesOn}, which ${laterRunText(unfinished)}; if what stopped it lasts, that run says what it is\n`;
 }
 
 export function accountLine(account: Awaited<ReturnType<typeof findAccount>>): string {

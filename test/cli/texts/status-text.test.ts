@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ChunkRow, Run, RunSummary } from '../../../pipelines/index.js';
-import { unfinishedText } from '../../../src/cli/texts/status-text.js';
+import { unfinishedText, workingText } from '../../../src/cli/texts/status-text.js';
 import { someSnapshot } from '../../helpers/progress/some-snapshot.js';
 
 const run = { id: 'R', state: 'open', createdAt: Date.now(), source: { files: [] } } as unknown as Run;
@@ -28,4 +28,14 @@ it('names the first open folios, and says how many more there are', async () => 
   const many = await textOf(1234);
   expect(many).not.toContain('folio F51');
   expect(many).toContain('  and 1,184 more chunks: foliopipe report R lists them on a page\n');
+});
+
+it('names the program that goes on with the records that it has handed in', () => {
+  const snapshot = someSnapshot(Date.now(), { byState: { submitted: 1 } });
+  const said = (name?: string) => workingText(undefined, undefined, snapshot, name);
+  expect(said()).toContain('go on with: foliopipe run, which ');
+  expect(said('stdin')).toContain('go on with: foliopipe run, which ');
+  for (const name of ['records', 'bytes']) {
+    expect(said(name)).toContain('go on with: the program that has handed in its records, which ');
+  }
 });

@@ -83,6 +83,15 @@ describe('stages as functions, with a sink of one’s own', () => {
     });
   });
 
+  it('give the rows of a done run again, and pay nothing', async () => {
+    await withJob({}, async (job) => {
+      await job.enrich();
+      await expectGoesOn(job);
+      expect(await job.enrich()).toMatchObject({ found: 'done', publication: 1 });
+      expectPaidOnce(job);
+    });
+  });
+
   it('fail with the error of the stage that failed, and can go on later', async () => {
     await withJob({ behaviour: { trouble: refusing(4) } }, async (job) => {
       const loading = loadElsewhere(job.config(), async () => undefined);

@@ -58,7 +58,7 @@ it('a second night: summary, manifest, plan, status, ledger and runs agree', asy
   });
   expect(await filesUnder(store)).toEqual(before);
   const text = await said(job, 'plan');
-  expect(text).toContain('\nreuse\n  58 reused + 0 duplicates, 3 sent: 0.23 USD would be saved\n');
+  expect(text).toContain('\nreuse\n  58 reused + 0 duplicates, 3 to send: 0.23 USD would be saved\n');
 
   const uploads = service.folios.length;
   const { code, stderr } = await callMain(['run', job.config], { env: job.env });
@@ -173,7 +173,7 @@ it('an open run goes on with what it has chosen: plan and status count what it s
   });
   const status = await said(job, 'status');
   expect(status).toMatch(/\n {2}\d+ of 24 records to send; chunks.*; \d+ of 60 rows written\n/);
-  expect(status).toContain('\n  reuse     36 reused + 0 duplicates, 24 sent: 0.14 USD saved\n');
+  expect(status).toContain('\n  reuse     36 reused + 0 duplicates, 24 to send: 0.14 USD saved\n');
   expect(await json(job, 'run')).toMatchObject({
     found: 'continued',
     origins: { sent: { records: 24 }, reused: { records: 36 } },
