@@ -3,11 +3,12 @@
  * the request (rule "Intent first", docs/architecture.md#intent-first). The process that has sent it records its
  * outcome, also after the lease has passed to another process.
  */
+import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type StoredSearch, type StoredSingleSearch, toSearch, toSingleSearch } from '../rows/paid-rows.js';
 import { refuseOverBudget, spendRecords } from './spending.js';
-import { expectRow, type StateSession } from './state-session.js';
+import { expectRow, intend, type StateSession } from './state-session.js';
 
 const begin = statement(`
   INSERT INTO searches (run, record, state, started_at, day)
@@ -27,6 +28,9 @@ const end: Prepared<{ day: string }> = statement(`
 const known = statement(
   'SELECT 1 FROM searches WHERE run = @run AND record = @record AND state = @state AND @isOurs::boolean',
 );
+const intended = statement(
+  "SELECT 1 FROM searches WHERE run = @run AND record = @record AND state = 'intent' AND started_at = @at",
+);
 const page: Prepared<StoredSearch> = statement(`
   SELECT record, state, "values", started_at AS "startedAt" FROM searches
   WHERE run = @run AND record > @after ORDER BY record LIMIT @limit`);
@@ -44,6 +48,8 @@ const singlePage: Prepared<StoredSingleSearch> = statement(`
   SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
   WHERE id > @after AND (@pipeline::text IS NULL OR pipeline = @pipeline) ORDER BY id LIMIT @limit`);
 
+type SearchEnd = Parameters<Checkpoint['recordSearchEnd']>[2];
+type SingleSearchEnd = Parameters<Checkpoint['recordSingleSearchEnd']>[1];
 type SearchMethod =
   | 'recordSearchIntent'
   | 'recordSearchEnd'
@@ -54,55 +60,71 @@ type SearchMethod =
 export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> {
   /** The searches that this process has begun and that have not ended. */
   const asked = new Set<string>();
+  const endSearch = async (query: Query, run: string, record: number, ended: SearchEnd, isOurs: boolean) => {
+    const { state } = ended;
+    const found = state === 'answered' ? ended.values : null;
+    const values = found === null ? null : JSON.stringify(found);
+    const [row] = await query(end, { run, record, state, values, isOurs });
+    if (row !== undefined && state === 'dropped') await spendRecords(query, { run }, -1, row.day);
+    return row;
+  };
+  const endSingleSearch = async (query: Query, id: string, ended: SingleSearchEnd) => {
+    const { state } = ended;
+    const local = state === 'answered' ? Number(ended.local) : null;
+    const [row] = await query(endSingle, { id, state, local });
+    if (row !== undefined && state === 'dropped') {
+      const { day, ...payer } = row;
+      await spendRecords(query, payer, -1, day);
+    }
+    return row;
+  };
+
   return {
     recordSearchIntent: async (run, record, at, budget) => {
-      await db.changes(async (query) => {
-        const { day } = budget;
-        const missing = `run ${run} is not open, or has asked for record ${record}`;
-        expectRow(await query(begin, { run, record, at, day }), 'recordSearchIntent', missing);
-        await refuseOverBudget(query, { run }, 1, budget);
-        await spendRecords(query, { run }, 1, day);
+      const begun = () =>
+        db.changes(async (query) => {
+          const { day } = budget;
+          const missing = `run ${run} is not open, or has asked for record ${record}`;
+          expectRow(await query(begin, { run, record, at, day }), 'recordSearchIntent', missing);
+          await refuseOverBudget(query, { run }, 1, budget);
+          await spendRecords(query, { run }, 1, day);
+        });
+      await intend(db, begun, async (query) => {
+        const [found] = await query(intended, { run, record, at });
+        if (found !== undefined) await endSearch(query, run, record, { state: 'dropped' }, false);
       });
       asked.add(`${run} ${record}`);
     },
     recordSearchEnd: async (run, record, ended) => {
       const isOurs = asked.has(`${run} ${record}`);
       await db.outcome(async (query) => {
-        const { state } = ended;
-        const found = state === 'answered' ? ended.values : null;
-        const values = found === null ? null : JSON.stringify(found);
-        const missing = `run ${run} is not asking for record ${record}`;
-        const [row] = await query(end, { run, record, state, values, isOurs });
+        if ((await endSearch(query, run, record, ended, isOurs)) !== undefined) return;
         // The same was recorded before the connection was lost.
-        if (row === undefined)
-          expectRow(await query(known, { run, record, state, isOurs }), 'recordSearchEnd', missing);
-        else if (state === 'dropped') await spendRecords(query, { run }, -1, row.day);
+        const rows = await query(known, { run, record, state: ended.state, isOurs });
+        expectRow(rows, 'recordSearchEnd', `run ${run} is not asking for record ${record}`);
       });
       asked.delete(`${run} ${record}`);
     },
     recordSingleSearchIntent: async ({ id, pipeline, service, startedAt }, budget) => {
-      await db.changes(async (query) => {
-        const { day } = budget;
-        const rows = await query(beginSingle, { id, pipeline, service, startedAt, day });
-        expectRow(rows, 'recordSingleSearchIntent', `there is a search ${id} already`);
-        await refuseOverBudget(query, { pipeline, service }, 1, budget);
-        await spendRecords(query, { pipeline, service }, 1, day);
+      const begun = () =>
+        db.changes(async (query) => {
+          const { day } = budget;
+          const rows = await query(beginSingle, { id, pipeline, service, startedAt, day });
+          expectRow(rows, 'recordSingleSearchIntent', `there is a search ${id} already`);
+          await refuseOverBudget(query, { pipeline, service }, 1, budget);
+          await spendRecords(query, { pipeline, service }, 1, day);
+        });
+      await intend(db, begun, async (query) => {
+        await endSingleSearch(query, id, { state: 'dropped' });
       });
       asked.add(id);
     },
     recordSingleSearchEnd: async (id, ended) => {
       const isOurs = asked.has(id);
       await db.outcome(async (query) => {
-        const { state } = ended;
-        const local = state === 'answered' ? Number(ended.local) : null;
-        const [row] = await query(endSingle, { id, state, local });
-        if (row === undefined) {
-          const rows = await query(knownSingle, { id, state, isOurs });
-          expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
-        } else if (state === 'dropped') {
-          const { day, ...payer } = row;
-          await spendRecords(query, payer, -1, day);
-        }
+        if ((await endSingleSearch(query, id, ended)) !== undefined) return;
+        const rows = await query(knownSingle, { id, state: ended.state, isOurs });
+        expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
       });
       asked.delete(id);
     },

@@ -3,6 +3,7 @@
  * the pipeline, within the same transaction: a process that was paused, and whose lease has passed to another one,
  * changes nothing. What the service says of a paid request is fenced by its attempt instead (uploads.ts).
  */
+import { TroubleError } from '../../errors.js';
 import {
   askFenced,
   expectLease,
@@ -91,4 +92,21 @@ export function expectRow<Row>(rows: readonly Row[], method: string, missing: st
   const [row] = rows;
   if (row === undefined) throw new CheckpointStateError(method, missing);
   return row;
+}
+
+/**
+ * Records an intent. If it is not known whether the database did that, takes it back, because nothing was sent. If that
+ * fails too, the intent becomes ambiguous at the next start, as after a kill.
+ */
+export async function intend<T>(
+  db: StateSession,
+  begin: () => Promise<T>,
+  takeBack: (query: Query) => Promise<void>,
+): Promise<T> {
+  try {
+    return await begin();
+  } catch (error) {
+    if (error instanceof TroubleError) await db.changes(takeBack).catch(() => undefined);
+    throw error;
+  }
 }

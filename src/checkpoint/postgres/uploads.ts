@@ -3,17 +3,15 @@
  * docs/architecture.md#intent-first). The process that has sent an attempt records its outcome, even if the lease has
  * passed to another process meanwhile, which has marked the attempt ambiguous: a folio is never lost.
  */
-import { TroubleError } from '../../errors.js';
 import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import { hasCaps } from '../rows/paid-rows.js';
-import type { Budget } from '../state.js';
 import { chunkByNumber } from './chunks.js';
 import { refuseOverBudget, spend } from './spending.js';
-import { expectRow, type StateSession } from './state-session.js';
+import { expectRow, intend, type StateSession } from './state-session.js';
 
 type UploadMethod =
   | 'recordIntent'
@@ -133,35 +131,24 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
     sent.delete(key);
     return ended;
   };
-  /** Records the intent. If it is not known whether that was done, takes it back, because nothing was sent. */
-  const intend = async (
-    values: Readonly<Record<'before' | 'after' | 'run', string> & Record<'chunk' | 'at', number>>,
-    budget: Budget,
-  ): Promise<{ attempt: number; records: number }> => {
-    const { run, chunk, at } = values;
-    const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
-    const dated = { ...values, day: budget.day };
-    try {
-      if (!hasCaps(budget)) return await db.change(begin, dated, 'recordIntent', missing);
-      return await db.changes(async (query) => {
-        const [row] = await query(chunkByNumber, { run, chunk });
-        if (row !== undefined) await refuseOverBudget(query, { run }, row.records, budget);
-        return expectRow(await query(begin.free, dated), 'recordIntent', missing);
-      });
-    } catch (error) {
-      const takeBack = async (query: Query) => {
-        const [found] = await query(intended, { run, chunk, at });
-        if (found !== undefined) await query(drop, { run, chunk, attempt: found.attempt, at });
-      };
-      // If this fails too, the intent becomes ambiguous at the next start, as after a kill.
-      if (error instanceof TroubleError) await db.changes(takeBack).catch(() => undefined);
-      throw error;
-    }
-  };
 
   return {
     recordIntent: async (run, chunk, { before, after }, at, budget) => {
-      const { attempt, records } = await intend({ run, chunk, before, after, at }, budget);
+      const { day } = budget;
+      const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+      const values = { run, chunk, before, after, at, day };
+      const begun = () => {
+        if (!hasCaps(budget)) return db.change(begin, values, 'recordIntent', missing);
+        return db.changes(async (query) => {
+          const [row] = await query(chunkByNumber, { run, chunk });
+          if (row !== undefined) await refuseOverBudget(query, { run }, row.records, budget);
+          return expectRow(await query(begin.free, values), 'recordIntent', missing);
+        });
+      };
+      const { attempt, records } = await intend(db, begun, async (query) => {
+        const [found] = await query(intended, { run, chunk, at });
+        if (found !== undefined) await query(drop, { run, chunk, attempt: found.attempt, at });
+      });
       sent.set(keyOf(run, chunk), attempt);
       const fileName = `${before}${attempt}${after}`;
       return { ...NOT_KNOWN_YET, run, chunk, attempt, fileName, records, startedAt: at, state: 'intent' };

@@ -56,6 +56,23 @@ it('is known of an upload that was refused, which is refunded once', async () =>
   await expect(checkpoint.recordDropped('r1', 1, 9)).rejects.toThrow(/no chunk 1 of run r1/);
 });
 
+it('is taken back of searches that were only intended: nothing was sent', async () => {
+  const { checkpoint } = state;
+  const single = { id: 's1', pipeline: 'nightly', service: 'https://predict.example', startedAt: 1 };
+  const intents = [
+    () => checkpoint.recordSearchIntent('r1', 7, 1, sampleBudget()),
+    () => checkpoint.recordSingleSearchIntent(single, sampleBudget()),
+  ];
+  for (const intent of intents) {
+    silent.network.loseAnswer('COMMIT');
+    await expect(intent()).rejects.toMatchObject({ code: 'STATE_DATABASE_LOST' });
+  }
+  expect(await checkpoint.searches('r1', 0, 9)).toMatchObject([{ record: 7, state: 'dropped' }]);
+  expect(await checkpoint.singleSearches('nightly', '', 9)).toMatchObject([{ id: 's1', state: 'dropped' }]);
+  expect((await checkpoint.spending('nightly', 'r1', day)).day).toBe(0);
+  await checkpoint.recordSearchIntent('r1', 7, 2, sampleBudget());
+});
+
 it('is known of a search of a run, which is refunded once', async () => {
   const { checkpoint } = state;
   for (const record of [7, 8]) await checkpoint.recordSearchIntent('r1', record, 1, sampleBudget());
