@@ -2,7 +2,7 @@
 import { ConfigError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
 import type { ColumnType, ColumnTypes } from '../output-format.js';
-import { showText } from '../text.js';
+import { showNames, showText } from '../text.js';
 import { type OutputLayout, outputColumns } from './output-layout.js';
 
 /** `foliopipe`: status, error code and error. */
@@ -56,7 +56,7 @@ export function checkTypes(
   const meant = lookalikeName(unknown, columns) ?? lookalikeName(layout.prefix + unknown, columns);
   throw new ConfigError(
     'OUTPUT_TYPES_UNKNOWN',
-    `output.types: the output has no column ${showText(unknown)}; it has ${columns.map((name) => showText(name)).join(', ')}`,
+    `output.types: the output has no column ${showText(unknown)}; it has ${showNames(columns)}`,
     {
       hint: `${meant === undefined ? 'correct or remove it' : `did you mean ${showText(meant)}? write exactly that`}, then run the same command again`,
       facts: { column: unknown },
@@ -86,7 +86,7 @@ export function checkReportColumns(
   const meant = lookalikeName(column!, added);
   throw new ConfigError(
     'REPORT_COLUMN_UNKNOWN',
-    `result.report.${key}: the service adds no column ${showText(column!)}; it adds ${added.map((name) => showText(name)).join(', ')}`,
+    `result.report.${key}: the service adds no column ${showText(column!)}; it adds ${showNames(added)}`,
     {
       hint: `${meant === undefined ? 'correct it, or set it to null' : `did you mean ${showText(meant)}? write exactly that`}, then run the same command again`,
       facts: { key: `result.report.${key}`, column },

@@ -159,8 +159,8 @@ export function checkAddedColumns(
   if (missing.length === 0 && unknown.length === 0) return undefined;
   if (onChange === 'add') return { missing, unknown };
   const changes = [
-    ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
-    ...(unknown.length > 0 ? [`unknown so far: ${unknown.join(', ')}`] : []),
+    ...(missing.length > 0 ? [`missing: ${showNames(missing)}`] : []),
+    ...(unknown.length > 0 ? [`unknown so far: ${showNames(unknown)}`] : []),
   ];
   throw new UntrustedError(
     'COLUMNS_CHANGED',

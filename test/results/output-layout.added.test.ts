@@ -17,7 +17,7 @@ describe('added columns', () => {
     const changed = thrownBy(() =>
       checkAddedColumns(part, sent, { city: 'answer' }, ['code', 'title'], 'fail'),
     );
-    expect(changed).toMatchObject({ message: expect.stringContaining('unknown so far: city') });
+    expect(changed).toMatchObject({ message: expect.stringContaining('unknown so far: "city"') });
   });
 
   it('may come in any order, and without what was sent', () => {
@@ -26,9 +26,9 @@ describe('added columns', () => {
   });
 
   it.each([
-    [['code'], 'unknown so far: title'],
-    [['code', 'title', 'score'], 'missing: score'],
-    [['code', 'score'], 'missing: score; unknown so far: title'],
+    [['code'], 'unknown so far: "title"'],
+    [['code', 'title', 'score'], 'missing: "score"'],
+    [['code', 'score'], 'missing: "score"; unknown so far: "title"'],
   ])('that are not %j stop the run under fail', (columns, message) => {
     expect(thrownBy(() => checkAddedColumns(part, sent, {}, columns, 'fail'))).toMatchObject({
       code: 'COLUMNS_CHANGED',
@@ -36,6 +36,15 @@ describe('added columns', () => {
       message: expect.stringContaining(message),
     });
     expect(checkAddedColumns(part, sent, {}, columns, 'ignore')).toBeUndefined();
+  });
+
+  it('whose names are many and long are told in a short message', () => {
+    const names = Array.from({ length: 500 }, (_, at) => `c${at}${'x'.repeat(1_000)}`);
+    const wide = successful(`${names.join(',')}\n${','.repeat(names.length - 1)}\n`);
+    const { message } = thrownBy(() => checkAddedColumns(wide, sent, {}, ['code'], 'fail')) as Error;
+    expect(message).toContain('missing: "code"; unknown so far: "c0xxx');
+    expect(message).toContain(' and 480 more');
+    expect(message.length).toBeLessThan(2_000);
   });
 
   it('are told apart under add', () => {

@@ -7,6 +7,7 @@ import { eachSearch } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import type { RecordBlock } from '../../source/record-block.js';
+import { showNames } from '../../text.js';
 import { sentFields } from '../chunk/read-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
@@ -53,7 +54,7 @@ export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refe
   if (unknown.length === 0) return;
   throw new ConfigError(
     'RESCUE_COLUMNS_UNKNOWN',
-    `failures.rescueColumns: the results of run ${run.id} have no column ${unknown.join(', ')}; they have ${columns.join(', ')}`,
+    `failures.rescueColumns: the results of run ${run.id} have no column ${showNames(unknown)}; they have ${showNames(columns)}`,
     { hint: 'correct the names and run the same command again', facts: { run: run.id } },
   );
 }

@@ -14,7 +14,7 @@ import { hasGaps } from '../../csv/table.js';
 import { createEchoComparer } from '../../results/compare-echoes.js';
 import { type ColumnChange, createOutputLayout } from '../../results/output-layout.js';
 import { createRowWriter, type RowWriter } from '../../results/row-writer.js';
-import { showText } from '../../text.js';
+import { showNames } from '../../text.js';
 import type { UnprocessedCause } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { firstPosition, openSourceBlocks, type ReadPosition } from '../read-source.js';
@@ -211,6 +211,6 @@ function warnMissing(run: MergeChunksNeeds, chunk: number, missing: readonly str
   for (const column of columns) run.join.lacking.add(column);
   run.logger.warn(
     { run: run.id, chunk, columns },
-    `chunk ${chunk}: the service's results lack ${columns.map((name) => showText(name)).join(', ')}; where a result lacks a column, it is empty`,
+    `chunk ${chunk}: the service's results lack ${showNames(columns)}; where a result lacks a column, it is empty`,
   );
 }

@@ -3,7 +3,7 @@ import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import { countOf } from '../../quantities.js';
 import { columnsMissing } from '../../reuse/columns-missing.js';
 import type { RunContext } from '../../run-context.js';
-import { showText } from '../../text.js';
+import { showNames, showText } from '../../text.js';
 
 type Warned = Pick<RunContext, 'id' | 'logger'>;
 
@@ -14,10 +14,9 @@ type Warned = Pick<RunContext, 'id' | 'logger'>;
  */
 export function warnAddedColumns(run: Warned, before: readonly string[], all: readonly string[]): void {
   const columns = all.slice(before.length);
-  const names = columns.map((name) => showText(name)).join(', ');
   run.logger.warn(
     { run: run.id, columns },
-    `the service has added ${columns.length === 1 ? 'the column' : 'the columns'} ${names}; rows without an answer for it have it empty, and all rows are written again`,
+    `the service has added ${columns.length === 1 ? 'the column' : 'the columns'} ${showNames(columns)}; rows without an answer for it have it empty, and all rows are written again`,
   );
 }
 
