@@ -287,7 +287,7 @@ describe('the webhook', () => {
 
   it('that never answers, or is not there, is given up after a time', async () => {
     answer = () => undefined;
-    await tell({ webhook: address }, endOf(), { times: { ...quick, attempt: 150, all: 500 } });
+    await tell({ webhook: address }, endOf(), { times: { ...quick, attempt: 150, all: 2000 } });
     expect(got.length).toBeGreaterThan(1);
     await tell({ webhook: 'http://127.0.0.1:1/s3cretpath' }, endOf(), {
       times: { ...quick, attempt: 150, all: 200 },
