@@ -7,7 +7,7 @@ import { pause, untilStopped } from '../../fleet/times.js';
 import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
 import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
 import { fleetText } from '../fleet/fleet-text.js';
-import { print, printJson } from '../output.js';
+import { print, printJson, stdout } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
 
@@ -60,7 +60,7 @@ export function addFleet(command: Command, finish: Finish): void {
         if (options.json) await printJson('summary', { ...facts, exitCode: 0 });
         else if (withoutTimes(text) !== shown) await print(text);
         shown = withoutTimes(text);
-        if (options.watch !== true || stop.signal.aborted) break;
+        if (options.watch !== true || stop.signal.aborted || stdout.lost !== undefined) break;
         await pause(LOOK_MS, stop.signal);
         if (stop.signal.aborted) break;
       }

@@ -15,12 +15,12 @@ import {
 import { escapeUnprintable } from '../../text.js';
 import type { CommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { stderr, writeJson } from '../output.js';
+import { stderr, stdout, writeJson } from '../output.js';
 import { openProgress, stateOf } from './progress.js';
 import { createCommandTerminal } from './terminal.js';
 
 /**
- * Shows the run on the terminal, or logs it; with `--json`, prints an object for each change.
+ * Shows the run on the terminal, or logs it; with `--json`, prints an object for each change, as long as it is read.
  * @param signal ends the watch.
  */
 export async function watchRun(
@@ -44,6 +44,7 @@ export async function watchRun(
       const now = stateOf({ type: 'progress', ...snapshot });
       if (options.json && now !== printed) writeJson('progress', snapshot);
       printed = now;
+      if (stdout.lost !== undefined) return;
       if (hasEnded(snapshot, await state.run(id), holder)) return;
       await systemClock.sleep(readEvery, signal);
     }

@@ -146,6 +146,24 @@ it('waits for a first run, says so once, and ends with 130 on Ctrl-C', async () 
   await service.close();
 });
 
+it('watches no longer than somebody reads it', async () => {
+  let isUnread = false;
+  const service = await openFakeService({
+    finishedAtPoll: ({ chunk }) => (isUnread && chunk === 1 ? 0 : 1_000_000),
+  });
+  const job = await createJob(await folder(), { baseUrl: service.url });
+  const env = { FOLIOPIPE_TOKEN: service.token };
+  const running = spawnCli(['run', job.config], { env });
+  const watching = spawnCli(['status', job.config, '--watch', '--json'], { env });
+  await watching.waitFor('stdout', /"type":"progress"/);
+  watching.stopReading();
+  isUnread = true;
+  expect(await watching.ended).toMatchObject({ code: 0 });
+  running.kill('SIGKILL');
+  expect(await running.ended).toMatchObject({ signal: 'SIGKILL' });
+  await service.close();
+});
+
 it('of a pipeline without a run says how one begins', async () => {
   const service = await openFakeService();
   const job = await createJob(await folder(), { baseUrl: service.url });
