@@ -6,7 +6,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { ConfigError } from '../errors.js';
-import { codeOf, isFileMissing } from '../streams/system-error.js';
+import { codeOf, ignoreMissing, isFileMissing } from '../streams/system-error.js';
 import { escapeUnprintable } from '../text.js';
 import type { OutputNames } from './output-store.js';
 
@@ -136,7 +136,9 @@ async function refuseMountPoints(files: readonly string[], output: string): Prom
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   const mounts = new Set(table.split('\n').map((line) => unescapeMount(line.split(' ')[4] ?? '')));
   for (const name of files) {
-    if (!mounts.has(await realpath(name))) continue;
+    // A run that works on the output makes and removes its files meanwhile.
+    const path = await realpath(name).catch(ignoreMissing);
+    if (path === undefined || !mounts.has(path)) continue;
     throw new ConfigError('OUTPUT_NOT_A_FILE', `${name} is a mount point, which cannot be replaced`, {
       hint: 'mount its folder in place of the file, and name the file in it',
       facts: { path: name, output },

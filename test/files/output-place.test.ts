@@ -1,8 +1,9 @@
 /** What stands where an output is to be put: refused by what it is, with what to do. */
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { checkPlace } from '../../src/files/output-place.js';
 import { outputNames } from '../../src/run/check/check-output.js';
@@ -164,4 +165,16 @@ it('a source that would be replaced beside the output is refused', async () => {
     code: 'OUTPUT_IS_SOURCE',
     message: `${rejects}, which a publication of the output replaces or removes, is the source itself`,
   });
+});
+
+it('a file of another process that goes while it is looked at is in the way of nobody', async () => {
+  const output = join(await folder(), 'out.csv');
+  const [, lock = ''] = outputNames(output, '/state').lock;
+  for (let turns = 0; turns < 60; turns++) {
+    await writeFile(lock, '');
+    const checking = check(output);
+    for (let turn = 0; turn < turns; turn++) await nextTurn();
+    await rm(lock);
+    await checking;
+  }
 });
