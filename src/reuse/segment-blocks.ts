@@ -5,7 +5,7 @@ import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { type AppendFile, bytesOfInts, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
-import { type Blocks, ENTRY_INTS, type SegmentDirectory, valueInts } from './segment-format.js';
+import { type Blocks, ENTRY_INTS, isFailure, type SegmentDirectory, valueInts } from './segment-format.js';
 
 export interface BlockLimits {
   /** The most entries of a block. */
@@ -18,6 +18,8 @@ export interface BlockLimits {
 export const BLOCK_LIMITS: BlockLimits = { entries: 8_192, valueInts: 1024 * 1024 };
 
 /**
+ * Successes come before failures in each bucket, and a look-up takes the first entry of a hash: of equal records of a
+ * run, a success decides.
  * @param fd of the file that holds the lanes, one for each bucket.
  * @returns what the directory says of them.
  */
@@ -33,17 +35,27 @@ export async function writeBlocks(
   target.append(bytes);
   const block = createBlock(limits, dictionary);
   const scratch = new Scratch();
-  for (const [bucket, lane] of lanes.entries()) {
+  /** @returns whether the lane has others. */
+  const addAll = (bucket: number, lane: Lane, failed: boolean): boolean => {
+    let hasOthers = false;
     for (let extent = 0; extent < lane.sizes.length; extent++) {
       const size = lane.sizes[extent]!;
       const ints = scratch.ints(size);
       readExtent(fd, lane, extent, ints.subarray(0, size), temporaryDamaged);
       for (let at = 0; at < size; ) {
-        const words = valueInts(ints[at + HASH_INTS + ENTRY_INTS - 1]!);
-        if (!block.hasRoom(words)) block.write(target, blocks, bucket);
-        at = block.add(ints, at, words);
+        const meta = ints[at + HASH_INTS + ENTRY_INTS - 1]!;
+        const words = valueInts(meta);
+        if (isFailure(meta) === failed) {
+          if (!block.hasRoom(words)) block.write(target, blocks, bucket);
+          block.add(ints, at, words);
+        } else hasOthers = true;
+        at += HASH_INTS + ENTRY_INTS + words;
       }
     }
+    return hasOthers;
+  };
+  for (const [bucket, lane] of lanes.entries()) {
+    if (addAll(bucket, lane, false)) addAll(bucket, lane, true);
     block.write(target, blocks, bucket);
     await pause();
   }
@@ -69,8 +81,8 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
 
   return {
     hasRoom: (words: number) => count === 0 || (count < entries && filled + words <= maxValues),
-    /** Adds the entry at index `at`, and returns the index after it. */
-    add: (ints: Int32Array, at: number, words: number): number => {
+    /** Adds the entry at index `at`, whose value has this many numbers. */
+    add: (ints: Int32Array, at: number, words: number): void => {
       for (let i = 0; i < HASH_INTS; i++) hashes[count * HASH_INTS + i] = ints[at + i]!;
       const number = ints[at + HASH_INTS]!;
       numbers[count] = (number - lastNumber) | 0;
@@ -86,7 +98,6 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
       const from = at + HASH_INTS + ENTRY_INTS;
       for (let i = 0; i < words; i++) values[filled + i] = ints[from + i]!;
       filled += words;
-      return from + words;
     },
     release: () => codec.release(),
     /** Appends the block to the file and begins the next one. */

@@ -187,6 +187,24 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       expect(third).toMatchObject({ segments: ['R1-1'], sent: 0 });
     });
 
+    it.each([false, true])(
+      'lets a success of equal records decide (the failure is newer: %s)',
+      async (isNewer) => {
+        const failed = folio([{ ...bert, sent: anna.sent }], 1, 'F2');
+        const answered = folio([anna]);
+        const segment = await writeSegment(store, isNewer ? [answered, failed] : [failed, answered]);
+        expect([segment.successful, segment.failed]).toEqual([1, 1]);
+        for (const failedAge of [0, 90 * DAY]) {
+          const choice = await chooseFor(store, [anna.sent], {
+            segments: [segment],
+            terms: { ...TERMS, failedAge },
+          });
+          const { reused } = await readChoice(store, 'R9', choice);
+          expect(reused.get(1)).toBe(rowOf('SUCCESSFUL,,,11,"Farms, large"', 1, 7));
+        }
+      },
+    );
+
     it('leaves columns empty that a segment does not have', async () => {
       const own = { id: 'R2-1', run: 'R2', columns: ['score', 'code'] };
       const bertKnown = { ...bert, reason: undefined, values: ['0.5', '22'] };
