@@ -66,6 +66,11 @@ export function openChunks(
 
 /** Starts again after the last saved chunk if the source was touched while it was read. */
 async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> {
+  while (!(yield* cutUntilTouched(run)));
+}
+
+/** @returns whether it has ended; false if the source was touched. */
+async function* cutUntilTouched(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, boolean> {
   const layout = createUploadLayout(run.source, run.config.upload);
   const last = await run.checkpoint.lastCut(run.id, 0);
   const limits = {
@@ -77,14 +82,15 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> 
   const { records, take } = recordsAfter(run, last);
   for await (const cut of cutChunks(records, layout, limits)) {
     run.signal.throwIfAborted();
-    if (run.uploads.stopped) return;
+    if (run.uploads.stopped) return true;
     const saved = await saveChunk(run, cut, take(cut.chunk), isTouched);
-    if (saved === undefined) return yield* cutRest(run);
+    if (saved === undefined) return false;
     yield saved;
   }
   // A file that was touched may have ended early while it was read.
-  if (await isTouched(firstPosition(run.source).position, lastFile(run.source))) return yield* cutRest(run);
+  if (await isTouched(firstPosition(run.source).position, lastFile(run.source))) return false;
   await run.checkpoint.recordAllCut(run.id);
+  return true;
 }
 
 /** The records after the last chunk that are to be sent. */

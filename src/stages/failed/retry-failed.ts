@@ -36,7 +36,8 @@ export function retryFailed(
 ): () => AsyncGenerator<ChunkRow> {
   return async function* () {
     yield* unfinishedChunks(run);
-    if (!run.uploads.stopped) yield* cutRetries(run, round, refetch);
+    if (run.uploads.stopped) return;
+    while (!(yield* cutRetries(run, round, refetch)));
   };
 }
 
@@ -50,11 +51,12 @@ export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?:
   return true;
 }
 
+/** @returns whether it has ended; false if the source was touched while it was read. */
 async function* cutRetries(
   run: RetryFailedNeeds,
   round: number,
   refetch: Refetch | undefined,
-): AsyncGenerator<ChunkRow, void> {
+): AsyncGenerator<ChunkRow, boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
   const unreadable = await unreadableRecords(run.checkpoint, run.id);
   const isTouched = watchFiles(run);
@@ -72,14 +74,15 @@ async function* cutRetries(
   let isFirst = last === undefined;
   for await (const cut of cutChunks(records, layout, { maxRecords, maxBytes })) {
     run.signal.throwIfAborted();
-    if (run.uploads.stopped) return;
+    if (run.uploads.stopped) return true;
     if (isFirst) run.logger.info({ run: run.id, round }, `round ${round}: the failed records are sent again`);
     isFirst = false;
     const numbers = picked.splice(0, cut.chunk.records);
     const saved = await saveChunk(run, cut, { round, numbers }, isTouched);
-    if (saved === undefined) return yield* cutRetries(run, round, refetch);
+    if (saved === undefined) return false;
     yield saved;
   }
+  return true;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { appendFile, readFile, utimes, writeFile } from 'node:fs/promises';
+import { existsSync, writeFileSync } from 'node:fs';
+import { appendFile, readdir, readFile, readlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
@@ -66,6 +66,32 @@ describe('cutting', () => {
     }
     expect(cut).toEqual(unbroken);
   });
+
+  it.runIf(existsSync('/proc/self/fd'))(
+    'has a source that is touched again and again open once',
+    async () => {
+      const run = await createStageRun(await folder(), {
+        records: 100_000,
+        config: { chunks: { maxRecords: 1_000 } },
+      });
+      const { path } = run.source.files[0]!;
+      const isOpen = (descriptor: string) =>
+        readlink(`/proc/self/fd/${descriptor}`).then(
+          (target) => target === path,
+          () => false,
+        );
+      let most = 0;
+      const cutting = chunkRecords(run)();
+      for (let touches = 0; touches < 60; touches++) {
+        await cutting.next();
+        await utimes(path, touches, touches);
+        const open = await Promise.all((await readdir('/proc/self/fd')).map(isOpen));
+        most = Math.max(most, open.filter(Boolean).length);
+      }
+      await cutting.return(undefined);
+      expect(most).toBe(1);
+    },
+  );
 
   it.each([
     ['other names', (text: string) => text.replaceAll('n', 'm')],
