@@ -120,6 +120,8 @@ async function uploadIfAllowed(
   { run, refetch, breaker }: Submission,
   chunk: ChunkRow,
 ): Promise<ChunkRow | undefined> {
+  // A pause may last for hours, and what is known after it decides.
+  await run.api.ready?.(run.signal);
   if (run.uploads.stopped) return undefined;
   if ((await judgeFirstChunks(run, refetch)) !== undefined) return undefined;
   // A round sends failed records on purpose, so the failure rate does not apply.

@@ -24,7 +24,6 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   await restoreChunk(run, chunk);
   // Read before the intent is committed, so that a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
-  await run.api.ready?.(run.signal);
   run.signal.throwIfAborted();
   const names = uploadNames(run, chunk);
   const now = run.clock.now();

@@ -72,6 +72,26 @@ describe('submitting', () => {
     expect(await submitting).toHaveLength(3);
   });
 
+  it('sends nothing after a pause of the service if uploads were stopped within it', async () => {
+    const service = createFakeApi();
+    let end = () => {};
+    let waiting = 0;
+    const pause = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const ready = () => {
+      waiting += 1;
+      return pause;
+    };
+    const run = await open({ config: { concurrency: one }, api: { ...service, ready } });
+    const submitting = submitAll(run);
+    await expect.poll(() => waiting).toBe(1);
+    run.uploads.stopped = true;
+    end();
+    expect(await submitting).toEqual([]);
+    expect(await attemptsOf(run)).toEqual([]);
+  });
+
   it('cuts a chunk file again that is missing or damaged, with the same bytes', async () => {
     const run = await open({ config: { concurrency: one } });
     const chunks = await collect(chunkRecords(run)());
