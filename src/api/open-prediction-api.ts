@@ -155,11 +155,20 @@ function createCall(
       written: Written,
       begun: () => void = () => undefined,
     ): Promise<T> => {
+      let refusal: { readonly error: unknown } | undefined;
       const begins = () => {
+        try {
+          waits.begins?.();
+        } catch (error) {
+          refusal = { error };
+          throw error;
+        }
         begun();
-        waits.begins?.();
       };
-      const reply = await client.send(request, attemptSignal, () => begin(written, begins));
+      const sent = client.send(request, attemptSignal, () => begin(written, begins));
+      const reply = await sent.catch((error: unknown) => {
+        throw refusal === undefined ? error : refusal.error;
+      });
       if (!isSuccess(reply.status)) {
         throw new AttemptError(await statusFailure(reply, request.url, show));
       }
@@ -229,9 +238,14 @@ async function withDeadline<T>(
   }
 }
 
-/** @param begins called when the limiter lets the request be written. */
+/** @param begins called when the limiter lets the request be written. What it throws keeps it from being written. */
 function begin(written: Written, begins: () => void): Promise<void> | undefined {
   const held = written();
-  if (held === undefined) begins();
-  return held?.then(begins);
+  if (held !== undefined) return held.then(begins);
+  try {
+    begins();
+    return undefined;
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

@@ -16,7 +16,10 @@ export interface UploadRequest {
    * ends the upload. An implementation need not call it.
    */
   readonly refused?: () => Promise<void> | void;
-  /** Called just before each attempt is sent, when it waits for nothing more. An implementation need not call it. */
+  /**
+   * Called just before each attempt is sent, when it waits for nothing more. What it throws ends the upload, which is
+   * then not sent. An implementation need not call it.
+   */
   readonly begins?: () => void;
 }
 

@@ -67,7 +67,7 @@ export interface CallWaits {
   readonly until?: AbortSignal | undefined;
   /** Called with each 429. What it throws ends the call. */
   readonly refused?: (() => Promise<void> | void) | undefined;
-  /** Called when an attempt is about to be written and waits for nothing more. */
+  /** Called when an attempt is about to be written and waits for nothing more. What it throws ends the call. */
   readonly begins?: (() => void) | undefined;
 }
 

@@ -81,7 +81,12 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     const asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
     if (!asksAgain) throw new NotAdmitted();
   };
-  const begins = () => run.at('after-slot-before-post');
+  const since = run.clock.now();
+  const begins = () => {
+    run.at('after-slot-before-post');
+    // One that is sent at once was allowed when uploads were not stopped yet.
+    if (run.uploads.stopped && run.clock.now() - since > LATE_MS) throw new NotAdmitted();
+  };
   try {
     return await run.api.upload({ file, description, refused, begins }, run.signal);
   } catch (error) {
@@ -94,12 +99,12 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
 }
 
 /**
- * The service admits no more folios now. The upload ends, so that no kill makes it ambiguous while it waits for another
- * folio to end.
+ * The service admits no more folios now, or uploads were stopped meanwhile. The upload ends, so that no kill makes it
+ * ambiguous while it waits for another folio to end.
  */
 export class NotAdmitted extends Error {}
 
-/** A folio that cannot be recorded for this long is logged. */
+/** A folio that cannot be recorded for this long is logged. An upload that begins later has waited for the service. */
 const LATE_MS = 5_000;
 
 /** @throws the error of `afterUnrecorded` if the checkpoint cannot record the folio. */
@@ -129,8 +134,8 @@ async function recordAccepted(
 
 /**
  * Says why a paid request that ended with an error is ambiguous. The API port guarantees that the request was not
- * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused` has
- * thrown. Any other error proves nothing, so the request counts as ambiguous.
+ * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused` or
+ * `begins` has thrown. Any other error proves nothing, so the request counts as ambiguous.
  * @returns undefined if the request was certainly not accepted.
  */
 export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {

@@ -242,6 +242,24 @@ test('an abort after the request began is ambiguous, one before it is just the a
   expect(scripted.server.seen).toHaveLength(1);
 });
 
+test.each([
+  ['is not held', () => undefined],
+  ['is held', () => Promise.resolve()],
+])('what is thrown when it may be sent ends the call, and nothing is sent: it %s', async (_, hold) => {
+  const limiter = { wait: async () => hold, pause: () => undefined };
+  await open((response) => sendJson(response, ACCEPTED), { limiter });
+  const stopped = new Error('stopped');
+  const begins = () => {
+    throw stopped;
+  };
+  const large = uploadFile('large.csv', Buffer.alloc(200_000, 'a'));
+  for (const sent of [file, large]) {
+    const call = scripted.client.upload({ file: sent, description: '', begins }, noSignal);
+    expect(await errorOf(call)).toBe(stopped);
+  }
+  expect(scripted.server.seen).toEqual([]);
+});
+
 test('opens the file again for each attempt', async () => {
   await open((response, _request, nth) =>
     nth < 3 ? sendJson(response, {}, 429) : sendJson(response, ACCEPTED),

@@ -92,6 +92,28 @@ describe('submitting', () => {
     expect(await attemptsOf(run)).toEqual([]);
   });
 
+  it.each([
+    ['is sent at once', 0, '1.1 accepted'],
+    ['has waited for the service', 3_600_000, '1.1 dropped'],
+  ])('uploads are stopped before one begins that %s', async (_, waits, outcome) => {
+    const service = createFakeApi();
+    const run: StageRun = await open({
+      config: { concurrency: one },
+      api: {
+        ...service,
+        upload: async (request, signal) => {
+          run.uploads.stopped = true;
+          await run.clock.sleep(waits, signal);
+          request.begins?.();
+          return service.upload(request, signal);
+        },
+      },
+    });
+    expect(await submitAll(run)).toHaveLength(waits === 0 ? 1 : 0);
+    expect(await attemptsOf(run)).toEqual([outcome]);
+    expect(await statesOf(run)).toEqual([waits === 0 ? 'submitted' : 'cut']);
+  });
+
   it('cuts a chunk file again that is missing or damaged, with the same bytes', async () => {
     const run = await open({ config: { concurrency: one } });
     const chunks = await collect(chunkRecords(run)());
