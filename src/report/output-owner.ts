@@ -84,7 +84,33 @@ export async function checkReplaced(
   const head = await readHead(store, output);
   // Without a manifest, nothing tells how old the state is.
   if (textIn(head, 'pipeline') === undefined) await refuseForeign(store, output, pipeline, reader, options);
-  else if (reader !== undefined) refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
+  else {
+    if (reader !== undefined) refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
+    if (await isUnknownTo(head, pipeline, reader))
+      options.logger.warn(...unknownText(head, output, pipeline));
+  }
+}
+
+/** Whether the output was paid for, and the state knows no run of the pipeline: it is new, or the old one is away. */
+async function isUnknownTo(
+  head: string,
+  pipeline: string,
+  reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
+): Promise<boolean> {
+  if (textIn(head, 'pipeline') !== pipeline || textIn(head, 'status') === 'REHEARSAL') return false;
+  if (reader === undefined) return true;
+  return (await reader.publications(pipeline)).length === 0 && (await reader.runs(pipeline)).length === 0;
+}
+
+/** A state that is removed as a whole counts as a new one; its pipeline pays for everything again. */
+function unknownText(head: string, output: string, pipeline: string): [facts: object, text: string] {
+  const [publication, run] = [textIn(head, 'publication'), textIn(head, 'run')].map((text) =>
+    escapeUnprintable(text ?? ''),
+  );
+  return [
+    { path: output, publication: Number(publication), run },
+    `${output} is publication ${publication} of the pipeline ${pipeline} (run ${run}), and the state here knows no run of it: what was paid for is not known, and would be paid for again; if the state is in another place, name that (--state-dir), or put it back (docs/backup.md)`,
+  ];
 }
 
 /**
@@ -177,7 +203,10 @@ function beganAfter(run: string, other: string): boolean {
 }
 
 /** The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. */
-function textIn(manifest: string, key: 'pipeline' | 'service' | 'run' | 'publication'): string | undefined {
+function textIn(
+  manifest: string,
+  key: 'pipeline' | 'service' | 'run' | 'publication' | 'status',
+): string | undefined {
   const [, value] = new RegExp(`^ {2}"${key}": ([0-9]+|"(?:[^"\\\\\n]|\\\\.)*")`, 'm').exec(manifest) ?? [];
   try {
     return value === undefined ? undefined : String(JSON.parse(value));

@@ -164,7 +164,9 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
   const ofRun = new Set(flags.filter(({ isOfRun }) => isOfRun).map(keyOf));
   return text.replace(commandInText, (_, command: string, own: string) => {
     const goesOn = /^foliopipe (?:run|submit|collect)$/.test(command) && !/--(?:new|limit)\b/.test(own);
-    const known = flags.filter((flag) => (flag.isOfRun ? goesOn : !goesOn || !ofRun.has(keyOf(flag))));
+    const known = flags.filter((flag) =>
+      flag.isOfRun ? goesOn : !goesOn || !withParents(keyOf(flag)).some((key) => ofRun.has(key)),
+    );
     const added = known.filter((flag) => !hasFlag(own, flag) && takes(command, flag));
     const words = added.flatMap(({ name, value }) => [name, quoteForShell(value)]);
     return [command, ...words].join(' ') + own;
@@ -174,6 +176,12 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
 /** The key of the config that a flag gives, if it gives one. */
 function keyOf({ name, value }: ConfigFlag): string {
   return name === '--set' ? value.split('=', 1)[0]! : (KEYS[name] ?? name);
+}
+
+/** A key and the maps that it is in: a flag that gives one of them gives it too. */
+function withParents(key: string): readonly string[] {
+  const words = key.split('.');
+  return words.map((_, at) => words.slice(0, words.length - at).join('.'));
 }
 
 const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
@@ -202,7 +210,9 @@ function hasFlag(words: string, flag: ConfigFlag): boolean {
   if (name === '-c') return own.includes('-c') || own.includes('--config') || own.includes(value);
   const key = keyOf(flag);
   const names = [key, `'${key}`, ...(name === '--set' ? [] : [name])];
-  return names.some((one) => own.includes(one));
+  // The text may go on with words that are names of maps too.
+  const set = own.flatMap((word, at) => (own[at - 1] === '--set' ? [word.replace(/^'/, '')] : []));
+  return names.some((one) => own.includes(one)) || withParents(key).some((one) => set.includes(one));
 }
 
 /** The config that `enqueue` is given, if it is one; the argument may name several, or pipelines. */

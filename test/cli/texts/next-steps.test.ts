@@ -75,6 +75,13 @@ describe('a command in a text', () => {
     expect(completeCommands('foliopipe run --set source.maxRejected=3 -c a.yaml; x', flags)).toBe(
       "foliopipe run --output 'o/it'\\''s.csv' --set source.maxRejected=3 -c a.yaml; x",
     );
+    const inner: ConfigFlag[] = [{ name: '--set', value: 'upload.columns.state=Town' }];
+    const whole = `foliopipe run --set 'upload.columns={"name":"Name"}'`;
+    expect(completeCommands(whole, inner)).toBe(whole);
+    expect(completeCommands(`foliopipe run; ${whole}`, inner)).toBe(
+      `foliopipe run --set upload.columns.state=Town; ${whole}`,
+    );
+    expect(completeCommands('foliopipe run sends the upload', inner)).toContain('columns.state=Town');
     expect(completeCommands('foliopipe run --set output.delta=false --output=x', flags)).toBe(
       'foliopipe run -c other.yaml --set source.maxRejected=1 --set output.delta=false --output=x',
     );

@@ -3,6 +3,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collect, planRun, publish } from '../../../pipelines/index.js';
+import { silentLogger } from '../../../src/logger.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour } from '../../helpers/jobs/interrupted-job.js';
@@ -103,7 +104,12 @@ describe('a state that was removed', () => {
     await withJob({ behaviour }, async (job) => {
       await job.enrich();
       await rm(path.join(job.folder, '.foliopipe'), { recursive: true });
-      const again = await job.enrich();
+      const warnings: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) };
+      await planRun(job.config(), { signal, logger });
+      const again = await job.enrich({}, { logger });
+      const warning = expect.stringMatching(/is publication 1 of .* knows no run of it: .* paid for again/);
+      expect(warnings).toEqual([warning, warning]);
       await expectSuccess(job, again, all);
       expect(again.publication).toBe(2);
     });
