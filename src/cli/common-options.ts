@@ -12,7 +12,7 @@ import { OF_WORKER } from '../fleet/job.js';
 import { secretsOf } from '../hide-secrets.js';
 import { rememberSecrets } from './redact.js';
 import { refuseSourceAsConfig } from './source-as-config.js';
-import { isOfWorker } from './texts/next-steps.js';
+import { isConfigName, isOfWorker } from './texts/next-steps.js';
 
 /** Called by a command when it ends, with the exit code of the process. */
 export type Finish = (exitCode: number) => void;
@@ -164,7 +164,7 @@ export function layersOf(
  * @throws ConfigError `USAGE`.
  */
 export function refuseFileAsRun(command: string, run: string, file: string | undefined): void {
-  if (file !== undefined || !/\.(ya?ml|json)$/i.test(run)) return;
+  if (file !== undefined || !isConfigName(run)) return;
   throw new ConfigError('USAGE', `${command} needs a run: foliopipe ${command} RUN [FILE]`, {
     hint: 'see the runs with: foliopipe runs',
   });
@@ -172,7 +172,7 @@ export function refuseFileAsRun(command: string, run: string, file: string | und
 
 /** The arguments `[run] [file]`: the run may be left out before a config file, and is the last one then. */
 export function runAndFile(first = 'last', second: string | undefined): [string, string | undefined] {
-  return second === undefined && /\.(ya?ml|json)$/i.test(first) ? ['last', first] : [first, second];
+  return second === undefined && isConfigName(first) ? ['last', first] : [first, second];
 }
 
 /** Who holds a lock that this process has taken, for the message to others. */

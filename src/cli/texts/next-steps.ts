@@ -260,7 +260,7 @@ function configFlags(command: Command): ConfigFlag[] {
   } = command.optsWithGlobals<Partial<Record<string, string & string[]>>>();
   const { limit } = command.opts<{ readonly limit?: number }>();
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'file');
-  const file: unknown = at < 0 ? onlyConfig(command) : command.processedArgs[at];
+  const file: unknown = at < 0 ? onlyConfig(command) : (command.processedArgs[at] ?? fileAsRun(command));
   const all: [ConfigFlag['name'], unknown][] = [
     ...[...config, file].map((value): [ConfigFlag['name'], unknown] => ['-c', value]),
     ['--source', of.source],
@@ -272,6 +272,18 @@ function configFlags(command: Command): ConfigFlag[] {
     ['--limit', limit === undefined ? undefined : String(limit)],
   ];
   return all.flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
+}
+
+/** The config file that stands in the place of a run that was left out. */
+function fileAsRun(command: Command): unknown {
+  const at = command.registeredArguments.findIndex((argument) => argument.name() === 'run');
+  const word: unknown = command.processedArgs[at];
+  return typeof word === 'string' && isConfigName(word) ? word : undefined;
+}
+
+/** Whether a word names a config file, where a run may stand too. */
+export function isConfigName(word: string): boolean {
+  return /\.(ya?ml|json)$/i.test(word);
 }
 
 function shownFlag(text: string): string {

@@ -115,6 +115,9 @@ describe('what was typed', () => {
       `foliopipe retry --set 'state=\${STATE_URL}' --set load.into=postgres://db.test/two RUN`,
     ],
     [['report', 'R1', 'a.yaml', '--output', 'page.html'], 'foliopipe retry -c a.yaml RUN'],
+    [['report', 'a.yaml'], 'foliopipe retry -c a.yaml RUN'],
+    [['load', 'a.yml'], 'foliopipe retry -c a.yml RUN'],
+    [['runs', 'show', 'a.json'], 'foliopipe retry -c a.json RUN'],
     [['run', '--rehearse', '--output', 'x'], 'foliopipe retry RUN'],
   ])('%j', async (words, completed) => {
     await type(...words);
