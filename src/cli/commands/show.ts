@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import {
   isCompleted,
+  isUnfinished,
   type NextTerms,
   nextTerms,
   type RunReport,
@@ -63,6 +64,9 @@ function reportText(report: RunReport, terms: NextTerms): string {
     ...codeLines(report),
     ...comparedLine(report),
     `  chunks, times and plots: foliopipe report ${run}`,
+    ...(isUnfinished({ state })
+      ? [`  what it waits for, and how it goes on: foliopipe status --run ${run}`]
+      : []),
   ];
   const head = isCompleted({ state })
     ? summaryText(summary, terms)
