@@ -115,14 +115,17 @@ export function isTooIndistinct(indistinct: number, records: number): boolean {
   return indistinct * 20 > records;
 }
 
-/** @param byKey whether the record's number came back too. It does not suffice when other columns came back with it. */
+/**
+ * The parts may be right when they are fetched again: sent columns of another folio would be taken for answers.
+ * @param byKey whether the record's number came back too. It does not suffice when other columns came back with it.
+ */
 export function indistinctError(
   { indistinct }: Pick<Joined, 'indistinct'>,
   { count }: Pick<RecordBlock, 'count'>,
   byKey = false,
-): UntrustedError {
+): MismatchError {
   const exceptKey = byKey ? " (except the record's number)" : '';
-  return new UntrustedError(
+  return new MismatchError(
     'RESULTS_INDISTINCT',
     `${indistinct.size} of ${count} records have different results, although their returned columns are equal${exceptKey}, so it is unknown which result belongs to which record`,
     { hint: byKey ? `${declareEchoHint} (${relyOnNumberHint})` : declareEchoHint },

@@ -162,6 +162,24 @@ describe('results that do not fit', () => {
   });
 });
 
+it('results of other records with the same state are fetched once more', async () => {
+  const behaviour: Behaviour = {
+    results: (results) =>
+      results.map((result, at) => ({
+        ...result,
+        sent: { ...result.sent, name: `Other ${at}`, address: `${at} Other St` },
+      })),
+  };
+  await withJob({ behaviour, config: { upload: { keyColumn: null } } }, async (job) => {
+    const { facts } = await expectUntrusted(job, 'RESULTS_INDISTINCT');
+    expect(downloads(job, Number(facts.chunk))).toBe(2);
+    job.service.behaviour = {};
+    await expectSuccess(job, await job.enrich(), all);
+    await expectEnriched(job);
+    expect(job.service.count('upload')).toBe(6);
+  });
+});
+
 describe('a service that counts other records than were sent', () => {
   it.each([9, 11, 0])('stops further uploads: %i records for 10', async (totalRecords) => {
     const behaviour: Behaviour = { receipt: (reply) => ({ ...reply, totalRecords }) };
