@@ -38,6 +38,8 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
   const breaker = createReplyBreaker(0);
 
   const rescue = async ({ record, fields }: SearchableRecord): Promise<undefined> => {
+    // After a kill within a pause, a search that had begun would be in doubt, and its record never searched again.
+    await run.api.ready?.(run.signal);
     if (stopped) return;
     run.signal.throwIfAborted();
     try {

@@ -114,6 +114,24 @@ describe('the search for failed records', () => {
     });
   });
 
+  it('begins no search within a pause of the service', async () => {
+    await withLocalJob(failingSetup(rules), async (job) => {
+      const order: string[] = [];
+      const requests = {
+        wait: async (_: AbortSignal, operation: string) => void order.push(operation),
+        ready: async () => void order.push(`${(await searchesOf(job)).length} begun`),
+        pause: () => undefined,
+      };
+      const summary = await job.enrich(
+        { ...rescuing(job), concurrency: { uploads: 1 } },
+        { limits: { requests } },
+      );
+      const searches = order.slice(order.indexOf('search') - 1).slice(0, 4);
+      expect(searches).toEqual(['0 begun', 'search', '1 begun', 'search']);
+      expect(summary.searches.answered).toBeGreaterThan(1);
+    });
+  });
+
   it('stops in an outage, and goes on without a second request for a record', async () => {
     const out = { on: 'search', calls: { from: 4 }, fault: { status: 503 } };
     const config = { retry: { giveUpAfter: '100ms' } };
