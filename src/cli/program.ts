@@ -69,7 +69,7 @@ export const rows: readonly Row[] = [
   {
     name: 'status',
     usage: '[options] [file]',
-    description: 'show the state of the newest run, also while another process works on it',
+    description: 'show the state of the last run, also while another process works on it',
     examples: ['status', 'status --run last --json'],
     load: async () => (await import('./commands/status.js')).addStatus,
   },

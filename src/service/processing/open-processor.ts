@@ -35,10 +35,10 @@ export function openProcessor(
     if (work.remaining > 0) return;
     work.finish();
     works.delete(work);
-    const { folio, successful, failed } = work.folio;
+    const { folio, fileName, successful, failed } = work.folio;
     logger?.info(
-      { folio, successful, failed },
-      `folio ${folio} is finished: ${successful} successful, ${failed} failed`,
+      { folio, fileName, successful, failed },
+      `folio ${folio} is finished: ${fileName}, ${successful} successful, ${failed} failed`,
     );
     await work.removeUpload();
   };

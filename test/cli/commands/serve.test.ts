@@ -22,6 +22,24 @@ it('applies the faults of the file, in scaled time', async () => {
   expect(stderr).toContain('faults hit search 1: status, retryAfter');
 });
 
+it('names folio and file of what is finished, as a console would', async () => {
+  const serve = spawnCli([...flags, '--data', join(await folder(), 'data')]);
+  const [, url = ''] = await serve.waitFor('stdout', /^listening on (\S+)\n/);
+  const form = new FormData();
+  form.set('description', 'one');
+  form.set('token', 'demo');
+  form.set('file', new Blob(['name\nBakery\n']), 'nightly-R-2-1-ab.csv');
+  const reply = await fetch(`${url}/naics/naics/external/upload`, { method: 'POST', body: form });
+  expect(reply.status).toBe(200);
+  const [, folio] = await serve.waitFor(
+    'stderr',
+    /folio (\w+) is finished: nightly-R-2-1-ab\.csv, 1 successful/,
+  );
+  expect(await reply.text()).toContain(folio);
+  serve.kill('SIGTERM');
+  expect((await serve.ended).code).toBe(0);
+});
+
 it('refuses invalid rules before it opens anything', async () => {
   const faults = join(await folder(), 'faults.yaml');
   await writeFile(faults, 'rules:\n  - on: search\n    fault: { stal: 10m }\n');
