@@ -27,8 +27,11 @@ export interface StartOptions {
   readonly logLevel: string;
 }
 
-/** Never throws: what goes wrong is the end of the run. */
-export function startRun(job: RunJob, options: StartOptions): StartedRun {
+/**
+ * Never throws: what goes wrong is the end of the run.
+ * @param start starts the process; tests give another one.
+ */
+export function startRun(job: RunJob, options: StartOptions, start: typeof spawn = spawn): StartedRun {
   const { pipeline } = job;
   const file = join(options.scratchDir, 'jobs', `${pipeline}-${process.pid}.json`);
   const reported: Reported = { run: null, error: null, hasReported: false };
@@ -39,7 +42,7 @@ export function startRun(job: RunJob, options: StartOptions): StartedRun {
   } catch (error) {
     return endedRun(notStarted(error));
   }
-  const child = spawn(process.execPath, [...process.execArgv, ...commandOf(job, file, options)], {
+  const child = start(process.execPath, [...process.execArgv, ...commandOf(job, file, options)], {
     env: {
       // Memory that each thread keeps for itself (glibc): with few threads at work at a time, two places are enough.
       MALLOC_ARENA_MAX: '2',
