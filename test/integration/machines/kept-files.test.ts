@@ -317,7 +317,7 @@ it('a database is refused while the folder has runs that it does not know', asyn
     expect(refused.code, told).toBe(2);
     if (command !== 'check') expect(told).toContain('[STATE_IN_FOLDER]');
     expect(told.replace(/\s+/g, ' ')).toMatch(
-      /set by FOLIOPIPE_STATE.*state copy --from .*unset FOLIOPIPE_STATE/,
+      /set by FOLIOPIPE_STATE.*state copy -c \S+job\.yaml --from .*unset FOLIOPIPE_STATE/,
     );
     expect(told).not.toContain(new URL(database.url).password);
   }
@@ -347,7 +347,9 @@ it('several states are copied into one database, while it is used', async () => 
   // As after a kill before the rows were there: it is not used, and the same command begins again.
   const mark = { mark: 'moving', place: database.place, at: 0 };
   await writeFile(join(east.job.stateDir, 'copy.json'), JSON.stringify(mark));
-  expect((await east.call('run')).stderr).toMatch(/STATE_COPY_UNFINISHED.*same foliopipe state copy again/s);
+  expect((await east.call('run')).stderr).toMatch(
+    /STATE_COPY_UNFINISHED.*same foliopipe state copy -c \S+job\.yaml again/s,
+  );
   const copied = await east.copy();
   expect(copied, copied.stderr).toMatchObject({ code: 0 });
   expect(copied.stdout).toMatch(/copied: 1 run, 2 uploads/);
