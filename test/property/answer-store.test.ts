@@ -62,23 +62,24 @@ interface Known {
 function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Partial<Choice> } {
   const known = new Map<string, Known>();
   for (const [at, { folios, epoch, columns: own }] of segments.entries()) {
-    for (const { folio, age, records } of folios) {
-      for (const [number, values, given] of records) {
-        const key = JSON.stringify(values);
-        if (isBlank(values) || known.has(key)) continue;
-        const isFailed = 'reason' in given;
-        const limit = (isFailed ? TERMS.failedAge : TERMS.maxAge) / DAY;
-        const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);
-        const names: readonly string[] = own;
-        const row = (columns: readonly string[]) => {
-          const added = columns.map((column) =>
-            isFailed ? '' : (given.values[names.indexOf(column)] ?? ''),
-          );
-          const status = isFailed ? ['FAILED', 'SERVICE_FAILED', given.reason] : ['SUCCESSFUL', '', ''];
-          return `${line([...status, ...added])} ${lineage}`;
-        };
-        known.set(key, { segment: at, row, isFailed, isTaken: epoch === TERMS.epoch && age < limit });
-      }
+    const answers = folios.flatMap(({ records, ...from }) => records.map((record) => ({ ...from, record })));
+    const failed = answers.filter(({ record: [, , given] }) => 'reason' in given);
+    // Of equal records of a segment, a success decides.
+    const inOrder = [...answers.filter((one) => !failed.includes(one)), ...failed];
+    for (const { folio, age, record } of inOrder) {
+      const [number, values, given] = record;
+      const key = JSON.stringify(values);
+      if (isBlank(values) || known.has(key)) continue;
+      const isFailed = 'reason' in given;
+      const limit = (isFailed ? TERMS.failedAge : TERMS.maxAge) / DAY;
+      const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);
+      const names: readonly string[] = own;
+      const row = (columns: readonly string[]) => {
+        const added = columns.map((column) => (isFailed ? '' : (given.values[names.indexOf(column)] ?? '')));
+        const status = isFailed ? ['FAILED', 'SERVICE_FAILED', given.reason] : ['SUCCESSFUL', '', ''];
+        return `${line([...status, ...added])} ${lineage}`;
+      };
+      known.set(key, { segment: at, row, isFailed, isTaken: epoch === TERMS.epoch && age < limit });
     }
   }
   const used = new Set<number>();
