@@ -84,39 +84,14 @@ export async function checkReplaced(
   const head = await readHead(store, output);
   // Without a manifest, nothing tells how old the state is.
   if (textIn(head, 'pipeline') === undefined) await refuseForeign(store, output, pipeline, reader, options);
-  else {
-    if (reader !== undefined) refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
-    if (await isUnknownTo(head, pipeline, reader))
-      options.logger.warn(...unknownText(head, output, pipeline));
-  }
-}
-
-/** Whether the output was paid for, and the state knows no run of the pipeline: it is new, or the old one is away. */
-async function isUnknownTo(
-  head: string,
-  pipeline: string,
-  reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
-): Promise<boolean> {
-  if (textIn(head, 'pipeline') !== pipeline || textIn(head, 'status') === 'REHEARSAL') return false;
-  if (reader === undefined) return true;
-  return (await reader.publications(pipeline)).length === 0 && (await reader.runs(pipeline)).length === 0;
-}
-
-/** A state that is removed as a whole counts as a new one; its pipeline pays for everything again. */
-function unknownText(head: string, output: string, pipeline: string): [facts: object, text: string] {
-  const [publication, run] = [textIn(head, 'publication'), textIn(head, 'run')].map((text) =>
-    escapeUnprintable(text ?? ''),
-  );
-  return [
-    { path: output, publication: Number(publication), run },
-    `${output} is publication ${publication} of the pipeline ${pipeline} (run ${run}), and the state here knows no run of it: what was paid for is not known, and would be paid for again; if the state is in another place, name that (--state-dir), or put it back (docs/backup.md)`,
-  ];
+  else refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
 }
 
 /**
  * Refuses to pay with a state that is older than the output, such as a copy of the state folder that was put back. What
- * was sent after the copy is not known in it, and would be paid for again. A state without runs is a new one; a run that
- * began after that publication was begun knowingly.
+ * was sent after the copy is not known in it, and would be paid for again. The same is true of a state without any run, if
+ * the output was paid for: the state folder was removed, or its disk is not there. A run that began after that publication
+ * was begun knowingly.
  * @throws GuardError `STATE_BEHIND`.
  */
 export async function refuseBehind(
@@ -149,19 +124,28 @@ async function behindIn(
   head: string,
   output: string,
   pipeline: string,
-  reader: Pick<CheckpointReader, 'publications' | 'runs'>,
+  reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
 ): Promise<GuardError | undefined> {
   const [publication, run] = [Number(textIn(head, 'publication')), textIn(head, 'run')];
   if (textIn(head, 'pipeline') !== pipeline || run === undefined) return undefined;
-  const [known] = await reader.publications(pipeline);
+  const [known] = (await reader?.publications(pipeline)) ?? [];
   if (!(publication > (known?.number ?? 0))) return undefined;
-  const [newest] = await reader.runs(pipeline);
-  if (newest === undefined || beganAfter(newest.id, run)) return undefined;
+  const [newest] = (await reader?.runs(pipeline)) ?? [];
   const name = escapeUnprintable(run);
+  const facts = { path: output, publication, run: name, newest: newest?.id ?? null };
+  if (newest === undefined) {
+    if (textIn(head, 'status') === 'REHEARSAL') return undefined;
+    const text = `${output} is publication ${publication} of the pipeline ${pipeline}, which run ${name} has put there, and the state here knows no run of it: what was sent before would be paid for again`;
+    return new GuardError('STATE_BEHIND', text, {
+      hint: 'if the state is in another place, name that (--state-dir), or put it back (docs/backup.md), and run the same command again; if this one is new on purpose: foliopipe run --yes, which pays again',
+      facts,
+    });
+  }
+  if (beganAfter(newest.id, run)) return undefined;
   const text = `the state is older than ${output}: it does not know publication ${publication}, which run ${name} has put there; what was sent after ${newest.id}, the newest run that it knows, would be paid for again`;
   return new GuardError('STATE_BEHIND', text, {
     hint: 'put back the newest state and run the same command again (docs/backup.md); if there is none, or another state writes this output on purpose: foliopipe run --yes, which may pay again',
-    facts: { path: output, publication, run: name, newest: newest.id },
+    facts,
   });
 }
 

@@ -3,7 +3,6 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collect, planRun, publish } from '../../../pipelines/index.js';
-import { silentLogger } from '../../../src/logger.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour } from '../../helpers/jobs/interrupted-job.js';
@@ -100,16 +99,20 @@ describe('a state that is older than the output', () => {
 });
 
 describe('a state that was removed', () => {
-  it('is a new one: the output is replaced, and the numbers of publications go on', async () => {
+  it('pays nothing before a person says so; then the output is replaced, and the numbers of publications go on', async () => {
     await withJob({ behaviour }, async (job) => {
       await job.enrich();
       await rm(path.join(job.folder, '.foliopipe'), { recursive: true });
-      const warnings: string[] = [];
-      const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) };
-      await planRun(job.config(), { signal, logger });
-      const again = await job.enrich({}, { logger });
-      const warning = expect.stringMatching(/is publication 1 of .* knows no run of it: .* paid for again/);
-      expect(warnings).toEqual([warning, warning]);
+      const uploads = uploadsSeen(job);
+      const unknown = {
+        ...behind,
+        message: expect.stringMatching(/is publication 1 of .* knows no run of it: .* paid for again/),
+        facts: { publication: 1, newest: null },
+      };
+      await expect(planRun(job.config(), { signal })).rejects.toMatchObject(unknown);
+      expect(await job.failure()).toMatchObject(unknown);
+      expect(uploadsSeen(job)).toBe(uploads);
+      const again = await job.enrich({}, { yes: true });
       await expectSuccess(job, again, all);
       expect(again.publication).toBe(2);
     });
