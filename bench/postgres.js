@@ -25,24 +25,25 @@ export async function withPostgres(folder, body) {
 }
 
 /**
- * @param folder where its data lies; it must not exist.
+ * @param folder where its data lies; it must not exist, and lies in a folder of the caller's own.
  * @returns the running server, which whoever calls stops, and its address.
  */
 export async function startPostgres(folder) {
   const port = await freePort();
+  const isRoot = process.getuid?.() === 0;
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     port,
     user: 'postgres',
     password: PASSWORD,
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: isRoot,
     initdbFlags: ['--encoding=UTF8'],
     postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
     onLog: () => undefined,
     onError: () => undefined,
   });
-  // The server runs as another user if this process is root.
-  chmodSync(join(folder, '..'), 0o711);
+  // As another user, it must get to its folder.
+  if (isRoot) chmodSync(join(folder, '..'), 0o711);
   await server.initialise();
   await server.start();
   return { server, url: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres` };

@@ -124,7 +124,10 @@ export const mistakes: readonly Mistake[] = [
   inSource('a gzip file that is cut off', gzipSync(businesses).subarray(0, -12)),
   // Where things are written.
   { what: 'the output is the source', typed: ['run', '--output', 'businesses.csv'] },
-  { what: 'an output folder in which nobody may write', typed: ['run', '--output', '/proc/enriched.csv'] },
+  {
+    what: 'a file in the place of the output folder',
+    typed: ['run', '--output', 'businesses.csv/enriched.csv'],
+  },
   { what: 'a state folder in which nobody may write', typed: ['run', '--state-dir', '/proc/state'] },
   // The service.
   { what: 'check, and the service is down', typed: ['check', '--base-url', 'http://127.0.0.1:9'] },

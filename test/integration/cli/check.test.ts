@@ -1,5 +1,6 @@
 /** `foliopipe check` tells what answers at the service's address, and leaves nothing behind. */
 
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -367,6 +368,8 @@ describe('what is left behind', () => {
     expect(under).toMatchObject({ code: 2, items: { output: { ok: false, code: 'FOLDER_UNWRITABLE' } } });
     expect(under.items.output!.told).toContain(join(closed, 'file'));
     expect(await readdir(closed)).toEqual(['file']);
+    // So that it can be removed.
+    await chmod(closed, 0o700);
   });
 });
 
@@ -386,7 +389,9 @@ it.skipIf(process.platform !== 'linux')(
 );
 
 it('a place where no output can be is told, and a pattern that matches what is written', async () => {
-  const { code, items } = await check({ 'output.path': '/dev/null' });
+  const pipe = join(await folder(), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const { code, items } = await check({ 'output.path': pipe });
   expect([code, items.output]).toMatchObject([2, { ok: false, code: 'OUTPUT_NOT_A_FILE' }]);
   const { items: others } = await check({ 'source.path': '*.csv', 'output.path': 'x.csv' });
   expect(others.output).toMatchObject({ ok: false, code: 'OUTPUT_IN_SOURCE' });

@@ -184,7 +184,7 @@ const mounted: WhileReadOnly = (folder, args, env) => {
   const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
   const script =
     'set -e; d=$1; shift; cp -a "$d" "$d.copy"; mount -t tmpfs none "$d"; cp -a "$d.copy/." "$d"; rm -r "$d.copy"; ' +
-    'mount -o remount,ro "$d"; exec "$@"';
+    'mount -o remount,bind,ro "$d"; exec "$@"';
   const command = ['-rm', 'sh', '-c', script, 'sh', folder, process.execPath, ...nodeFlags, cli, ...args];
   return new Promise((resolve) => {
     const child = execFile('unshare', command, { env: { ...process.env, ...env } }, (_, stdout, stderr) =>
@@ -207,7 +207,8 @@ const replacedByFile: WhileReadOnly = async (folder, args, env) => {
   return end;
 };
 
-const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+const trial = 'mount -t tmpfs none /mnt && mount -o remount,bind,ro /mnt';
+const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', trial]).status === 0;
 
 /** Permission bits do not stop root, and only root may mount: the title says which way is used. */
 function readOnlyWay(): { readonly title: string; readonly run: WhileReadOnly } {
