@@ -10,7 +10,9 @@ import { dirname, join } from 'node:path';
 import { isFolder, isS3, withoutPublication } from '../config/sections/output-names.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
-import { createWrittenHash, type WrittenHash } from '../streams/file-identity.js';
+import { createWrittenHash, hashFile, type WrittenHash } from '../streams/file-identity.js';
+import type { Bytes } from '../types.js';
+import { hasContent, type OutputStore } from './output-store.js';
 
 export interface WorkFile {
   /** Length in bytes. */
@@ -173,4 +175,22 @@ export async function isLocalFile(path: string): Promise<boolean> {
 /** Removes a file. A missing file is no error. */
 export async function removeLocalFile(path: string): Promise<void> {
   await rm(path, { force: true });
+}
+
+/**
+ * Whether a file of a publication waits on the local disk, or is in place already: it may have waited on a machine that is
+ * gone.
+ * @param waiting where it would wait.
+ * @param name under which it is put in place.
+ */
+export async function waitsOrIsInPlace(
+  store: Pick<OutputStore, 'identity'>,
+  waiting: string,
+  name: string,
+  content: { readonly bytes: Bytes; readonly sha256: string },
+): Promise<boolean> {
+  const found = await hashFile(waiting);
+  if (found !== undefined) return found.sha256 === content.sha256;
+  const there = await store.identity(name);
+  return there !== undefined && hasContent(there, content);
 }

@@ -8,12 +8,10 @@ import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
 import { RowSet } from '../../delta/row-set.js';
 import { contentOf } from '../../files/encoded-file.js';
-import { hasContent } from '../../files/output-store.js';
-import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
+import { isLocalFile, waitsOrIsInPlace, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { deltaPath } from '../../report/publication-files.js';
 import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
-import { hashFile } from '../../streams/file-identity.js';
 import type { PublishedDelta } from '../../types.js';
 import { listKeyDrift } from './list-key-drift.js';
 
@@ -99,10 +97,7 @@ export async function hasDelta(
   { delta }: Publication,
 ): Promise<boolean> {
   if (delta === undefined) return true;
-  const waiting = await hashFile(waitingPath(run));
-  if (waiting !== undefined) return waiting.sha256 === delta.sha256;
-  const there = await run.output.identity(deltaPath(run.config.output.path));
-  return there !== undefined && hasContent(there, delta);
+  return waitsOrIsInPlace(run.output, waitingPath(run), deltaPath(run.config.output.path), delta);
 }
 
 /** Puts the delta in place. If the publication has none, removes an old file, which belongs to another output. */

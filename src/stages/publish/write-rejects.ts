@@ -8,8 +8,7 @@ import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, QUOTE } from '../../csv/bytes.js';
 import type { BadRecord } from '../../csv/scan-records.js';
 import { writeValue } from '../../csv/write-field.js';
-import { hasContent } from '../../files/output-store.js';
-import { isLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
+import { isLocalFile, waitsOrIsInPlace, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { rejectsPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
@@ -31,19 +30,13 @@ export async function writeRejects(
   return hashFile(waitingPath(run));
 }
 
-/**
- * Whether the rejects of the publication wait for `putRejects`, or are in place already: they may have waited on a
- * machine that is gone.
- */
+/** Whether the rejects of the publication wait for `putRejects`, or are in place already. */
 export async function hasRejects(
   run: Pick<RunContext, 'id' | 'config' | 'output'>,
   { rejects }: Publication,
 ): Promise<boolean> {
   if (rejects === undefined) return true;
-  const waiting = await hashFile(waitingPath(run));
-  if (waiting !== undefined) return waiting.sha256 === rejects.sha256;
-  const there = await run.output.identity(rejectsPath(run.config.output.path));
-  return there !== undefined && hasContent(there, rejects);
+  return waitsOrIsInPlace(run.output, waitingPath(run), rejectsPath(run.config.output.path), rejects);
 }
 
 /** Puts the file in place. If no record was rejected, removes an old file. */
