@@ -7,6 +7,7 @@ import type { Client, CustomTypesConfig } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
 import { createClient, destroyClient, endClient, importPostgres } from './client.js';
+import { copyBytes } from './copied-bytes.js';
 import { readPostgresError } from './read-error.js';
 import { type Prepared, type Value, valuesOf } from './statement.js';
 
@@ -36,6 +37,11 @@ export interface PostgresSession {
     repeat: Repeat,
     onSend?: () => void,
   ): Promise<readonly Row[]>;
+  /** Reads the bytes of a statement that gives one row of them, or none. */
+  readBytes(
+    statement: Prepared<{ bytes: Buffer }>,
+    values: Readonly<Record<string, string | number>>,
+  ): Promise<Buffer | undefined>;
   /**
    * Runs several statements as one transaction, which is undone if the body throws.
    * @param begin statements without values that begin it, such as `BEGIN`.
@@ -211,6 +217,8 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
         onSend?.();
         return ask(used, asked, values);
       }, repeat),
+    readBytes: (asked, values) =>
+      inOrder((used) => copyBytes(used, pg.Query, asked, values).catch(throwLoss), true),
     transaction: (begin, body, repeat = false) =>
       inOrder(async (used) => {
         await run(used, begin);

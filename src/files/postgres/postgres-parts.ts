@@ -165,10 +165,10 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
   async function readPieces(values: ReturnType<typeof named>): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for (let piece = 0; ; piece += 1) {
-      const [row] = await db.query(readPiece, { ...values, piece }, true);
-      if (row !== undefined) pieces.push(row.bytes);
-      if (row !== undefined && row.bytes.length >= PIECE_BYTES) continue;
-      return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+      const bytes = await db.readBytes(readPiece, { ...values, piece });
+      if (bytes !== undefined) pieces.push(bytes);
+      if (bytes === undefined || bytes.length < PIECE_BYTES) break;
     }
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   }
 }

@@ -49,10 +49,10 @@ export function createPieceContents(open: () => Promise<PostgresSession>): Share
     read: async function* (file) {
       const db = await open();
       for (let piece = 0; ; piece += 1) {
-        const [row] = await db.query(readPiece, { file, piece }, true);
-        if (row === undefined) return;
-        yield row.bytes;
-        if (row.bytes.length < PIECE_BYTES) return;
+        const bytes = await db.readBytes(readPiece, { file, piece });
+        if (bytes === undefined) return;
+        yield bytes;
+        if (bytes.length < PIECE_BYTES) return;
       }
     },
     remove: async (files) => {

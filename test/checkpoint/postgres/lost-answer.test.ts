@@ -115,3 +115,14 @@ it('is known of a piece of a part, which is stored once', async () => {
   expect((await readWhole(files.readPart(1, stored))).equals(Buffer.concat(pieces))).toBe(true);
   expect(await silent.database.query('SELECT piece FROM foliopipe.part_pieces')).toHaveLength(3);
 });
+
+it('is read again where the connection is lost within the bytes of a part', async () => {
+  const files = await createPostgresParts(state.openParts, state.fence).ofRun('r1');
+  const pieces = Array.from({ length: 3 }, () => randomBytes(1_200_000));
+  const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+  const stored = { ...part, ...(await files.writePart(1, part, pieces)), records: 1 };
+  silent.network.loseAnswer('COPY 1');
+  expect((await readWhole(files.readPart(1, stored))).equals(Buffer.concat(pieces))).toBe(true);
+  silent.network.loseAnswer('COPY 1');
+  expect((await readWhole(files.readPart(1, stored))).equals(Buffer.concat(pieces))).toBe(true);
+});

@@ -1,0 +1,55 @@
+/**
+ * Bytes from a statement, as they are. In the rows of a query they come as hexadecimal text, which has twice the length
+ * and takes four times as long.
+ */
+import type { Client, Query } from 'pg';
+import { type Prepared, valuesOf } from './statement.js';
+
+/** The driver's class of a query, which drops the data of a COPY. */
+export type QueryClass = new (text: string, done: (error: Error | undefined) => void) => Query;
+
+/** The format of COPY: a signature, flags, and an extension of no bytes; a row: the number of its values, and lengths. */
+const HEADER_BYTES = 11 + 4 + 4;
+const COUNT_BYTES = 2;
+const LENGTH_BYTES = 4;
+
+/**
+ * Asks for the only value of the only row of a statement.
+ * @returns undefined without a row. @throws the driver's error.
+ */
+export async function copyBytes(
+  client: Client,
+  DriverQuery: QueryClass,
+  asked: Prepared<{ bytes: Buffer }>,
+  values: Readonly<Record<string, string | number>>,
+): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  class CopyQuery extends DriverQuery {
+    /** Called by the driver, which uses the memory of the chunk again. */
+    handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+      pieces.push(Buffer.from(chunk));
+    }
+  }
+  const text = `COPY (${withLiterals(client, asked, values)}) TO STDOUT (FORMAT binary)`;
+  await new Promise<void>((resolve, reject) => {
+    client.query(new CopyQuery(text, (error) => (error ? reject(error) : resolve())));
+  });
+  const copied = Buffer.concat(pieces);
+  // After the last row there is -1 in place of the number.
+  if (copied.readInt16BE(HEADER_BYTES) === -1) return undefined;
+  const lengthAt = HEADER_BYTES + COUNT_BYTES;
+  const begin = lengthAt + LENGTH_BYTES;
+  return copied.subarray(begin, begin + copied.readInt32BE(lengthAt));
+}
+
+/** COPY takes no values beside its text. */
+function withLiterals(
+  client: Client,
+  asked: Prepared<unknown>,
+  values: Readonly<Record<string, string | number>>,
+): string {
+  const literals = valuesOf(asked, values).map((value) =>
+    typeof value === 'number' ? `${value}` : client.escapeLiteral(`${value}`),
+  );
+  return asked.text.replaceAll(/\$(\d+)/g, (_, number: string) => literals[Number(number) - 1]!);
+}
