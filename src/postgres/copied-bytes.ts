@@ -34,7 +34,8 @@ export async function copyBytes(
   await new Promise<void>((resolve, reject) => {
     client.query(new CopyQuery(text, (error) => (error ? reject(error) : resolve())));
   });
-  const copied = Buffer.concat(pieces);
+  // Servers send the header with the first row, and the end of the data by itself.
+  const copied = pieces[0]!.length > HEADER_BYTES ? pieces[0]! : Buffer.concat(pieces);
   // After the last row there is -1 in place of the number.
   if (copied.readInt16BE(HEADER_BYTES) === -1) return undefined;
   const lengthAt = HEADER_BYTES + COUNT_BYTES;
