@@ -81,6 +81,11 @@ const titles = Object.values(CASES).map((each) => each.title);
 const lab = openLab({ pairs, records, rows: values.rows?.split(',') });
 try {
   for (const name of names) {
+    const missing = await CASES[name].missing?.();
+    if (missing !== undefined) {
+      console.error(`SKIPPED: ${name}: ${missing}\n`);
+      continue;
+    }
     const asked = [
       '--only',
       name,

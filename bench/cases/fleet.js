@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadPgBoss } from '../../dist/src/fleet/pg-boss.js';
 import { TOKEN, writeJob } from '../job.js';
 import { program } from '../lab.js';
 import { withPostgres } from '../postgres.js';
@@ -18,6 +19,12 @@ const LOOK_MS = 50;
 
 export const fleet = {
   title: 'A worker of a fleet',
+  /** @returns why it cannot be measured here. */
+  missing: () =>
+    loadPgBoss(process.versions.node).then(
+      () => undefined,
+      ({ message }) => message,
+    ),
   async run(lab) {
     const records = lab.recordsOr(1_000_000);
     const source = await lab.source(records);
