@@ -31,13 +31,17 @@ export async function startService(work, port, { speed = 1200, segmentRecords = 
       '--data',
       join(work, 'service'),
     ],
-    { stdio: ['ignore', 'pipe', 'ignore'] },
+    { stdio: ['ignore', 'pipe', 'pipe'] },
   );
+  let told = '';
+  process_.stderr.on('data', (text) => {
+    told = `${told}${text}`.slice(-2000);
+  });
   for await (const line of createInterface({ input: process_.stdout })) {
     const found = /listening on (\S+)/.exec(line);
     if (found) return { process: process_, url: found[1] };
   }
-  throw new Error('the service ended before it listened');
+  throw new Error(`the service ended before it listened:\n${told}`);
 }
 
 /** @returns the child, and how it ends: what it said on stderr is `told`. */
