@@ -96,6 +96,8 @@ const settings = `
          set_config('idle_in_transaction_session_timeout', '0', true),
          set_config('lock_timeout', '10min', true),
          set_config('client_encoding', 'UTF8', true),
+         case when current_setting('server_version_num')::int >= 170000
+              then set_config('transaction_timeout', '0', true) end,
          case when current_setting('server_version_num')::int >= 140000
               then set_config('client_connection_check_interval', '5s', true) end`;
 

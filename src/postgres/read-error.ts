@@ -55,6 +55,25 @@ function isOfConnection(error: Error): boolean {
 }
 
 /**
+ * Whether the connection is gone, or the server ends it: it is unknown whether the statement was carried out. A server
+ * that takes no changes any more has become a standby: over a new connection, another one may answer.
+ */
+export function isLoss(error: unknown): boolean {
+  return isOneOf(error, /^(?:08|57P0[1-5]|25P0[34]|25006)/);
+}
+
+/** Whether the same may succeed later: a loss, a deadlock, a lock that others hold, or a server without room. */
+export function isPassing(error: unknown): boolean {
+  return isLoss(error) || isOneOf(error, /^(?:40|53|55P03|57014|58)/);
+}
+
+/** @param sqlstates of errors of the server. A lost connection is always one of them. */
+function isOneOf(error: unknown, sqlstates: RegExp): boolean {
+  const trouble = readPostgresError(error);
+  return trouble?.kind === 'server' ? sqlstates.test(trouble.sqlstate) : trouble?.kind === 'lost';
+}
+
+/**
  * Says of a lost connection what has happened, such as `cannot be reached: no process listens at db.test:5432
  * (ECONNREFUSED)`.
  * @param text of a `PostgresTrouble`.

@@ -8,7 +8,7 @@ import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
 import { createClient, destroyClient, endClient, importPostgres } from './client.js';
 import { copyBytes } from './copied-bytes.js';
-import { readPostgresError } from './read-error.js';
+import { isLoss, isPassing } from './read-error.js';
 import { type Prepared, type Value, valuesOf } from './statement.js';
 
 /** Runs a statement within a transaction. */
@@ -18,8 +18,8 @@ export type Query = <Row>(
 ) => Promise<readonly Row[]>;
 
 /**
- * Whether the statement may run a second time. `outcome`: it may, and its change must not be lost, so the session waits
- * longer for a database that is away, even after the session was given up.
+ * Whether the statement may run a second time. `outcome`: it may run as often as it takes, and its change must not be
+ * lost, so the session waits longer for a database that is away or busy, even after the session was given up.
  */
 export type Repeat = boolean | 'outcome';
 
@@ -91,12 +91,14 @@ const GIVEN_UP_MS = 3_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * A process that stops within a transaction keeps its rows locked until the server ends the transaction. A process or a
- * network that is gone is noticed by keepalive.
+ * Whatever is set for the role. Transactions see what others have committed meanwhile, for which they wait. A process
+ * that stops within one keeps its rows locked until the server ends it. A process or a network that is gone is noticed
+ * by keepalive.
  */
 const SETTINGS = `
-  SET synchronous_commit = on; SET statement_timeout = 0; SET lock_timeout = '20s';
-  SET idle_in_transaction_session_timeout = '10s';
+  SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
+  SET statement_timeout = 0; SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '10s';
+  SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('server_version_num')::int >= 170000;
   SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;`;
 
 /** Opens a session. @throws what `translate` and `driverMissing` make. */
@@ -138,7 +140,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     } catch (error) {
       drop(opened);
       trouble = translate(error, place);
-      throw isLoss(error) ? new ConnectionLost(error) : error;
+      throw isPassing(error) ? new ConnectionLost(error) : error;
     }
     trouble = undefined;
     return opened;
@@ -177,6 +179,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     // Only an outcome is worth a connection of its own.
     if (isClosed && repeat !== 'outcome') throw translate(new Error('the connection is closed'), place);
     const attempt = async (): Promise<T> => {
+      const until = performance.now() + options.outcomePatience;
       for (let isRepeated = false; ; isRepeated = true) {
         let used: Client | undefined;
         try {
@@ -186,12 +189,15 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
         } catch (error) {
           const isLost = error instanceof ConnectionLost;
           if (used !== undefined && isLost) drop(used);
-          if (!isLost || used === undefined || repeat === false || isRepeated || isOver(repeat)) {
-            throw translate(isLost ? error.cause : error, place);
-          }
+          const mayRepeat =
+            repeat === 'outcome'
+              ? (isLost || isPassing(error)) && performance.now() < until
+              : isLost && repeat && !isRepeated && !isOver(repeat);
+          if (used === undefined || !mayRepeat) throw translate(isLost ? error.cause : error, place);
         } finally {
           waiting = undefined;
         }
+        if (isRepeated) await sleep(RETRY_EVERY_MS);
       }
     };
     const result = last.then(attempt);
@@ -282,13 +288,6 @@ class ConnectionLost extends Error {
 
 function throwLoss(error: unknown): never {
   throw isLoss(error) ? new ConnectionLost(error) : error;
-}
-
-/** Whether the connection is gone, or the server ends it: it is unknown whether the statement was carried out. */
-function isLoss(error: unknown): boolean {
-  const trouble = readPostgresError(error);
-  if (trouble?.kind === 'server') return /^(?:08|57P0[1-5]|25P03)/.test(trouble.sqlstate);
-  return trouble?.kind === 'lost';
 }
 
 const INT8 = 20;

@@ -16,7 +16,7 @@ export function translateStateError(error: unknown, place: string): unknown {
   }
   if (trouble.kind === 'lost') return lost(trouble.text, place);
   const { sqlstate, text } = trouble;
-  if (/^(?:08|57P0|25P03)/.test(sqlstate)) return lost(text, place);
+  if (/^(?:08|57P0|25P0[34])/.test(sqlstate)) return lost(text, place);
   if (sqlstate === '3D000') {
     return new ConfigError('STATE_DATABASE_MISSING', `${place} does not exist`, { facts });
   }

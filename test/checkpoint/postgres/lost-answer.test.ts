@@ -30,6 +30,15 @@ it('is known of an upload that was accepted', async () => {
   expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'F-1' });
 });
 
+it('is known of an upload that was accepted, however often an answer is lost', async () => {
+  const { checkpoint } = state;
+  await checkpoint.recordCut('r1', sampleChunk(1));
+  await checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget());
+  silent.network.loseAnswer('SELECT', 3);
+  await checkpoint.recordAccepted('r1', 1, { folio: 'F-1', serviceRecords: 10, rehearsal: false }, 9);
+  expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'submitted', folio: 'F-1' });
+});
+
 it.each([
   ['one statement', {}, 'SELECT 1'],
   ['a transaction', { perRun: 100 }, 'COMMIT'],

@@ -12,8 +12,8 @@ export interface SilentNetwork {
   loseConnections(): void;
   /** Nothing arrives any more, over new connections neither. */
   lose(): void;
-  /** The next answer that holds this text does not arrive: its connection ends instead. What was asked is done. */
-  loseAnswer(text: string): void;
+  /** The next answers that hold this text do not arrive: their connections end instead. What was asked is done. */
+  loseAnswer(text: string, times?: number): void;
   /** New connections work again. Those that were open have ended. */
   restore(): void;
   close(): Promise<void>;
@@ -24,14 +24,16 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
   const open = new Set<net.Socket>();
   const lost = new WeakSet<net.Socket>();
   let isLost = false;
-  let lostAnswer: string | undefined;
+  let lostAnswer: { readonly text: string; times: number } | undefined;
   const forward = (from: net.Socket, to: net.Socket, isAnswer: boolean) => {
     open.add(from);
     from.on('error', () => undefined);
     from.on('data', (bytes) => {
       if (isLost || lost.has(from)) return;
-      if (!isAnswer || lostAnswer === undefined || !bytes.includes(lostAnswer)) return void to.write(bytes);
-      lostAnswer = undefined;
+      if (!isAnswer || lostAnswer === undefined || !bytes.includes(lostAnswer.text))
+        return void to.write(bytes);
+      lostAnswer.times -= 1;
+      if (lostAnswer.times === 0) lostAnswer = undefined;
       from.destroy();
     });
     from.on('end', () => void (isLost || lost.has(from) || from.end()));
@@ -58,8 +60,8 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
     lose: () => {
       isLost = true;
     },
-    loseAnswer: (text) => {
-      lostAnswer = text;
+    loseAnswer: (text, times = 1) => {
+      lostAnswer = { text, times };
     },
     restore: () => {
       isLost = false;
