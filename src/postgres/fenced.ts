@@ -71,11 +71,14 @@ export async function expectLease(session: Pick<PostgresSession, 'query'>, { hel
   if (found === undefined) throw leaseLost(held.pipeline);
 }
 
-/** The error of a process that works on a pipeline without its lease. */
-export function leaseLost(pipeline: string): LockedError {
+/**
+ * The error of a process that works on a pipeline without its lease.
+ * @param what the lease is of.
+ */
+export function leaseLost(pipeline: string, what = `the pipeline ${pipeline}`): LockedError {
   return new LockedError(
     'LEASE_LOST',
-    `this process has lost the lease of the pipeline ${pipeline}: it was stopped, or cut off from the database, for too long`,
+    `this process has lost the lease of ${what}: it was stopped, or cut off from the database, for too long`,
     { facts: { pipeline } },
   );
 }

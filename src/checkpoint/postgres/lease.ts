@@ -46,8 +46,12 @@ export function shortenLeases(lease: Milliseconds): void {
   times = { lease, renew: lease / 3 };
 }
 
-const addPipeline = statement(`
-  INSERT INTO leases (pipeline, fence, until) VALUES (@pipeline, 0, '-infinity') ON CONFLICT (pipeline) DO NOTHING`);
+// The row of an output is removed when it is free, because its path may have a date in it. So its numbers begin at the
+// time: a process that was paused has the number of no later holder.
+const add = statement(`
+  INSERT INTO leases (pipeline, fence, until)
+  VALUES (@pipeline, CASE WHEN @isOutput::boolean THEN ${epochMs('clock_timestamp()')}::int8 ELSE 0 END, '-infinity')
+  ON CONFLICT (pipeline) DO NOTHING`);
 // Without SKIP LOCKED, one that has waited would write a lease that has expired already.
 const take: Prepared<{ fence: number }> = statement(`
   WITH expired AS (
@@ -67,6 +71,7 @@ const renew = statement(`
   WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING 1`);
 const release = statement(`
   UPDATE leases SET until = '-infinity', holder = NULL WHERE pipeline = @pipeline AND fence = @fence`);
+const remove = statement('DELETE FROM leases WHERE pipeline = @pipeline AND fence = @fence');
 
 const pipelines: Prepared<{ pipeline: string }> = statement(`
   SELECT pipeline FROM runs UNION SELECT pipeline FROM single_searches UNION SELECT @own ORDER BY pipeline`);
@@ -132,11 +137,15 @@ export function createLeases(
   return {
     take: async (pipeline, holder) => {
       const db = await open();
-      await db.query(addPipeline, { pipeline }, true);
+      await db.query(add, { pipeline, isOutput: isOutput(pipeline) }, true);
       const here: LockHolder = { ...holder, host: hostname() };
       const values = { pipeline, holder: JSON.stringify(here), leaseMs: own.lease };
-      const [taken] = await db.query(take, values, false);
-      if (taken !== undefined) return hold(db, pipeline, taken.fence, fence, own, hear);
+      // This process may be paused before it has read the answer.
+      let end = endOf(own);
+      const [taken] = await db.query(take, values, false, () => {
+        end = endOf(own);
+      });
+      if (taken !== undefined) return hold(db, pipeline, { number: taken.fence, end }, fence, own, hear);
       const [row] = await db.query(readHolder, { pipeline }, true);
       const { code, message, facts } = lockedError(
         pipeline,
@@ -149,42 +158,65 @@ export function createLeases(
   };
 }
 
+function isOutput(pipeline: string): boolean {
+  return pipeline.startsWith(OUTPUT);
+}
+
+/**
+ * When a lease ends that is asked for now. The clock of a process stops while its whole machine is paused; that of the
+ * machine may go on.
+ */
+interface LeaseEnd {
+  readonly ofProcess: Milliseconds;
+  readonly ofMachine: Milliseconds;
+}
+
+function endOf({ lease }: Pick<LeaseTimes, 'lease'>): LeaseEnd {
+  return { ofProcess: performance.now() + lease, ofMachine: Date.now() + lease };
+}
+
 function hold(
   db: PostgresSession,
   pipeline: string,
-  number: number,
+  taken: { readonly number: number; readonly end: LeaseEnd },
   fence: Fence,
   { lease, renew: renewEvery }: LeaseTimes,
   hear: HearTrouble,
 ): HeldLock {
+  const { number } = taken;
   const controller = new AbortController();
   const values = { pipeline, fence: number };
   fence.held = { pipeline, number };
   fence.isLost = false;
   let isClosed = false;
-  let until = performance.now() + lease;
-  /** The clock of a process stops while its whole machine is paused; that of the machine may go on. */
-  let wallUntil = Date.now() + lease;
-  const leftMs = () => Math.min(until - performance.now(), wallUntil - Date.now());
+  let { end } = taken;
+  const isOver = () => performance.now() >= end.ofProcess;
+  const leftMs = () => Math.min(end.ofProcess - performance.now(), end.ofMachine - Date.now());
   const lookEvery = Math.min(renewEvery, 1_000);
   /** For how long a renewal has had no answer, while this process was not paused itself. */
   let silentMs = 0;
+  /** Why the last renewal has failed. */
+  let failure: unknown;
   const trouble = () =>
-    db.trouble() ?? (silentMs >= Math.max(lease / 5, 2 * lookEvery) ? db.noAnswer() : undefined);
+    db.trouble() ?? failure ?? (silentMs >= Math.max(lease / 5, 2 * lookEvery) ? db.noAnswer() : undefined);
+  const lostError = () =>
+    leaseLost(pipeline, isOutput(pipeline) ? `the output ${pipeline.slice(OUTPUT.length)}` : undefined);
   const lose = () => {
     // A process that was stopped itself cannot tell whether the database has answered.
     if (isClosed) return;
     fence.isLost = true;
-    controller.abort(trouble() ?? leaseLost(pipeline));
+    controller.abort(trouble() ?? lostError());
   };
   /** @returns whether it is still held; false too if the database cannot be asked for as long as the lease lasts. */
   const extend = async (): Promise<boolean> => {
-    const [began, wallBegan] = [performance.now(), Date.now()];
-    const [renewed] = await db.query(renew, { ...values, leaseMs: lease }, true);
+    let next = end;
+    const [renewed] = await db.query(renew, { ...values, leaseMs: lease }, true, () => {
+      next = endOf({ lease });
+    });
     silentMs = 0;
+    failure = undefined;
     if (renewed === undefined) return false;
-    until = began + lease;
-    wallUntil = wallBegan + lease;
+    end = next;
     return true;
   };
   let isReported = false;
@@ -192,24 +224,27 @@ function hold(
     const now = trouble();
     if ((now !== undefined) === isReported) return;
     isReported = now !== undefined;
-    hear(now, Math.max(until - performance.now(), 0));
+    hear(now, Math.max(end.ofProcess - performance.now(), 0));
   };
   let isAsking = false;
   const timer = setInterval(() => {
     if (isAsking) return;
     isAsking = true;
     extend()
-      .catch(() => performance.now() < until)
+      .catch((error: unknown) => {
+        failure = error;
+        return !isOver();
+      })
       .then((isHeld) => {
         isAsking = false;
         if (!isHeld) lose();
       });
   }, renewEvery);
   timer.unref();
-  // A server that does not answer is noticed by this process's own clock, which never starts before the lease.
+  // A server that does not answer is noticed by this process's own clock, by which the lease never ends later.
   const watch = setInterval(() => {
     if (isAsking) silentMs += lookEvery;
-    if (performance.now() > until) lose();
+    if (isOver()) lose();
     else report();
   }, lookEvery);
   watch.unref();
@@ -221,7 +256,7 @@ function hold(
       if (leftMs() > lease / 2) return;
       if (!(await extend())) {
         lose();
-        throw leaseLost(pipeline);
+        throw lostError();
       }
     },
     close: async () => {
@@ -230,7 +265,9 @@ function hold(
       clearInterval(timer);
       clearInterval(watch);
       // A lease that has ended needs no release; a database that does not answer is not waited for.
-      if (performance.now() < until && trouble() === undefined) await db.query(release, values, true);
+      if (!isOver() && trouble() === undefined) {
+        await db.query(isOutput(pipeline) ? remove : release, values, true);
+      }
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },
   };

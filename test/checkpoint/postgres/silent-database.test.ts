@@ -66,3 +66,47 @@ it('has the lease of a machine that was paused as a whole, whose processes have 
   for (const one of [first, second]) await one.close();
   await db.close();
 });
+
+it('has the lease of a machine that was paused before it has read that it has it', async () => {
+  const db = await openStateConnection(silent.network.database);
+  const query: typeof db.query = async (asked, ...rest) => {
+    const rows = await db.query(asked, ...rest);
+    if (asked.text.includes('SKIP LOCKED')) vi.setSystemTime(Date.now() + 60_000);
+    return rows;
+  };
+  const take = (session: typeof db) =>
+    createLeases(async () => session, { held: undefined }, { lease: 30_000, renew: 10_000 }).take(
+      'nightly',
+      holder,
+    );
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const first = await take({ ...db, query });
+  await silent.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  const second = await take(db);
+  await expect(first.expectHeld?.()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  await expect(second.expectHeld?.()).resolves.toBeUndefined();
+  vi.useRealTimers();
+  for (const one of [first, second]) await one.close();
+  await db.close();
+});
+
+it('keeps no row of an output that is free, and no later holder has the number of an earlier one', async () => {
+  const state = await openState(silent.database);
+  const rows = () => silent.database.query('SELECT pipeline, fence FROM foliopipe.leases');
+  const first = await state.outputs.take('/out/2026-11-26.csv', holder);
+  await silent.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
+  await (await state.outputs.take('/out/2026-11-26.csv', holder)).close();
+  expect(await rows()).toEqual([]);
+  const last = await state.outputs.take('/out/2026-11-26.csv', holder);
+  // The process that had it first was paused.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  await expect(first.expectHeld?.()).rejects.toMatchObject({
+    code: 'LEASE_LOST',
+    message: expect.stringContaining('the lease of the output /out/2026-11-26.csv: '),
+  });
+  vi.useRealTimers();
+  await last.expectHeld?.();
+  for (const one of [first, last]) await one.close();
+  expect(await rows()).toEqual([]);
+  await state.close();
+});
