@@ -15,6 +15,7 @@ const readVersion: Prepared<{ version: number }> = statement(
   `SELECT coalesce(max(version), 0) AS version FROM ${SCHEMA}.migrations`,
 );
 const lockMigration = statement("SELECT pg_advisory_xact_lock(hashtext('foliopipe migration'))");
+const lockLeases = statement(`LOCK TABLE ${SCHEMA}.leases IN SHARE ROW EXCLUSIVE MODE`);
 const running: Prepared<{ pipeline: string }> = statement(
   `SELECT pipeline FROM ${SCHEMA}.leases WHERE until > clock_timestamp() LIMIT 1`,
 );
@@ -45,7 +46,11 @@ export async function migrate(session: PostgresSession, migrations: readonly str
     const version = (await query(readVersion))[0]!.version;
     refuseNewer(session.place, version, migrations.length);
     if (version === migrations.length) return;
-    if (version > 0) refuseRunning(session.place, (await query(running))[0]);
+    if (version > 0) {
+      // Nobody takes a lease meanwhile. Who has waited with an older version looks at this one when it has its lease.
+      await query(lockLeases);
+      refuseRunning(session.place, (await query(running))[0]);
+    }
     for (const [at, sql] of migrations.entries()) {
       if (at < version) continue;
       for (const one of sql.split(/;\s*$/m)) if (one.trim() !== '') await query(statement(one));

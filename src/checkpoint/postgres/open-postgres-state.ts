@@ -35,8 +35,12 @@ import { driverMissing, translateStateError } from './translate-state-error.js';
 import { uploadReads } from './upload-reads.js';
 import { uploadChanges } from './uploads.js';
 
-/** The tables are found by their names. Plans are made once, and by the indexes, as long as tables are small too. */
-const SETTINGS = `SET search_path = foliopipe; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;`;
+/**
+ * The tables are found by their names. Plans are made once, and by the indexes, as long as tables are small too. Where
+ * there is no index, such a plan seems so costly that the server would compile it each time.
+ */
+const SETTINGS = `SET search_path = foliopipe; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
+  SET jit = off;`;
 
 export interface PostgresState {
   readonly checkpoint: Checkpoint;
@@ -48,8 +52,11 @@ export interface PostgresState {
   readonly outputs: PipelineLock;
   /** @throws LockedError `LEASE_LOST` if this process had a lease and has it no longer. */
   expectHeld(): Promise<void>;
-  /** @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`. Called again when the lease is held. */
-  expectUnmoved(): Promise<void>;
+  /**
+   * Called when the lease is held: the state may have been copied, or migrated, just before.
+   * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`, `CHECKPOINT_NEWER`.
+   */
+  expectUsable(): Promise<void>;
   /** The account of a pipeline whose lease is taken. */
   account(wishes: AccountWishes): Account;
   /** Opens one more connection, for parts; a second call gives the same one. */
@@ -79,6 +86,10 @@ export async function openPostgresState(
   const isGivenUp = () => fence.isLost === true;
   const session = await openConnection(address, { isGivenUp });
   const expectUnmoved = async () => refuseMarked(session.place, await readMark(session), 'change');
+  const expectUsable = async () => {
+    refuseNewer(session.place, await schemaVersion(session), migrations.length);
+    await expectUnmoved();
+  };
   try {
     await migrate(session, migrations);
     if (!isCopied) await expectUnmoved();
@@ -98,7 +109,7 @@ export async function openPostgresState(
     fence,
     outputs: { take: (path, holder) => outputs.take(`${OUTPUT}${path}`, holder) },
     expectHeld: db.expectHeld,
-    expectUnmoved,
+    expectUsable,
     account: (wishes) => {
       const account = createAccount(openLeases, fence, wishes);
       accounts.push(account);

@@ -68,7 +68,7 @@ export async function openState(
   const { lock = database?.lock ?? createFileLock(stateDir), waitLock = 0, onProgress } = options;
   const held = await waitForLock(lock, { pipeline, holder, wait: waitLock, onProgress }, context);
   releasers.add(held);
-  await database?.expectUnmoved();
+  await database?.expectUsable();
   const files = options.files ?? (await openFiles(config, database));
   const stores = await openStores(config, database);
   const opened = { files, stores, lock: held, outputs: database?.outputs };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Checkpoint, RecordedLoad } from '../../../src/checkpoint/checkpoint.js';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
+import { migrate } from '../../../src/checkpoint/postgres/migrate.js';
 import { migrations } from '../../../src/checkpoint/postgres/tables.js';
 import { LockedError } from '../../../src/errors.js';
 import { createPostgresParts, removeUnnamedPieces } from '../../../src/files/postgres/postgres-parts.js';
@@ -298,6 +299,25 @@ it('refuses the tables of a newer version', async () => {
     exitCode: 2,
     facts: { database: other.place, version: 99 },
   });
+});
+
+it('lets nobody take a lease while it migrates, and refuses who has waited with an older version', async () => {
+  const other = await shared.server.createDatabase();
+  const older = await openState(other);
+  const session = await openStateConnection(other);
+  const newer = [...migrations, 'SELECT pg_sleep(2)'];
+  const migrated = migrate(session, newer);
+  const sleeping = () => other.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+  await expect.poll(sleeping, { timeout: 5_000 }).toHaveLength(1);
+  const held = await older.lock.take('nightly', holder);
+  const [found] = await other.query('SELECT max(version)::int AS version FROM foliopipe.migrations');
+  expect(found).toEqual({ version: newer.length });
+  await migrated;
+  await expect(older.expectUsable()).rejects.toMatchObject({ code: 'CHECKPOINT_NEWER' });
+  await expect(migrate(session, [...newer, 'SELECT 1'])).rejects.toMatchObject({ code: 'STATE_IN_USE' });
+  await held.close();
+  await session.close();
+  await older.close();
 });
 
 it('waits for a server that restarts, and keeps what was committed', async () => {
