@@ -9,9 +9,9 @@ import type { PostgresState } from '../../src/checkpoint/postgres/open-postgres-
 import { createSharedDeltaStore } from '../../src/delta/shared-delta-store.js';
 import { createFileCache } from '../../src/files/file-cache.js';
 import { createLocalFiles } from '../../src/files/local-run-files.js';
-import { createPostgresParts } from '../../src/files/postgres/postgres-parts.js';
+import { createPostgresParts, removeUnnamedPieces } from '../../src/files/postgres/postgres-parts.js';
 import { createSharedFiles } from '../../src/files/postgres/shared-names.js';
-import { createSplitFiles } from '../../src/files/run-files.js';
+import { createSplitFiles, DamagedPartError } from '../../src/files/run-files.js';
 import type { PostgresSession } from '../../src/postgres/session.js';
 import { createSharedAnswerStore } from '../../src/reuse/shared-answer-store.js';
 import { readWhole } from '../../src/streams/read-pieces.js';
@@ -120,6 +120,23 @@ describeSharedFiles(
   newFolder,
 );
 
+it('keeps what another state has in the same folder', async () => {
+  const other = await server.createDatabase();
+  await (await openState(other)).close();
+  const folder = await newFolder();
+  const shared = await openShared(folder);
+  const path = join(await newFolder(), 'local');
+  await writeFile(path, 'bought');
+  await shared.put('reuse/secret', path);
+  const session = await openStateConnection(other);
+  const place = { open: async () => session, place: other.place, fence: { held: undefined }, folder };
+  await createSharedFiles(place).put('reuse/secret', path);
+  await createSharedFiles(place).removeUnnamed(-60_000);
+  await shared.removeUnnamed(-60_000);
+  expect(await readdir(join(folder, 'shared'))).toHaveLength(2);
+  await session.close();
+});
+
 /** Small lanes and blocks, as in the contract over the local disk. */
 const limits = { block: { entries: 1, valueInts: 1 }, laneBits: 5 };
 describeAnswerStore('files in Postgres', async () => {
@@ -142,4 +159,22 @@ it('stores a part of many pieces, and removes all of them', async () => {
   expect(await database.query('SELECT piece FROM foliopipe.part_pieces')).toHaveLength(3);
   await files.removePart(1, stored);
   expect(await database.query('SELECT piece FROM foliopipe.part_pieces')).toHaveLength(0);
+});
+
+it('replaces a damaged part by the same content, which is fetched again', async () => {
+  await empty();
+  const open = () => createPostgresParts(async () => connection!, { held: undefined }).ofRun('R1');
+  const pieces = Array.from({ length: 3 }, () => randomBytes(1_200_000));
+  const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+  const stored = { ...part, ...(await (await open()).writePart(1, part, pieces)), records: 1 };
+  const read = async () => readWhole((await open()).readPart(1, stored));
+  await database.query('DELETE FROM foliopipe.part_pieces WHERE piece = 1');
+  await expect(read()).rejects.toBeInstanceOf(DamagedPartError);
+  expect(await (await open()).writePart(1, part, pieces)).toEqual({
+    bytes: stored.bytes,
+    sha256: stored.sha256,
+  });
+  expect((await read()).equals(Buffer.concat(pieces))).toBe(true);
+  await removeUnnamedPieces({ openParts: async () => connection!, fence: { held: undefined } }, 'nightly');
+  expect((await read()).equals(Buffer.concat(pieces))).toBe(true);
 });

@@ -22,13 +22,18 @@ const PIECE_BYTES = 1024 * 1024;
 const addPiece = statement(`
   INSERT INTO part_pieces (run, file, piece, bytes) VALUES (@run, @file, @piece, @bytes) ON CONFLICT DO NOTHING`);
 // A process without its lease names nothing: its successor may have removed the pieces before the last one.
-const addLastPiece = fenced<{ file: string }>(`
+const addLast = (onConflict: string) =>
+  fenced<{ file: string }>(`
   named AS (
     INSERT INTO part_files (run, chunk, file_status, part, sha256, file, bytes)
     SELECT @run, @chunk::int8, @fileStatus, @part::int8, @sha256, @file, @total::int8 WHERE ${HELD}
-    ON CONFLICT DO NOTHING RETURNING file)
+    ON CONFLICT ${onConflict} RETURNING file)
   INSERT INTO part_pieces (run, file, piece, bytes)
-  SELECT @run, file, @piece::int8, @bytes::bytea FROM named RETURNING file`);
+  SELECT @run, file, @piece::int8, @bytes::bytea FROM named ON CONFLICT DO NOTHING RETURNING file`);
+const addLastPiece = addLast('DO NOTHING');
+// The pieces of the damaged one are without a name then, and are removed at the next start.
+const replaceDamaged = addLast(`(run, chunk, file_status, part, sha256)
+      DO UPDATE SET file = excluded.file, bytes = excluded.bytes`);
 const isNamed = (alias: string) =>
   `EXISTS (SELECT 1 FROM part_files WHERE part_files.run = ${alias}.run AND part_files.file = ${alias}.file)`;
 const forgetPieces = statement(
@@ -127,8 +132,11 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
         const sha256 = hash.digest('hex');
         const last = { ...named(chunk, part, sha256), file, piece, total, bytes: Buffer.concat(waiting) };
         const [added] = await askFenced(db, fence, addLastPiece, last, true);
-        // The same content was stored before.
-        if (added === undefined && piece > 0) await db.query(forgetPieces, { run, file }, true);
+        // The same content was stored before, and may be fetched again because it is damaged.
+        const isReplaced =
+          added === undefined && !(await isReadable(chunk, { ...part, sha256, bytes, records: 0 }));
+        if (isReplaced) await askFenced(db, fence, replaceDamaged, last, true);
+        else if (added === undefined && piece > 0) await db.query(forgetPieces, { run, file }, true);
         if (copy !== undefined) recent.keep(file, sha256, copy);
         return { bytes, sha256 };
       } catch (error) {
@@ -158,6 +166,16 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
       return bytes;
     } catch (error) {
       throw new DamagedPartError(chunk, part, error);
+    }
+  }
+
+  async function isReadable(chunk: number, part: StoredPart): Promise<boolean> {
+    try {
+      await readStored(chunk, part);
+      return true;
+    } catch (error) {
+      if (error instanceof DamagedPartError) return false;
+      throw error;
     }
   }
 

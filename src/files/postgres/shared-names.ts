@@ -2,7 +2,7 @@
  * Shared files whose names are rows in Postgres. The content is written first, under an id of its own; the statement that
  * names it proves the lease. So a process that was paused changes no file, wherever the contents are.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { TroubleError } from '../../errors.js';
 import { askFenced, type Fence, fenced, HELD } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
@@ -52,6 +52,9 @@ export interface SharedPlace {
 
 export function createSharedFiles({ open, place, fence, folder }: SharedPlace): SharedFiles {
   const pieces = createPieceContents(open);
+  /** Begins the ids of contents: another state may have the same folder, and does not know their names. */
+  const own = `${createHash('sha256').update(place).digest('hex').slice(0, 12)}-`;
+  const isOfOther = (file: string) => OF_A_STATE.test(file) && !file.startsWith(own);
   /** A file stays where it was written, also after the setting was changed. */
   const contentsIn = (where: string | null): SharedContents =>
     where === null ? pieces : createFolderContents(where);
@@ -64,7 +67,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
   };
 
   const put = async (name: string, path: string, isFirst: boolean): Promise<HashedFile> => {
-    const content: Content = { file: randomUUID(), folder };
+    const content: Content = { file: `${own}${randomUUID()}`, folder };
     try {
       const identity = { bytes: 0, sha256: '' };
       const pieceCount = await contentsIn(folder).write(content.file, async (append) => {
@@ -104,6 +107,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
       const db = await open();
       for (const contents of folder === null ? [pieces] : [pieces, contentsIn(folder)]) {
         for (const file of await contents.olderThan(age)) {
+          if (contents.folder !== null && isOfOther(file)) continue;
           const [row] = await db.query(named, { file }, true);
           if (row === undefined) await contents.remove([file]);
         }
@@ -111,6 +115,9 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
     },
   };
 }
+
+/** A UUID begins otherwise. */
+const OF_A_STATE = /^[0-9a-f]{12}-/;
 
 function incomplete(place: string, name: string): TroubleError {
   return new TroubleError(
