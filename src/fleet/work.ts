@@ -74,10 +74,12 @@ interface Own {
   isKilled: boolean;
 }
 
-/** A run whose lease is missing so often is stopped or hangs: another worker may have its pipeline. */
-const MOST_MISSES = 2;
-/** Before it has its lease, a run waits for that of a predecessor. */
-const FIRST_MISSES = -20;
+/**
+ * A run whose lease is missing so often, within two minutes, is stopped or hangs, and is killed. Before it has its lease,
+ * it waits for that of a predecessor. After it has lost it, it waits for its uploads in flight (`timeouts.shutdown`) and
+ * records what is paid for.
+ */
+const MOST_MISSES = 24;
 
 /** Begins to work. Errors of the database are logged, and what failed is tried again. */
 export function work({ queue, tables, id, facts, start, times, logger, signal }: WorkOptions): Worker {
@@ -157,7 +159,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       return;
     }
     logger.info({ pipeline }, `${pipeline}: begins${madeUpText(taken.job)}`);
-    const own: Own = { taken, run: start(taken.job), misses: FIRST_MISSES, isKilled: false };
+    const own: Own = { taken, run: start(taken.job), misses: 0, isKilled: false };
     running.set(taken.id, own);
     void asked('no sign of life', reportAlive);
     if (signal.aborted) own.run.stop();

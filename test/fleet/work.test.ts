@@ -142,6 +142,10 @@ it('goes on with a job that was taken away and came back, and kills a run that h
   await expect.poll(() => beats.length).toBeGreaterThan(25);
   expect(settled).toEqual([]);
   isHeld = false;
+  const lostAt = beats.length;
+  // It waits for its uploads in flight, and records what is paid for.
+  await expect.poll(() => beats.length).toBeGreaterThan(lostAt + 15);
+  expect(settled).toEqual([]);
   await expect.poll(() => settled.length).toBe(1);
   expect(settled).toEqual([{ id: '1', turn: 1, after: 2_000 }]);
   stop();
