@@ -135,10 +135,14 @@ function refuseDoubled(
   chunk: number,
   parts: readonly PartReference[],
 ): void {
-  const names = parts.map(({ fileStatus, part }) => `${fileStatus} part ${part}`);
-  const doubled = names.find((name, at) => names.indexOf(name) < at);
-  if (doubled === undefined) return;
-  throw new CheckpointStateError(method, `${doubled} of chunk ${chunk} of run ${run} is listed twice`);
+  const known = new Set<string>();
+  for (const { fileStatus, part } of parts) {
+    const name = `${fileStatus} part ${part}`;
+    if (known.has(name)) {
+      throw new CheckpointStateError(method, `${name} of chunk ${chunk} of run ${run} is listed twice`);
+    }
+    known.add(name);
+  }
 }
 
 /** Makes `parts` and `listedParts`. */
