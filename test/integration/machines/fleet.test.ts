@@ -324,6 +324,17 @@ if (isOld) {
       await network.close();
     }, 80_000);
 
+    it('is watched no longer than somebody reads it', async () => {
+      const own = { ...env(), STATE_URL: (await server.createDatabase()).url };
+      const watch = spawnCli(['fleet', '--watch'], { env: { FOLIOPIPE_STATE: own.STATE_URL } });
+      await watch.waitFor('stdout', /nothing here yet/);
+      watch.stopReading();
+      expect(await callMain(['enqueue', await writeConfig('unread')], { env: own })).toMatchObject({
+        code: 0,
+      });
+      expect(await watch.ended).toMatchObject({ code: 0 });
+    }, 30_000);
+
     it('hands back its runs when a worker is drained', async () => {
       const slow = await openServe(join(await folder(), 'slow'), { segmentRecords: 7, recordsPerSecond: 15 });
       try {
