@@ -1,13 +1,14 @@
 /** Finds the files of a source, stamps them, and explains why one cannot be read. */
 
-import { type BigIntStats, statSync } from 'node:fs';
+import fs, { type BigIntStats, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute } from 'node:path';
+import type { FileSystemAdapter } from 'tinyglobby';
 import { diskError } from '../disk-error.js';
 import { type FoliopipeError, SourceError } from '../errors.js';
 import { nearestName } from '../nearest-name.js';
 import { type HashedFile, hashFile, stampText } from '../streams/file-identity.js';
-import { codeOf } from '../streams/system-error.js';
+import { codeOf, isFileMissing } from '../streams/system-error.js';
 import { showText } from '../text.js';
 
 /**
@@ -25,13 +26,63 @@ export async function findFiles(pattern: string): Promise<string[]> {
     },
   );
   if (isFound) return [pattern];
-  const { glob } = await import('tinyglobby');
-  const files = await glob(pattern, globOptions(pattern));
+  const files = await matchingFiles(pattern);
   if (files.length > 0) return files.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   const { what, meant } = await lookAround(pattern);
   throw new SourceError('SOURCE_MISSING', `${pattern}: no file has this name or matches it${what}`, {
     hint: meant === undefined ? WHERE : `did you mean ${showText(meant)}? else ${WHERE}`,
     facts: { pattern },
+  });
+}
+
+/**
+ * The files that a pattern matches, in any order. The search by itself leaves out a folder that cannot be read, and a link
+ * that leads nowhere: the records in them would be missing unseen.
+ */
+async function matchingFiles(pattern: string): Promise<string[]> {
+  const deadLinks = new Map<string, unknown>();
+  let failure: FoliopipeError | undefined;
+  const followLink = (link: string, done: Done<string>) =>
+    fs.realpath(link, (error, target) => {
+      // Editors lay such a hidden link beside a file that is being changed.
+      if (error === null || basename(link).startsWith('.')) return done(error, target);
+      deadLinks.set(link, error);
+      done(null, link);
+    });
+  // A dead link is taken for a folder, which is read only if the pattern may match it or something in it.
+  const lookAt = (path: string, done: Done<fs.Stats>) =>
+    deadLinks.has(path) ? done(null, FOLDER) : fs.stat(path, done);
+  const readFolder = (folder: string, _options: unknown, done: Done<fs.Dirent[]>) => {
+    const path = folder.replace(/(?<=.)\/$/, '');
+    if (deadLinks.has(path)) {
+      failure ??= deadLink(path, deadLinks.get(path));
+      return done(null, []);
+    }
+    fs.readdir(path, { withFileTypes: true }, (error, entries) => {
+      const isSeen = error === null || isFileMissing(error) || basename(path) === ROOTS_OWN;
+      if (!isSeen) failure ??= unreadable(path, error);
+      done(error, entries);
+    });
+  };
+  const disk = { readdir: readFolder, realpath: followLink, stat: lookAt } as unknown as FileSystemAdapter;
+  const { glob } = await import('tinyglobby');
+  const files = await glob(pattern, { ...globOptions(pattern), fs: disk });
+  if (failure !== undefined) throw failure;
+  return files;
+}
+
+type Done<T> = (error: NodeJS.ErrnoException | null, found: T) => void;
+
+const FOLDER = { isDirectory: () => true } as fs.Stats;
+
+/** In the first folder of a disk, for its repair. */
+const ROOTS_OWN = 'lost+found';
+
+function deadLink(link: string, cause: unknown): SourceError {
+  return new SourceError('SOURCE_UNREADABLE', `${link}: this link leads nowhere (${codeOf(cause)})`, {
+    hint: 'put back what it leads to (is a disk not mounted?), or remove the link, or narrow source.path',
+    facts: { file: link, reason: codeOf(cause) },
+    cause,
   });
 }
 
@@ -144,5 +195,6 @@ export function unreadable(path: string, cause: unknown): FoliopipeError {
 const HINTS: Readonly<Record<string, string>> = {
   ENOENT: WHERE,
   EACCES: 'give this user the right to read the file and its folders',
+  ELOOP: 'correct the links, which form a loop',
   EISDIR: 'source.path must name a file, or a pattern such as folder/*.csv',
 };

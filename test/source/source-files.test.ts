@@ -1,11 +1,14 @@
-import { mkdir, utimes, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fileStamp, findFiles } from '../../src/source/source-files.js';
 import { useFiles } from '../helpers/folders/folders.js';
 
 const write = useFiles();
+
+type Done = (error: Error | null, entries?: readonly fs.Dirent[]) => void;
 
 describe('findFiles', () => {
   it('gives the files of a glob in byte order of their paths', async () => {
@@ -22,6 +25,53 @@ describe('findFiles', () => {
     const path = await write('export[1]*.csv', '');
     expect(await findFiles(path)).toEqual([path]);
   });
+
+  it.each([
+    ['a file', 'b.csv', '*.csv'],
+    ['a folder', 'b', '*/*.csv'],
+    ['a folder at any depth', 'b', '**/*.csv'],
+  ])('does not leave out %s that a dead link stands for', async (_, name, pattern) => {
+    const folder = dirname(await write('a.csv', ''));
+    await mkdir(join(folder, 'one'));
+    await write('one/a.csv', '');
+    // As an editor lays it beside a file that is being changed.
+    await symlink('user@host.4711', join(folder, '.#a.csv'));
+    expect(await findFiles(join(folder, pattern))).not.toEqual([]);
+    for (const target of ['/nowhere/b', name]) {
+      await symlink(target, join(folder, name));
+      await expect(findFiles(join(folder, pattern))).rejects.toMatchObject({
+        code: 'SOURCE_UNREADABLE',
+        facts: { file: join(folder, name), reason: target === name ? 'ELOOP' : 'ENOENT' },
+      });
+      await rm(join(folder, name));
+    }
+    await symlink('/nowhere', join(folder, 'other.tsv'));
+    expect(await findFiles(join(folder, '*.csv'))).toEqual([join(folder, 'a.csv')]);
+  });
+
+  it.each(['EACCES', 'EMFILE', 'EIO'])(
+    'does not leave out a folder that cannot be read: %s',
+    async (code) => {
+      const folder = dirname(await write('a.csv', ''));
+      for (const name of ['one', 'two', 'lost+found']) {
+        await mkdir(join(folder, name));
+        await write(join(name, 'a.csv'), '');
+      }
+      const read = fs.readdir;
+      const spy = vi
+        .spyOn(fs, 'readdir')
+        .mockImplementation(((path: string, options: object, done: Done) =>
+          /two|lost/.test(path)
+            ? done(Object.assign(new Error(`${code}: failed, scandir '${path}'`), { code, path }))
+            : read(path, options as never, done as never)) as never);
+      const found = findFiles(join(folder, '*', '*.csv'));
+      await expect(found).rejects.toMatchObject({
+        code: code === 'EMFILE' ? 'TOO_MANY_FILES' : 'SOURCE_UNREADABLE',
+        message: expect.stringMatching(/two/),
+      });
+      spy.mockRestore();
+    },
+  );
 
   it('says what was not found', async () => {
     const folder = dirname(await write('a.csv', ''));
