@@ -16,17 +16,39 @@ const MIN_WITHIN = 4;
 
 /**
  * @param token null: there is none.
- * @returns a function that replaces the token in a text, also where it is percent-encoded.
+ * @returns a function that replaces the token in a text, however it is escaped there.
  */
 export function hideToken(token: TokenSecret | null): ServiceText {
   if (token === null) return (text) => text;
   const secret = token.reveal();
   if (secret.length < MIN_WITHIN) return (text) => (text === secret && text !== '' ? HIDDEN : text);
-  const encoded = [encodeURIComponent(secret), new URLSearchParams({ t: secret }).toString().slice(2)];
-  // Longest first, because the encoded forms may contain the plain token.
-  const forms = [...new Set([secret, ...encoded])].sort((a, b) => b.length - a.length);
-  return (text) => forms.reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
+  const pattern = new RegExp(Array.from(secret, anyFormOf).join(''), 'g');
+  return (text) => text.replace(pattern, HIDDEN);
 }
+
+/**
+ * Matches a character as it stands in a text, an address, JSON or a page. Each writer of them has its own list of
+ * characters that it escapes; letters and digits are in none.
+ */
+function anyFormOf(character: string): string {
+  if (/\w/.test(character)) return character;
+  const code = character.charCodeAt(0);
+  const hex = code
+    .toString(16)
+    .padStart(2, '0')
+    .replace(/[a-f]/, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  const forms = [`\\\\?\\${character}`, `%(?:25)?${hex}`, `\\\\u00${hex}`, `&#(?:0*${code}|[xX]0*${hex});`];
+  const named = ENTITIES[character] ?? (character === ' ' ? '\\+' : undefined);
+  return `(?:${[...forms, ...(named === undefined ? [] : [named])].join('|')})`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
 
 /** @returns a function from any text to one of at most 200 characters, in which the token is replaced. */
 export function createServiceText(token: TokenSecret): ServiceText {
