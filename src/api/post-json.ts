@@ -54,45 +54,50 @@ export async function postJson(options: PostOptions): Promise<void> {
     'idempotency-key': id,
   };
   const end = Date.now() + times.all;
-  const stop = withTimeLimit(signal, times.all);
   let last = NO_TRY;
 
-  const attempt = async (): Promise<void> => {
-    const one = withTimeLimit(stop, times.attempt);
+  /** @returns for how long the address asks to wait: null if it does not say; undefined after a success. */
+  const tryOnce = async (one: AbortSignal, stop: AbortSignal): Promise<Milliseconds | null | undefined> => {
     const request = { method: 'POST', url, headers, body, headersTimeout: times.attempt } as const;
-    let wait: Milliseconds | null = null;
     try {
       const reply = await client.send(request, one);
       reply.discard();
       const { status } = reply;
-      if (isSuccess(status)) return;
+      if (isSuccess(status)) return undefined;
       last = status >= 300 && status <= 399 ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
       if (!isBusy(status)) throw new FinalError(last);
-      wait = retryAfterOf(reply);
+      return retryAfterOf(reply);
     } catch (error) {
       if (error instanceof FinalError) throw error;
       // A try that is cut off says less than the one before it.
-      if (!stop.aborted || last === NO_TRY) last = messageOf(error, one, times);
+      if (!stop.aborted || last === NO_TRY) last = messageOf(error, one, options);
       if (error instanceof AttemptError && error.failure.kind === 'misconfigured') throw new FinalError(last);
+      return null;
     }
+  };
+  const attempt = async (stop: AbortSignal): Promise<void> => {
+    const wait = await withTimeLimit(stop, times.attempt, (one) => tryOnce(one, stop));
+    if (wait === undefined) return;
     if (wait !== null && Date.now() + wait > end)
       throw new FinalError(`${last}, to be tried in ${formatDuration(wait)}`);
     if (wait !== null) await pause(wait, stop);
     throw new Error(last);
   };
   try {
-    await pRetry(attempt, {
-      retries: Number.POSITIVE_INFINITY,
-      minTimeout: times.firstRetry,
-      maxTimeout: times.attempt,
-      maxRetryTime: times.all,
-      randomize: true,
-      signal: stop,
-      shouldRetry: ({ error }) => !(error instanceof FinalError),
-      onFailedAttempt: ({ error, attemptNumber }) => {
-        if (attemptNumber === 1 && !(error instanceof FinalError)) onRetry?.(last);
-      },
-    });
+    await withTimeLimit(signal, times.all, (stop) =>
+      pRetry(() => attempt(stop), {
+        retries: Number.POSITIVE_INFINITY,
+        minTimeout: times.firstRetry,
+        maxTimeout: times.attempt,
+        maxRetryTime: times.all,
+        randomize: true,
+        signal: stop,
+        shouldRetry: ({ error }) => !(error instanceof FinalError),
+        onFailedAttempt: ({ error, attemptNumber }) => {
+          if (attemptNumber === 1 && !(error instanceof FinalError)) onRetry?.(last);
+        },
+      }),
+    );
   } catch (error) {
     if (error instanceof FinalError) throw error;
     throw new Error(signal.aborted ? `${last}; stopped by a signal` : last);
@@ -107,8 +112,8 @@ const NO_TRY = 'no try was made';
 /** A retry would end in the same way. */
 class FinalError extends Error {}
 
-function messageOf(error: unknown, one: AbortSignal, { attempt }: PostTimes): string {
-  if (one.aborted) return `no reply within ${formatDuration(attempt)}`;
+function messageOf(error: unknown, one: AbortSignal, { signal, times }: PostOptions): string {
+  if (one.aborted) return signal.aborted ? 'no reply' : `no reply within ${formatDuration(times.attempt)}`;
   return error instanceof AttemptError ? error.failure.message : 'it cannot be sent';
 }
 

@@ -58,22 +58,19 @@ const WRONG_TOKEN = 'foliopipe-check-wrong-token';
  * @throws ConfigError as `createRequests` does; the signal's reason.
  */
 export async function probeService(options: ProbeOptions, signal: AbortSignal): Promise<ServiceProbes> {
-  const ask = createAsker(options, signal);
-  try {
+  return withAsker(options, signal, async (ask) => {
     const request = createRequests(options).track(FOLIO);
-    const asked = await ask.send(request);
+    const asked = await ask(request);
     if (!('reply' in asked) || isOver(asked.reply)) {
       return { asked, wrongPath: null, wrongToken: null };
     }
     const url = new URL(request.url);
     url.pathname = url.pathname.replace(/info$/, FOLIO);
-    const wrongPath = await ask.send({ ...request, url });
+    const wrongPath = await ask({ ...request, url });
     const token = { reveal: () => WRONG_TOKEN };
-    const wrongToken = await ask.send(createRequests({ ...options, token }).track(FOLIO));
+    const wrongToken = await ask(createRequests({ ...options, token }).track(FOLIO));
     return { asked, wrongPath, wrongToken };
-  } finally {
-    ask.close();
-  }
+  });
 }
 
 /**
@@ -82,15 +79,12 @@ export async function probeService(options: ProbeOptions, signal: AbortSignal): 
  * @returns null if no address of the search is configured.
  */
 export async function probeSearch(options: ProbeOptions, signal: AbortSignal): Promise<Probe | null> {
-  const ask = createAsker(options, signal);
-  try {
-    const search = createRequests(options).search({});
-    if (search === undefined) return null;
-    const { idle } = options.timeouts;
-    return await ask.send({ method: 'GET', url: search.url, headers: {}, headersTimeout: idle });
-  } finally {
-    ask.close();
-  }
+  const search = createRequests(options).search({});
+  if (search === undefined) return null;
+  const { idle } = options.timeouts;
+  return withAsker(options, signal, (ask) =>
+    ask({ method: 'GET', url: search.url, headers: {}, headersTimeout: idle }),
+  );
 }
 
 /** Whether the answer tells enough. A 500 may be the service's answer about an unknown folio. */
@@ -98,12 +92,14 @@ function isOver({ status, redirectsTo }: ProbeReply): boolean {
   return redirectsTo !== null || (isBusy(status) && status !== 500);
 }
 
-interface Asker {
-  send(request: HttpRequest): Promise<Probe>;
-  close(): void;
-}
+/** Sends a request, and again if its failure may pass. */
+type Ask = (request: HttpRequest) => Promise<Probe>;
 
-function createAsker(options: ProbeOptions, signal: AbortSignal): Asker {
+async function withAsker<T>(
+  options: ProbeOptions,
+  signal: AbortSignal,
+  body: (ask: Ask) => Promise<T>,
+): Promise<T> {
   const show = createServiceText(options.token);
   const { connect, idle } = options.timeouts;
   const client = openHttpClient({
@@ -113,9 +109,8 @@ function createAsker(options: ProbeOptions, signal: AbortSignal): Asker {
     clock: systemClock,
     show,
   });
-  const limited = withTimeLimit(signal, TOTAL);
   const gistOf = createGist(options.token.reveal());
-  const send = async (request: HttpRequest): Promise<Probe> => {
+  const ask = async (request: HttpRequest, limited: AbortSignal): Promise<Probe> => {
     for (let attempt = 0; ; attempt++) {
       const probe = await sendOnce(client, request, { show, gistOf, signal: limited });
       signal.throwIfAborted();
@@ -124,7 +119,11 @@ function createAsker(options: ProbeOptions, signal: AbortSignal): Asker {
       await sleep(wait, undefined, { signal: limited }).catch(() => undefined);
     }
   };
-  return { send, close: () => client.close() };
+  try {
+    return await withTimeLimit(signal, TOTAL, (limited) => body((request) => ask(request, limited)));
+  } finally {
+    client.close();
+  }
 }
 
 interface Reading {

@@ -1,15 +1,17 @@
-/** Signals that end work early: after a time, or with the first of several. */
+/** Work that a signal ends early: after a time, or with the first of several. */
 import { setMaxListeners } from 'node:events';
 import type { Milliseconds } from '../types.js';
 
 /**
- * A signal that aborts when the given one does, or after the time, then with a `TimeoutError`. It keeps no process alive.
+ * Does work under a signal that aborts with the given one, or after the time, then with a `TimeoutError`. The time keeps no
+ * process alive.
  */
-export function withTimeLimit(signal: AbortSignal, time: Milliseconds): AbortSignal {
-  const timeUp = AbortSignal.timeout(time);
-  // `AbortSignal.any` does not keep it: without a listener, the garbage collector removes it, and it never aborts.
-  timeUp.addEventListener('abort', () => undefined);
-  return AbortSignal.any([signal, timeUp]);
+export function withTimeLimit<T>(
+  signal: AbortSignal,
+  time: Milliseconds,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withAnySignal([signal, AbortSignal.timeout(time)], work);
 }
 
 /**

@@ -21,6 +21,7 @@ import { formatDuration } from '../../quantities.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import { withStopErrors } from '../../streams/abortable.js';
 import { type Clock, systemClock } from '../../streams/clock.js';
+import { withAnySignal } from '../../streams/time-limit.js';
 import type { Milliseconds } from '../../types.js';
 import type { RunOptions, RunPorts } from '../run-options.js';
 import { loadPostgres } from '../state-reader.js';
@@ -123,8 +124,10 @@ export async function withState<T>(
       const { checkpoint, files, lock, stores } = await openState(config, options, context, releasers);
       const { answers = stores.answers } = options;
       const { copies } = stores;
-      const stop = lock.lost === undefined ? signal : AbortSignal.any([signal, lock.lost]);
-      return await body({ ...context, signal: stop, checkpoint, files, answers, copies });
+      const enders = lock.lost === undefined ? [signal] : [signal, lock.lost];
+      return await withAnySignal(enders, (stop) =>
+        body({ ...context, signal: stop, checkpoint, files, answers, copies }),
+      );
     } finally {
       await releasers.close();
     }

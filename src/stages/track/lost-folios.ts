@@ -124,15 +124,17 @@ async function lateReply(
 
 /** Whether the service knows the folio and, if it is finished, still delivers each part that is not stored yet. */
 async function isKnown(run: RecheckLostFoliosNeeds, chunk: ChunkRow): Promise<boolean> {
-  const inTime = () => withTimeLimit(run.signal, RECHECK_TIMEOUT_MS);
+  const inTime = <T>(ask: (signal: AbortSignal) => Promise<T>) =>
+    withTimeLimit(run.signal, RECHECK_TIMEOUT_MS, ask);
   const once = AbortSignal.abort();
   try {
-    const report = await run.api.track(chunk.folio!, inTime(), once);
+    const report = await inTime((signal) => run.api.track(chunk.folio!, signal, once));
     if (!isComplete(report)) return true;
     const stored = await run.checkpoint.parts(run.id, chunk.number);
     for (const part of listParts(chunk, report)) {
       if (stored.some((one) => isSamePart(one, part))) continue;
-      await run.api.download(requestFor(chunk, part, 0), async () => undefined, inTime(), once);
+      const request = requestFor(chunk, part, 0);
+      await inTime((signal) => run.api.download(request, async () => undefined, signal, once));
     }
     return true;
   } catch (error) {
