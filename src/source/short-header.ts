@@ -45,7 +45,7 @@ export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
     `${path}: the header has ${countOf(columns.length, 'name')}, and each record has ${columns.length + 1} fields: ${what}`,
     {
       hint: `${instead};\nor read it as it is: ${asItIs(names, header.lines)}`,
-      facts: { file: path, names: columns.length, fields: columns.length + 1 },
+      facts: { file: path, names: columns.length, fields: columns.length + 1, lines: header.lines },
     },
   );
 }

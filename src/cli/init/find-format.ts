@@ -71,8 +71,8 @@ async function chooseEncoding(
   const found = await look(path, format, signal).catch((error: unknown) => {
     if (!(error instanceof FoliopipeError)) throw error;
     if (error.code === 'SOURCE_ENCODING') return undefined;
-    if (error.code !== 'SOURCE_MISSING') throw error;
-    const { message } = error;
+    const { message, code } = error;
+    if (code !== 'SOURCE_MISSING') throw reworded(error, { message, hint: withoutConfig(error, again) });
     return filesBeside(path).then((hint) => Promise.reject(reworded(error, { message, hint })));
   });
   if (found !== undefined && !found.hasOtherEncoding) return { found, format };
@@ -85,6 +85,19 @@ async function chooseEncoding(
   stderr.write(`${what}\n`);
   const encoding = await ask({ text: 'Its encoding', fallback: COMMON_ENCODING });
   return chooseEncoding({ path, signal, ask, again }, { ...format, encoding });
+}
+
+/** The hint of an error without what a config would say: it is still to be written. */
+function withoutConfig({ code, hint, facts }: FoliopipeError, again: string): string | undefined {
+  const way =
+    code === 'SOURCE_HEADER_SHORT'
+      ? `or read it as it is: ${again} --skip-lines ${facts.lines} --header none names its columns column1 and so on, or give ${facts.fields} names, with commas between them`
+      : hint?.includes('source.delimiter= ')
+        ? `if blanks separate the fields, as R writes them: ${again} --delimiter ' '`
+        : undefined;
+  if (way === undefined) return hint;
+  const [first] = hint!.split(/;\s+(?:or|if) /);
+  return `nothing was written; ${first}; ${way}`;
 }
 
 /** A single column whose name holds a delimiter is most often a header that was not separated. */

@@ -186,26 +186,34 @@ async function addRows(
     maxRecordBytes: MAX_CHUNK_BYTES,
     signal,
     onBadRecord: (bad) => {
-      throw sourceChanged(path, bad.message);
+      throw aboutAnswers(sourceChanged(path, bad.message));
     },
   });
   for await (const batch of batches) {
     const { rows, numbers, answers } = read(batch);
     await writer.add(rows, numbers, answers);
   }
-  if ((await fileStamp(path)).stamp !== stamp) throw sourceChanged(path, 'it was written to');
+  if ((await fileStamp(path)).stamp !== stamp) throw aboutAnswers(sourceChanged(path, 'it was written to'));
 }
 
 /** The same error, with a hint that is about a file of answers and not about the source, where the error's own is. */
 function aboutAnswers(error: SourceError): SourceError {
-  const hint = HINTS[error.code];
+  const isAboutSource = /\bsource\.|foliopipe (?:run|plan)\b/.test(error.hint ?? '');
+  const hint = HINTS[error.code] ?? (isAboutSource ? CORRECT : undefined);
   return hint === undefined ? error : reworded(error, { message: error.message, hint });
 }
+
+const CORRECT =
+  'nothing was imported; correct the file, or say how it is read with --encoding and --delimiter, then run the same command again';
 
 const HINTS: Readonly<Record<string, string>> = {
   SOURCE_MISSING: 'check the path of the file with the answers: a relative one belongs to this folder',
   SOURCE_NOT_CSV:
     'an import reads CSV, also gzipped; write an output of another format as CSV first: foliopipe publish RUN --output FILE.csv',
+  SOURCE_ENCODING:
+    "nothing was imported; name the file's encoding, such as: --encoding windows-1252; or check that the file is complete",
+  SOURCE_CHANGED:
+    'nothing was imported; wait until the file is written completely, then run the same command again',
 };
 
 function nothing(source: Source): ConfigError {

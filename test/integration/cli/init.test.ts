@@ -68,6 +68,26 @@ describe('foliopipe init', () => {
     });
   });
 
+  it('reads what R writes by the commands that it names, which need no config', async () => {
+    await withFolder(async (cwd) => {
+      const table =
+        '"BusinessName" "Address" "State"\n"1" "Acme Inc" "12 Main St" "MT"\n"2" "Elm Farm" "9 Oak Ave" "ID"\n';
+      await writeFile(join(cwd, 'r.txt'), table);
+      let args = ['init', 'r.txt'];
+      for (const flag of ["--delimiter ' '", '--skip-lines 1 --header none']) {
+        const refused = await callMain(args, { cwd });
+        expect(refused.code).toBe(4);
+        expect(refused.stderr).toMatch(/next: nothing was written; (?!.*foliopipe (?:run|plan))/s);
+        const [, named] = /: foliopipe (init .*?)(?: names its columns.*)?$/m.exec(refused.stderr)!;
+        expect(named).toMatch(new RegExp(`${flag}$`));
+        args = named!.match(/'[^']*'|\S+/g)!.map((word) => word.replaceAll("'", ''));
+      }
+      const { code, stderr } = await callMain([...args, '--name', 'column2'], { cwd });
+      expect(code, stderr).toBe(0);
+      expect((await callMain(['plan'], { cwd })).stdout).toMatch(/1 +Acme Inc/);
+    });
+  });
+
   it('says which names are there more than once, and what to do about them', async () => {
     await withFolder(async (cwd) => {
       await writeFile(join(cwd, 'twice.csv'), `id,name,name\n1,Acme Inc,ACME\n2,Harbor Hardware,HARBOR\n`);

@@ -22,7 +22,7 @@ async function openImport(...rows: readonly string[]) {
   const answers = createLocalAnswerStore(join(folder, 'reuse'));
   const signal = new AbortController().signal;
   const importAt = (now: number) => importAnswers({ checkpoint, answers, signal, now }, config, { path });
-  return { folder, checkpoint, importAt };
+  return { folder, path, checkpoint, importAt };
 }
 
 it('a row whose answers are all blank is none, however many blanks they have', async () => {
@@ -44,3 +44,21 @@ it.each([
   const numberOf = (id: string) => Number(id.slice(segment!.run.length + 1));
   expect(numberOf(segment!.id)).toBeGreaterThan(numberOf(first!.id));
 });
+
+it.each([
+  ['a record with another number of fields', 'Harbor Hardware,44,5', 'SOURCE_FIELD_COUNT', /--delimiter/],
+  ['bytes that are not UTF-8', 'Caf\xe9,44', 'SOURCE_ENCODING', /--encoding windows-1252/],
+  ['no row', '', 'SOURCE_NO_RECORDS', /--encoding and --delimiter/],
+])(
+  '%s is refused with a hint that is about the file and not about the source',
+  async (_, row, code, hint) => {
+    const { path, importAt } = await openImport();
+    await writeFile(path, `BusinessName,code\n${row}\n`, 'latin1');
+    const error = await importAt(Date.now()).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code, hint: expect.stringMatching(hint) });
+    expect((error as { hint: string }).hint).not.toMatch(/source\.|foliopipe (?:run|plan)/);
+  },
+);
