@@ -70,7 +70,7 @@ async function inspectSample(
       facts: { file: path },
     });
   }
-  refuseArchive(sample, path);
+  if (!format.isOurs) refuseArchive(sample, path);
   const encoding = detectEncoding(sample, format.encoding);
   const skipped = await beginning({ path, sample, dialect: { ...UNKNOWN, ...encoding, gzip } }, format);
   const { text, isWhole } = skipped;

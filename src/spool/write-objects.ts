@@ -159,9 +159,9 @@ function nameOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** @param isName a mark at the beginning of the text is part of the first name, and no byte order mark. */
+/** At the beginning of the text U+FEFF would be its byte order mark. @param isName an empty name is quoted. */
 function quoted(text: string, isName: boolean): string {
-  if (!/[",\r\n]/.test(text) && !(isName && (text === '' || text.startsWith('\ufeff')))) return text;
+  if (!/[",\r\n\ufeff]/.test(text) && !(isName && text === '')) return text;
   return `"${text.replaceAll('"', '""')}"`;
 }
 

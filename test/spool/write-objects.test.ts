@@ -55,3 +55,11 @@ it('writes each kind of value as a text, in the order of the columns, and no hea
   ).toBe('x,\n,y\n');
   expect(String(await written([{ a: '' }]))).toBe('a\n""\n');
 });
+
+it('writes a text that begins as a byte order mark so that it keeps it, also without a header', async () => {
+  const mark = '\ufeffAcme';
+  for (const columns of [undefined, ['a', 'b']]) {
+    const read = parse(await written([{ a: mark, b: '' }], columns), { bom: true }) as string[][];
+    expect(read.at(-1)).toEqual([mark, '']);
+  }
+});
