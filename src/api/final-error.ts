@@ -146,7 +146,8 @@ function refusalOf(status: number, call: Call): Refusal {
     const hint = `redirects are never followed; write the right address into ${key}`;
     return { code: 'SERVICE_REDIRECTS', hint };
   }
-  const known = REFUSALS[status];
+  // Only an upload has a file that may be too large.
+  const known = status === 413 && call.operation !== 'upload' ? undefined : REFUSALS[status];
   if (known !== undefined) return known;
   const code = 'SERVICE_REFUSED';
   const isPaid = call.operation === 'upload' || call.operation === 'search';

@@ -42,7 +42,7 @@ export const REFUSING = {
   401: 'TOKEN_REFUSED',
   402: 'QUOTA_REFUSED',
   403: 'TOKEN_REFUSED',
-  413: 'FILE_TOO_LARGE',
+  413: 'SERVICE_REFUSED',
   422: 'SERVICE_REFUSED',
 };
 /** Statuses that prove that a paid POST was not accepted: it is sent again. */
