@@ -89,6 +89,7 @@ function shown(text, named) {
   // What a template holds within a template is left out.
   return filled
     .replace(/(?<!\\)\$\{.*$/s, FACT)
+    .replaceAll('\\n', ' ')
     .replaceAll(/\\(['"`\\$])/g, '$1')
     .replaceAll('|', '\\|')
     .replaceAll('<', '&lt;')
@@ -109,8 +110,15 @@ function hintsAt(source, at, named) {
   if (literal === null) return [];
   const [, plain, template, quoted, name] = literal;
   const text = plain ?? template ?? quoted ?? named.get(name) ?? common.get(name);
-  const hint = text === undefined ? '' : shown(text, named);
+  const hint = text === undefined ? '' : shown(text + behind(statement, literal), named);
   return hint.replaceAll(FACT, '').length > 15 ? [hint] : [];
+}
+
+/** What is added to a text, in lines of its own. */
+function behind(statement, { 0: found, index }) {
+  const rest = statement.slice(index + found.length);
+  const [added] = /^(?:\s*\+\s*'[^']*')+/.exec(rest) ?? [''];
+  return [...added.matchAll(/'([^']*)'/g)].map(([, text]) => text).join('');
 }
 
 /** Hints that stand in src/hints.ts, by code. */
@@ -163,6 +171,11 @@ export function errorCodes() {
   const pagesOf = explained();
   const told = cures();
   const codes = new Map();
+  // What may have been accepted ends with 7 after a redirect, which has a code of its own.
+  const exitsOf = (kind, code) =>
+    kind === 'AmbiguousUploadError'
+      ? [code === 'SERVICE_REDIRECTS' ? '7' : '5']
+      : exits.get(kind).split(', ');
   for (const file of [...filesIn('src', '.ts'), ...filesIn('pipelines', '.ts')]) {
     if (file === 'src/hints.ts') continue;
     const source = read(file);
@@ -170,16 +183,17 @@ export function errorCodes() {
     for (const { code, kind, at } of places(source)) {
       if (!exits.has(kind)) continue;
       const one = codes.get(code) ?? { code, exits: new Set(), hints: new Set(), pages: pagesOf(code) };
-      for (const exit of exits.get(kind).split(', ')) one.exits.add(exit);
+      for (const exit of exitsOf(kind, code)) one.exits.add(exit);
       const beside = hintsAt(source, at, named);
       const found = beside.length > 0 || !hints.has(code) ? beside : [hints.get(code)];
       for (const hint of found) one.hints.add(hint);
+      if (found.length === 0) one.isToldElsewhere = true;
       codes.set(code, one);
     }
   }
   for (const one of codes.values()) {
     const text = told.get(one.code);
-    if (one.hints.size === 0 && text !== undefined) one.hints.add(text);
+    if (one.isToldElsewhere && text !== undefined) one.hints.add(text);
   }
   return [...codes.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
