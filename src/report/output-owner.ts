@@ -51,13 +51,16 @@ export async function refuseOtherPipeline(
   );
 }
 
-/** The number of the publication that is in place, as its manifest has it; 0 if the pipeline has none there. */
+/**
+ * The number of the newest publication in place, as its manifest has it; 0 if it is of another pipeline, or there is none.
+ * @param outputs the paths at which it can be, the newest first (`recentPaths`).
+ */
 export async function numberInPlace(
   store: Pick<OutputStore, 'read'>,
-  output: string,
+  outputs: readonly [string, ...string[]],
   pipeline: string,
 ): Promise<number> {
-  const head = await readHead(store, output);
+  const { head } = await newestOf(store, outputs);
   const number = Number(textIn(head, 'publication'));
   return textIn(head, 'pipeline') === pipeline && Number.isSafeInteger(number + 1) ? number : 0;
 }
@@ -71,20 +74,22 @@ export interface OwnerOptions {
 
 /**
  * The checks of the output before a run is begun.
+ * @param outputs the path that it is to write, then those at which the publication before it can be, the newest first
+ *   (`recentPaths`).
  * @param reader undefined if there is no state yet.
  * @throws ConfigError `OUTPUT_FOREIGN`; GuardError `STATE_BEHIND`.
  */
 export async function checkReplaced(
   store: Pick<OutputStore, 'read'>,
-  output: string,
+  outputs: readonly [string, ...string[]],
   pipeline: string,
   reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
   options: OwnerOptions,
 ): Promise<void> {
-  const head = await readHead(store, output);
+  const { output, head } = await newestOf(store, outputs);
   // Without a manifest, nothing tells how old the state is.
-  if (textIn(head, 'pipeline') === undefined) await refuseForeign(store, output, pipeline, reader, options);
-  else refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
+  if (output !== outputs[0] || head === '') await refuseForeign(store, outputs[0], pipeline, reader, options);
+  refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
 }
 
 /**
@@ -173,6 +178,18 @@ async function refuseForeign(
     hint: 'nothing was sent now; move it away or name another output.path (--output), then run the same command again; run and submit replace it with --yes',
     facts: { path: output },
   });
+}
+
+/** The first output with a manifest, and how that begins; an empty text if none of them has one. */
+async function newestOf(
+  store: Pick<OutputStore, 'read'>,
+  outputs: readonly [string, ...string[]],
+): Promise<{ readonly output: string; readonly head: string }> {
+  for (const output of outputs) {
+    const head = await readHead(store, output);
+    if (textIn(head, 'pipeline') !== undefined) return { output, head };
+  }
+  return { output: outputs[0], head: '' };
 }
 
 /** The beginning of the file that names the owner; empty if there is none. */

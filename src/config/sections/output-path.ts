@@ -23,7 +23,11 @@ export interface OutputRun {
  * @param at epoch milliseconds.
  */
 export function fixedOutputDate({ budget }: Pick<Config, 'budget'>, at: number): Record<string, string> {
-  return { 'output.date': JSON.stringify(dayOf(at, budget.timeZone)) };
+  return fixedDate(dayOf(at, budget.timeZone));
+}
+
+function fixedDate(date: string): Record<string, string> {
+  return { 'output.date': JSON.stringify(date) };
 }
 
 /** The config of a run: `output.path` is the path of this run. */
@@ -41,6 +45,30 @@ export function withPlannedPath(config: Config, now: number): Config {
   const frozen = fixedOutputDate(config, now);
   return withOutputPath(config, { id: '{run}', pipeline: config.pipeline, createdAt: now, frozen });
 }
+
+/** How many days are looked back for the newest output: at least one output of a monthly job is among them. */
+const RECENT_DAYS = 31;
+
+/**
+ * The path of the output of a run, then those of runs on the days before it, the newest first. The path alone if it has
+ * no date, or the id of a run, which nothing tells.
+ * @param now epoch milliseconds.
+ */
+export function recentPaths(
+  { output, pipeline, budget }: Pick<Config, 'output' | 'pipeline' | 'budget'>,
+  now: number,
+): readonly [string, ...string[]] {
+  const { path, template = path } = output;
+  if (!template.includes('{date}') || template.includes('{run}')) return [path];
+  const today = Date.parse(dayOf(now, budget.timeZone));
+  const earlier = Array.from({ length: RECENT_DAYS }, (_, days) => {
+    const date = new Date(today - (days + 1) * DAY_MS).toISOString().slice(0, 10);
+    return pathOf(template, { id: '', pipeline, createdAt: now, frozen: fixedDate(date) });
+  });
+  return [path, ...earlier];
+}
+
+const DAY_MS = 24 * 3_600_000;
 
 /** The path of a run's output, by its fixed values; null in a run without one. */
 export function fixedOutputPath(run: OutputRun): string | null {

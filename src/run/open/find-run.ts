@@ -5,7 +5,7 @@ import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { isCompleted } from '../../checkpoint/state.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
-import { withOutputPath } from '../../config/sections/output-path.js';
+import { recentPaths, withOutputPath } from '../../config/sections/output-path.js';
 import { ConfigError, type SourceError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { workPathOf } from '../../files/work-file.js';
@@ -121,7 +121,8 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
     }
     if (excess !== undefined) throw excess;
     const { logger } = context;
-    await checkReplaced(output, config.output.path, config.pipeline, checkpoint, { ...options, logger });
+    const outputs = recentPaths(config, clock.now());
+    await checkReplaced(output, outputs, config.pipeline, checkpoint, { ...options, logger });
     await context.prepareOutput(config.output.path);
     const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, before), found: 'new' };
@@ -229,8 +230,9 @@ async function continueRun(
   const { config, output, checkpoint, logger } = context;
   const { path } = config.output;
   // A run that has begun has looked at its own path, but its state may be an older copy.
-  const check = typeof existing === 'string' ? checkReplaced : refuseBehind;
-  await check(output, path, config.pipeline, checkpoint, { ...options, logger });
+  const owner = { ...options, logger };
+  if (typeof existing === 'string') await checkReplaced(output, [path], config.pipeline, checkpoint, owner);
+  else await refuseBehind(output, path, config.pipeline, checkpoint, owner);
   await context.prepareOutput(path);
   await keepCopies(config, context.copies, source);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);

@@ -7,7 +7,12 @@ import type { CheckpointReader, Run, Tally } from '../../checkpoint/checkpoint.j
 import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
-import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
+import {
+  recentPaths,
+  withLimit,
+  withOutputPath,
+  withPlannedPath,
+} from '../../config/sections/output-path.js';
 import type { SourceError } from '../../errors.js';
 import { createOutputStore } from '../../files/create-output-store.js';
 import type { OutputStore } from '../../files/output-store.js';
@@ -141,13 +146,13 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       const paths = source.files.map(({ path }) => path);
       await checkOutput(config, output, paths);
       if (kind === 'begin') {
-        const { path } = config.output;
         if (reader !== undefined) {
           await withStores(config, async ({ deltas }) =>
             checkDelta({ config, deltas: options.deltas ?? deltas, checkpoint: reader }),
           );
         }
-        await checkReplaced(output, path, config.pipeline, reader, { ...options, logger });
+        const outputs = recentPaths(config, now);
+        await checkReplaced(output, outputs, config.pipeline, reader, { ...options, logger });
       } else {
         await refuseBehind(output, config.output.path, config.pipeline, reader!, { ...options, logger });
       }

@@ -3,6 +3,7 @@ import { parseConfig } from '../../../src/config/load-config.js';
 import {
   fixedOutputDate,
   fixedOutputPath,
+  recentPaths,
   withOutputPath,
   withPlannedPath,
 } from '../../../src/config/sections/output-path.js';
@@ -53,5 +54,27 @@ describe('the path of an output', () => {
   it('without a placeholder leaves the config as it is', () => {
     const config = configOf('/out/plain.csv');
     expect(withOutputPath(config, runOf('/out/plain.csv'))).toBe(config);
+  });
+});
+
+describe('the paths of earlier outputs', () => {
+  const recent = (template: string, timeZone = 'UTC') =>
+    recentPaths(withPlannedPath(configOf(template, timeZone), at), at);
+
+  it('are those of the 31 days before, the newest first, in the time zone of the budget', () => {
+    const paths = recent('/out/{pipeline}/{date}/', 'Pacific/Auckland');
+    expect(paths.slice(0, 3)).toEqual([
+      '/out/nightly/2026-11-22/',
+      '/out/nightly/2026-11-21/',
+      '/out/nightly/2026-11-20/',
+    ]);
+    expect(paths).toHaveLength(32);
+    expect(new Set(paths).size).toBe(32);
+    expect(paths.at(-1)).toBe('/out/nightly/2026-10-22/');
+  });
+
+  it('are not known where there is one output, or one for each run', () => {
+    expect(recent('/out/plain.csv')).toEqual(['/out/plain.csv']);
+    expect(recent('/out/{date}-{run}.csv')).toEqual(['/out/2026-11-21-{run}.csv']);
   });
 });

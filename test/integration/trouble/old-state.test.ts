@@ -81,6 +81,23 @@ describe('a state that is older than the output', () => {
     });
   });
 
+  it('pays nothing where each day has an output of its own either, and numbers go on above those of the days before', async () => {
+    await withJob({ behaviour, config: { output: { path: 'out/{date}.csv' } } }, async (job) => {
+      await job.enrich({}, inHours(-72));
+      await copyState(job, 'older');
+      await writeFile(job.sourcePath, sourceText(50));
+      await job.enrich({}, inHours(-48));
+      await putBack(job, 'older');
+      const uploads = uploadsSeen(job);
+      await expect(planRun(job.config(), { signal })).rejects.toMatchObject(behind);
+      expect(await job.failure()).toMatchObject(behind);
+      expect(uploadsSeen(job)).toBe(uploads);
+      expect(await job.enrich({}, { yes: true })).toMatchObject({ publication: 3 });
+      await writeFile(job.sourcePath, sourceText(40));
+      expect(await job.enrich({}, inHours(24))).toMatchObject({ state: 'done', publication: 4 });
+    });
+  });
+
   it('asks once: a run that began after that goes on', async () => {
     await withJob({ behaviour }, async (job) => {
       await job.enrich();
@@ -115,6 +132,16 @@ describe('a state that was removed', () => {
       const again = await job.enrich({}, { yes: true });
       await expectSuccess(job, again, all);
       expect(again.publication).toBe(2);
+    });
+  });
+
+  it('is noticed where each day has an output of its own too, for a month', async () => {
+    await withJob({ behaviour, config: { output: { path: 'out/{date}.csv' } } }, async (job) => {
+      await job.enrich();
+      await rm(path.join(job.folder, '.foliopipe'), { recursive: true });
+      const unknown = { ...behind, message: expect.stringMatching(/is publication 1 of .* knows no run/) };
+      expect(await job.failure({}, inHours(31 * 24))).toMatchObject(unknown);
+      expect(await job.enrich({}, inHours(33 * 24))).toMatchObject({ state: 'done', publication: 1 });
     });
   });
 });
