@@ -4,11 +4,13 @@
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import type { OutputFormat } from '../output-format.js';
+import { syncFolder } from '../streams/atomic-file.js';
 import { type HashedFile, hashFile } from '../streams/file-identity.js';
 import { codeOf } from '../streams/system-error.js';
 import type { OutputStore } from './output-store.js';
@@ -66,6 +68,7 @@ export async function encodeFile(
   try {
     await write(path, file);
     await file.sync();
+    await syncFolder(dirname(path));
   } catch (error) {
     await removeEncoded(workFile);
     throw error;

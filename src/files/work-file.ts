@@ -9,7 +9,7 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isFolder, isS3, withoutPublication } from '../config/sections/output-names.js';
 import { makeFolder } from '../make-folder.js';
-import { writeFileAtomically } from '../streams/atomic-file.js';
+import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { createWrittenHash, hashFile, type WrittenHash } from '../streams/file-identity.js';
 import type { Bytes } from '../types.js';
 import { hasContent, type OutputStore } from './output-store.js';
@@ -46,6 +46,8 @@ export async function openWorkFile(
   const file = await open(path, 'a+', 0o600);
   try {
     const { size } = await file.stat();
+    // What is synced into a new file may be lost all the same if a power failure takes its name.
+    if (size === 0) await syncFolder(dirname(path));
     const length = await lengthOf(size);
     if (size > length) await file.truncate(length);
     if (length === 0) known.written = createWrittenHash(file);

@@ -1,0 +1,104 @@
+/**
+ * Runs a job, and says at each failpoint what a power failure would take: a file with bytes that were not synced since
+ * they were written, and a name that its folder has got or lost since that was synced. A program of its own, because the
+ * functions of Node must be replaced before foliopipe is loaded.
+ *
+ * Arguments: the built library, the config, the folder to watch. Writes a JSON object a line: the failpoint and what
+ * would be lost there.
+ */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join, relative } from 'node:path';
+
+const [, , library, config, watched] = process.argv;
+
+/** What is on the disk for certain, by inode: the state of each file, and the inodes of the names in each folder. */
+const files = new Map();
+const folders = new Map();
+const { openSync, readdirSync, lstatSync, fstatSync } = fs;
+
+const identityOf = ({ dev, ino }) => `${dev} ${ino}`;
+const stateOf = ({ size, mtimeNs }) => `${size} ${mtimeNs}`;
+const statOf = (path) => lstatSync(path, { bigint: true, throwIfNoEntry: false });
+
+function namesIn(folder) {
+  const found = readdirSync(folder).map((name) => [name, statOf(join(folder, name))]);
+  return new Map(found.filter(([, stat]) => stat).map(([name, stat]) => [name, identityOf(stat)]));
+}
+
+/** Taken before a sync, because nothing later need be on the disk when it ends. */
+function snapshot(path, stat) {
+  if (!stat.isDirectory()) return () => files.set(identityOf(stat), stateOf(stat));
+  const names = namesIn(path);
+  return () => folders.set(identityOf(stat), names);
+}
+
+const opened = new Map();
+const snapshotOf = (file) => snapshot(opened.get(file), fstatSync(file, { bigint: true }));
+
+fs.openSync = (path, ...rest) => {
+  const file = openSync(path, ...rest);
+  opened.set(file, path);
+  return file;
+};
+for (const name of ['fsyncSync', 'fdatasyncSync']) {
+  const sync = fs[name];
+  fs[name] = (file) => {
+    const record = snapshotOf(file);
+    sync(file);
+    record();
+  };
+}
+for (const name of ['fsync', 'fdatasync']) {
+  const sync = fs[name];
+  fs[name] = (file, done) => {
+    const record = snapshotOf(file);
+    sync(file, (error) => {
+      if (!error) record();
+      done(error);
+    });
+  };
+}
+const handle = await fs.promises.open(process.execPath);
+const handles = Object.getPrototypeOf(handle);
+await handle.close();
+for (const name of ['sync', 'datasync']) {
+  const sync = handles[name];
+  handles[name] = async function () {
+    const record = snapshotOf(this.fd);
+    await sync.call(this);
+    record();
+  };
+}
+syncBuiltinESMExports();
+
+/** Calls back with each file and folder under a folder, and the folder itself. */
+function walk(path, visit) {
+  const stat = statOf(path);
+  if (stat === undefined) return;
+  visit(path, stat);
+  if (stat.isDirectory()) for (const name of readdirSync(path)) walk(join(path, name), visit);
+}
+
+function lost() {
+  const found = [];
+  const tell = (what, path) => found.push(`${what} ${relative(watched, path)}`);
+  walk(watched, (path, stat) => {
+    if (!stat.isDirectory()) {
+      if (stat.size > 0n && files.get(identityOf(stat)) !== stateOf(stat)) tell('bytes', path);
+      return;
+    }
+    const durable = folders.get(identityOf(stat)) ?? new Map();
+    const now = namesIn(path);
+    for (const [name, identity] of now) if (durable.get(name) !== identity) tell('name', join(path, name));
+    for (const name of durable.keys()) if (!now.has(name)) tell('removal', join(path, name));
+  });
+  return found;
+}
+
+walk(watched, (path, stat) => snapshot(path, stat)());
+const { enrich, loadConfig } = await import(library);
+const loaded = await loadConfig({ files: [config], env: process.env, overrides: [], cwd: watched });
+await enrich(loaded, {
+  at: (point) => process.stdout.write(`${JSON.stringify({ point, lost: lost() })}\n`),
+});
