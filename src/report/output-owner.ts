@@ -3,7 +3,9 @@
  * does this state know it?
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
+import type { Config } from '../config/schema.js';
 import { anchorOf, isFolder, latestPath } from '../config/sections/output-names.js';
+import { recentPaths } from '../config/sections/output-path.js';
 import { EMBEDDED } from '../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -53,14 +55,15 @@ export async function refuseOtherPipeline(
 
 /**
  * The number of the newest publication in place, as its manifest has it; 0 if it is of another pipeline, or there is none.
- * @param outputs the paths at which it can be, the newest first (`recentPaths`).
+ * @param now epoch milliseconds.
  */
 export async function numberInPlace(
   store: Pick<OutputStore, 'read'>,
-  outputs: readonly [string, ...string[]],
-  pipeline: string,
+  config: WritesOutput,
+  now: number,
 ): Promise<number> {
-  const { head } = await newestOf(store, outputs);
+  const { pipeline } = config;
+  const { head } = await newestInPlace(store, config, now);
   const number = Number(textIn(head, 'publication'));
   return textIn(head, 'pipeline') === pipeline && Number.isSafeInteger(number + 1) ? number : 0;
 }
@@ -72,23 +75,27 @@ export interface OwnerOptions {
   readonly logger: Logger;
 }
 
+/** A pipeline and its output; the budget names the time zone of a day. */
+type WritesOutput = Pick<Config, 'pipeline' | 'output' | 'budget'>;
+
 /**
  * The checks of the output before a run is begun.
- * @param outputs the path that it is to write, then those at which the publication before it can be, the newest first
- *   (`recentPaths`).
+ * @param config with the path of the run.
+ * @param now epoch milliseconds.
  * @param reader undefined if there is no state yet.
  * @throws ConfigError `OUTPUT_FOREIGN`; GuardError `STATE_BEHIND`.
  */
 export async function checkReplaced(
   store: Pick<OutputStore, 'read'>,
-  outputs: readonly [string, ...string[]],
-  pipeline: string,
+  config: WritesOutput,
+  now: number,
   reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
   options: OwnerOptions,
 ): Promise<void> {
-  const { output, head } = await newestOf(store, outputs);
-  // Without a manifest, nothing tells how old the state is.
-  if (output !== outputs[0] || head === '') await refuseForeign(store, outputs[0], pipeline, reader, options);
+  const { pipeline } = config;
+  const { path } = config.output;
+  const { output, head } = await newestInPlace(store, config, now);
+  if (output !== path || head === '') await refuseForeign(store, path, pipeline, reader, options);
   refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
 }
 
@@ -180,16 +187,17 @@ async function refuseForeign(
   });
 }
 
-/** The first output with a manifest, and how that begins; an empty text if none of them has one. */
-async function newestOf(
+/** The newest output with a manifest, and how that begins; an empty text if there is none. */
+async function newestInPlace(
   store: Pick<OutputStore, 'read'>,
-  outputs: readonly [string, ...string[]],
+  config: WritesOutput,
+  now: number,
 ): Promise<{ readonly output: string; readonly head: string }> {
-  for (const output of outputs) {
+  for (const output of recentPaths(config, now)) {
     const head = await readHead(store, output);
     if (textIn(head, 'pipeline') !== undefined) return { output, head };
   }
-  return { output: outputs[0], head: '' };
+  return { output: config.output.path, head: '' };
 }
 
 /** The beginning of the file that names the owner; empty if there is none. */

@@ -57,7 +57,7 @@ const RECENT_DAYS = 31;
 export function recentPaths(
   { output, pipeline, budget }: Pick<Config, 'output' | 'pipeline' | 'budget'>,
   now: number,
-): readonly [string, ...string[]] {
+): readonly string[] {
   const { path, template = path } = output;
   if (!template.includes('{date}') || template.includes('{run}')) return [path];
   const today = Date.parse(dayOf(now, budget.timeZone));

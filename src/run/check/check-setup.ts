@@ -9,7 +9,7 @@ import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../../config/schema.js';
 import { isS3 } from '../../config/sections/output-names.js';
-import { recentPaths, withPlannedPath } from '../../config/sections/output-path.js';
+import { withPlannedPath } from '../../config/sections/output-path.js';
 import { STREAM } from '../../config/sections/values.js';
 import { delimiterText } from '../../csv/detect-dialect.js';
 import { diskError, isPassingTrouble } from '../../disk-error.js';
@@ -138,9 +138,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   const reader = await openStateReader(config).catch(() => null);
   if (reader !== null) {
     try {
-      await checkReplaced(store, recentPaths(config, Date.now()), config.pipeline, reader, {
-        logger: silentLogger,
-      });
+      await checkReplaced(store, config, Date.now(), reader, { logger: silentLogger });
     } finally {
       await reader?.close();
     }

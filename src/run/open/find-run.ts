@@ -5,7 +5,7 @@ import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { isCompleted } from '../../checkpoint/state.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
-import { recentPaths, withOutputPath } from '../../config/sections/output-path.js';
+import { withOutputPath } from '../../config/sections/output-path.js';
 import { ConfigError, type SourceError } from '../../errors.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { workPathOf } from '../../files/work-file.js';
@@ -121,8 +121,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
     }
     if (excess !== undefined) throw excess;
     const { logger } = context;
-    const outputs = recentPaths(config, clock.now());
-    await checkReplaced(output, outputs, config.pipeline, checkpoint, { ...options, logger });
+    await checkReplaced(output, config, clock.now(), checkpoint, { ...options, logger });
     await context.prepareOutput(config.output.path);
     const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, before), found: 'new' };
@@ -227,11 +226,11 @@ async function continueRun(
     const files = await context.files.ofRun(run.id);
     throw await sourceChangedError({ ...context, files }, run, source, givenUp);
   }
-  const { config, output, checkpoint, logger } = context;
+  const { config, output, checkpoint, logger, clock } = context;
   const { path } = config.output;
   // A run that has begun has looked at its own path, but its state may be an older copy.
   const owner = { ...options, logger };
-  if (typeof existing === 'string') await checkReplaced(output, [path], config.pipeline, checkpoint, owner);
+  if (typeof existing === 'string') await checkReplaced(output, config, clock.now(), checkpoint, owner);
   else await refuseBehind(output, path, config.pipeline, checkpoint, owner);
   await context.prepareOutput(path);
   await keepCopies(config, context.copies, source);

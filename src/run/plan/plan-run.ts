@@ -7,12 +7,7 @@ import type { CheckpointReader, Run, Tally } from '../../checkpoint/checkpoint.j
 import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
-import {
-  recentPaths,
-  withLimit,
-  withOutputPath,
-  withPlannedPath,
-} from '../../config/sections/output-path.js';
+import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
 import type { SourceError } from '../../errors.js';
 import { createOutputStore } from '../../files/create-output-store.js';
 import type { OutputStore } from '../../files/output-store.js';
@@ -151,8 +146,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
             checkDelta({ config, deltas: options.deltas ?? deltas, checkpoint: reader }),
           );
         }
-        const outputs = recentPaths(config, now);
-        await checkReplaced(output, outputs, config.pipeline, reader, { ...options, logger });
+        await checkReplaced(output, config, now, reader, { ...options, logger });
       } else {
         await refuseBehind(output, config.output.path, config.pipeline, reader!, { ...options, logger });
       }

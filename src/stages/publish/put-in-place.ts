@@ -9,7 +9,6 @@
 import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
 import { fixedOutputValues } from '../../config/fixed-values.js';
 import { isFolder, publicationPlace } from '../../config/sections/output-names.js';
-import { recentPaths } from '../../config/sections/output-path.js';
 import { TroubleError } from '../../errors.js';
 import type { FailureReason } from '../../failure-reasons.js';
 import { hasContent } from '../../files/output-store.js';
@@ -115,7 +114,7 @@ export async function commitPublication(
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
   await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
   // A state that was restored, or is new, does not know the last publications; loaders do.
-  const above = await numberInPlace(run.output, recentPaths(config, run.clock.now()), config.pipeline);
+  const above = await numberInPlace(run.output, config, run.clock.now());
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config), above);
   run.at('after-publishing-before-rename');
   return publication;
