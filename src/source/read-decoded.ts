@@ -8,6 +8,7 @@ import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { countLineFeeds, UTF8_BOM } from '../csv/bytes.js';
 import { TextQuoter } from '../csv/quote-text.js';
+import { SourceError } from '../errors.js';
 import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
 import { unreadable } from './source-files.js';
@@ -161,20 +162,66 @@ export async function* readUnzipped(
   start: number,
   options: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { signal, onRaw } = options;
+  const { signal, onRaw = () => undefined } = options;
   try {
-    const pieces = readPieces(file.path, start, file.bytes);
-    const raw = onRaw === undefined ? pieces : reportPieces(pieces, onRaw);
-    // Disk errors reach the loop too, because `pipeline` destroys the gunzip stream with them.
     const unzipped = file.gzip
-      ? pipeline(copyPieces(raw), createGunzip({ chunkSize: PIECE_BYTES }), () => {})
-      : raw;
+      ? unzip(file, onRaw)
+      : reportPieces(readPieces(file.path, start, file.bytes), onRaw);
     for await (const piece of unzipped) {
       signal?.throwIfAborted();
       yield piece;
     }
   } catch (cause) {
-    throw signal?.aborted ? signal.reason : unreadable(file.path, cause);
+    throw signal?.aborted
+      ? signal.reason
+      : cause instanceof SourceError
+        ? cause
+        : unreadable(file.path, cause);
+  }
+}
+
+type OnRaw = NonNullable<ReadOptions['onRaw']>;
+
+/** @throws what `checkPadding` throws; the errors of zlib and of the system. */
+async function* unzip({ path, bytes }: ReadFile, onRaw: OnRaw): AsyncGenerator<Buffer, void, undefined> {
+  const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
+  let read = 0;
+  const raw = reportPieces(readPieces(path, 0, bytes), (piece) => {
+    read += piece.length;
+    onRaw(piece);
+  });
+  // Disk errors reach the loop too, because `pipeline` destroys the gunzip stream with them.
+  const isRead = new Promise<void>((resolve) => pipeline(copyPieces(raw), gunzip, () => resolve()));
+  yield* gunzip;
+  await isRead;
+  await checkPadding({ path, bytes }, gunzip.bytesWritten, (piece, at) => {
+    const from = Math.max(read - at, 0);
+    if (from < piece.length) onRaw(piece.subarray(from));
+  });
+}
+
+/**
+ * Reads what follows the gzip data: zlib ends at a zero byte, whatever comes after it.
+ * @param onPiece gets it, and where in the file it is.
+ * @throws SourceError `SOURCE_UNREADABLE` when it is not zero bytes alone, with which some programs fill up a block.
+ */
+async function checkPadding(
+  { path, bytes }: ReadFile,
+  start: number,
+  onPiece: (piece: Buffer, at: number) => void,
+): Promise<void> {
+  if (start === bytes) return;
+  let at = start;
+  for await (const piece of readPieces(path, start, bytes)) {
+    const other = piece.findIndex((byte) => byte !== 0);
+    if (other !== -1) {
+      throw new SourceError('SOURCE_UNREADABLE', `${path}: bytes that are not gzip follow the gzip data`, {
+        hint: 'copy the file again, or compress it again',
+        facts: { file: path, byte: at + other },
+      });
+    }
+    onPiece(piece, at);
+    at += piece.length;
   }
 }
 
@@ -185,7 +232,7 @@ export function isGzip(begin: Uint8Array): boolean {
 
 async function* reportPieces(
   disk: AsyncIterable<Buffer>,
-  onRaw: (bytes: Uint8Array) => void,
+  onRaw: OnRaw,
 ): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of disk) {
     onRaw(piece);

@@ -191,17 +191,21 @@ async function* afterHeader(
 
 /** @throws SourceError when the file changed since the scan began, or was not read to its end. */
 async function checkUnchanged(file: InspectedFile, bytesRead: number): Promise<void> {
-  const { stamp } = await fileStamp(file.path);
-  if (stamp !== file.stamp) {
-    throw new SourceError('SOURCE_CHANGED', `${file.path}: the file was changed while it was read`, {
+  const { path, stamp, bytes } = file;
+  if ((await fileStamp(path)).stamp !== stamp) {
+    throw new SourceError('SOURCE_CHANGED', `${path}: the file was changed while it was read`, {
       hint: 'wait until it is written completely, then run the same command again',
-      facts: { file: file.path },
+      facts: { file: path },
     });
   }
-  if (bytesRead !== file.bytes) {
-    throw new SourceError('SOURCE_UNREADABLE', `${file.path}: bytes that are not gzip follow the gzip data`, {
-      hint: 'copy the file again, or compress it again',
-      facts: { file: file.path, byte: bytesRead },
-    });
+  if (bytesRead !== bytes) {
+    throw new SourceError(
+      'SOURCE_UNREADABLE',
+      `${path}: its disk says that it has ${bytes} bytes, and gave ${bytesRead}`,
+      {
+        hint: 'check the disk, or copy the file to another one and name the copy',
+        facts: { file: path, byte: bytesRead },
+      },
+    );
   }
 }
