@@ -49,7 +49,11 @@ export async function openWorkFile(
     // What is synced into a new file may be lost all the same if a power failure takes its name.
     if (size === 0) await syncFolder(dirname(path));
     const length = await lengthOf(size);
-    if (size > length) await file.truncate(length);
+    if (size > length) {
+      await file.truncate(length);
+      // Its hash counts what was cut off, too.
+      known.written = undefined;
+    }
     if (length === 0) known.written = createWrittenHash(file);
     return createWorkFile(file, length, known);
   } catch (error) {

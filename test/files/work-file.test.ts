@@ -74,6 +74,20 @@ describe('a work file', () => {
     const sha256 = createHash('sha256').update('anew').digest('hex');
     expect(known.written!.of(path)).toEqual({ bytes: 4, sha256 });
   });
+
+  it('that is cut off is hashed piece by piece from there on', async () => {
+    const path = join(await folder(), 'work');
+    const known: KnownWork = { written: undefined };
+    const whole = await openWorkFile(path, known, async () => 0);
+    await whole.append(Buffer.from('one, two'));
+    await whole.close();
+    const cut = await openWorkFile(path, known, async () => 3);
+    const sha256 = await cut.append(Buffer.from(', 2'));
+    await cut.close();
+    expect(await readFile(path, 'utf8')).toBe('one, 2');
+    expect(sha256).toBe(createHash('sha256').update(', 2').digest('hex'));
+    expect(known.written?.of(path)).toBeUndefined();
+  });
 });
 
 describe('the path of a work file', () => {
