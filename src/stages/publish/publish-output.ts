@@ -4,6 +4,8 @@
  * shorter, the run goes back to the last whole stretch in it.
  */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
+import { CheckpointStateError } from '../../checkpoint/checkpoint-errors.js';
+import { TroubleError } from '../../errors.js';
 import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
@@ -51,15 +53,16 @@ export function appendMerged(
           await addColumns(run, work, wanted);
           columns = wanted;
         }
-        const head = work.length === 0 ? [outputHeader(layout, columns)] : [];
+        const { length: before } = work;
+        const head = before === 0 ? [outputHeader(layout, columns)] : [];
         const sha256 = await work.append(...head, bytes);
         giveBack(bytes);
         run.at('after-work-write-before-commit');
-        await run.checkpoint.recordMerged(
-          run.id,
-          { ...stretch, workEnd: work.length, sha256 },
-          run.clock.now(),
-        );
+        const merged = { ...stretch, workEnd: work.length, sha256 };
+        await run.checkpoint.recordMerged(run.id, merged, run.clock.now()).catch(async (error: unknown) => {
+          const isRefused = error instanceof CheckpointStateError;
+          throw isRefused && (await isTakenBack(run, before)) ? takenBackError(run.id) : error;
+        });
         run.at('after-merged-before-next');
       }
     } finally {
@@ -138,6 +141,24 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
   }
   if (lost !== undefined) await run.checkpoint.recordUnmerged(run.id, lost);
   return (await lastMerged(run))?.workEnd ?? 0;
+}
+
+/** Whether rows before this length are no longer merged: their chunk was fetched again meanwhile, or given up. */
+async function isTakenBack({ id, checkpoint }: AppendMergedNeeds, before: number): Promise<boolean> {
+  const last = await checkpoint.lastStretch(id);
+  const isThere = (await checkpoint.run(id)) !== undefined;
+  return isThere && (last?.workEnd ?? 0) < before;
+}
+
+function takenBackError(run: string): TroubleError {
+  return new TroubleError(
+    'ROWS_TAKEN_BACK',
+    `run ${run}: a chunk whose rows were written already has other results now, or was given up`,
+    {
+      hint: 'run the same command again: it writes the rows again from there, and nothing is paid again',
+      facts: { run },
+    },
+  );
 }
 
 /**

@@ -118,6 +118,27 @@ describe('a work file that this process has written', () => {
     expect(await output(run)).toBe(whole);
   });
 
+  it('and from which rows are taken back is written on from there, and published', async () => {
+    const run = await downloaded();
+    await appendMerged(run)(mergeResults(run)(nothing()));
+    await run.checkpoint.recordUnmerged(run.id, 3);
+    await publish(run);
+    expect(await output(run)).toBe(whole);
+  });
+
+  it('and from which rows are taken back while more are written ends the run so that it can go on', async () => {
+    const run = await downloaded();
+    let isTakenBack = false;
+    const at: StageRun['at'] = (point) => {
+      if (point !== 'after-merged-before-next' || isTakenBack) return;
+      isTakenBack = true;
+      void run.checkpoint.recordUnmerged(run.id, 1);
+    };
+    await expect(publish({ ...run, at })).rejects.toMatchObject({ code: 'ROWS_TAKEN_BACK', exitCode: 5 });
+    await publish(nextProcess(run));
+    expect(await output(run)).toBe(whole);
+  });
+
   it('and somebody has looked at is published as it is', async () => {
     const run = await downloaded();
     const publication = await publishAfter(run, async (path) => void (await utimes(path, 1, 1)));
