@@ -29,52 +29,37 @@ export interface RepairOptions {
 
 /** The part of a run that is needed to log a repair and to give up a lost folio. */
 type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
-  readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordUnprocessed' | 'recordUnmerged'>;
+  readonly checkpoint: Pick<Checkpoint, 'chunk' | 'parts' | 'recordUnprocessed' | 'recordUnmerged'>;
 };
 
 /**
- * Repairs of one chunk run one after the other: two stages may find its parts damaged at once.
+ * Stages use a chunk's parts one after the other: two of them may find a part damaged.
  * @returns undefined when a part is damaged and the folio is lost: the chunk is UNPROCESSED then.
  * @throws UntrustedError, with the chunk in its facts, when fetching again cannot help, when the new parts are no
  *   better, or when all stored parts are whole and the folio is lost.
  */
-export async function withRepair<T extends object>(
+export function withRepair<T>(
   run: RepairRun,
   chunk: ChunkRow,
   options: RepairOptions,
   use: UseParts<T>,
 ): Promise<T | undefined> {
-  const { refetch } = options;
-  const parts = await run.checkpoint.parts(run.id, chunk.number);
-  let failure: unknown;
-  try {
-    return await use(parts);
-  } catch (error) {
+  return inTurn(run, chunk, async () => {
+    const { refetch } = options;
+    const parts = await run.checkpoint.parts(run.id, chunk.number);
+    const end = await attempt(() => use(parts));
+    if ('value' in end) return end.value;
+    const { error } = end;
     const canRepair = error instanceof DamagedPartError || error instanceof MismatchError;
     if (refetch === undefined || !canRepair) throw errorOfChunk(chunk, error);
-    failure = error;
-  }
-  const again = () => withRepair(run, chunk, options, use);
-  // Another stage may have replaced them meanwhile.
-  const now = await run.checkpoint.parts(run.id, chunk.number);
-  if (!isDeepStrictEqual(now, parts)) return again();
-  const repairs = repairsOf(run);
-  const other = repairs.get(chunk.number);
-  if (other !== undefined) return (await other) ? again() : undefined;
-  const repair = repairAndUse(run, chunk, { ...options, refetch }, use, failure);
-  const isAnswered = repair.then(
-    (found) => found !== undefined,
-    () => true,
-  );
-  repairs.set(chunk.number, isAnswered);
-  try {
-    return await repair;
-  } finally {
-    repairs.delete(chunk.number);
-  }
+    // Another stage may have given it up.
+    const now = await run.checkpoint.chunk(run.id, chunk.number);
+    if (now?.state === 'unprocessed') return undefined;
+    return repairAndUse(run, chunk, { ...options, refetch }, use, error);
+  });
 }
 
-async function repairAndUse<T extends object>(
+async function repairAndUse<T>(
   run: RepairRun,
   chunk: ChunkRow,
   { refetch, isFinal = false }: RepairOptions & { readonly refetch: Refetch },
@@ -105,19 +90,27 @@ async function repairAndUse<T extends object>(
   }
 }
 
-/**
- * The repairs that run now, by the number of their chunk: whether the chunk still has its answers when one has ended.
- * The stages of a run share its checkpoint.
- */
-function repairsOf({ checkpoint }: RepairRun): Map<number, Promise<boolean>> {
-  const known = running.get(checkpoint);
-  if (known !== undefined) return known;
-  const none = new Map<number, Promise<boolean>>();
-  running.set(checkpoint, none);
-  return none;
+/** Does work on a chunk when all earlier work on it has ended. The stages of a run share its checkpoint. */
+async function inTurn<T>(
+  { id, checkpoint }: RepairRun,
+  { number }: ChunkRow,
+  work: () => Promise<T>,
+): Promise<T> {
+  const turns = working.get(checkpoint) ?? new Map<string, Promise<unknown>>();
+  working.set(checkpoint, turns);
+  const key = `${id} ${number}`;
+  const before = turns.get(key);
+  const own = before === undefined ? work() : before.then(work, work);
+  turns.set(key, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(key) === own) turns.delete(key);
+  }
 }
 
-const running = new WeakMap<object, Map<number, Promise<boolean>>>();
+/** The last work on each chunk that has not ended. */
+const working = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /** Fetches a damaged part again, or all parts after a mismatch; each only once. The next failure of it is thrown. */
 function createRepair(run: RepairRun, chunk: ChunkRow, replacement: PartReplacement) {
@@ -162,6 +155,11 @@ async function attempt<T>(
   } catch (error) {
     return { error };
   }
+}
+
+/** Whether it is the error of a damaged part that could not be fetched again. */
+export function isPartDamaged(error: unknown): boolean {
+  return error instanceof UntrustedError && error.code === 'PART_DAMAGED';
 }
 
 /** Adds the chunk and a hint to an error of a part that does not name its chunk. Returns any other error unchanged. */

@@ -9,7 +9,7 @@ export type JoinChunksNeeds = Pick<
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'parts' | 'pickedRecords' | 'recordJoin' | 'recordUnmerged' | 'recordUnprocessed' | 'tally'
+    'chunk' | 'parts' | 'pickedRecords' | 'recordJoin' | 'recordUnmerged' | 'recordUnprocessed' | 'tally'
   >;
 };
 

@@ -1,9 +1,12 @@
-/** Parts that several stages find damaged at the same time. */
+/** Parts that several stages, or several runs with one checkpoint, find damaged at the same time. */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { FolioLostError } from '../../../src/errors.js';
+import { DamagedPartError } from '../../../src/files/run-files.js';
 import { readChunkBlock } from '../../../src/stages/chunk/read-chunk.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
+import { withRepair } from '../../../src/stages/download/repair-parts.js';
 import { createChunkJoiner } from '../../../src/stages/merge/join-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, downloadAll, type StageRun } from '../../helpers/stages/stage-run.js';
@@ -43,4 +46,40 @@ it('and whose folio is lost are given up once', async () => {
   run.api.folios.clear();
   expect(await joinTwice(run)).toEqual([undefined, undefined]);
   expect(await run.checkpoint.chunk(run.id, 1)).toMatchObject({ state: 'unprocessed', cause: 'FOLIO_LOST' });
+});
+
+it('and are of another run with the same checkpoint have their own answers', async () => {
+  const run = await damaged();
+  const chunk = (await run.checkpoint.chunk(run.id, 1))!;
+  const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+  const checkpoint = { ...run.checkpoint, parts: async () => [], recordUnprocessed: async () => chunk };
+  const repair = (id: string, fetchOne: () => Promise<void>) => {
+    let isDamaged = true;
+    const refetch = async () => ({
+      parts: [],
+      fetchOne: async () => {
+        await fetchOne();
+        isDamaged = false;
+      },
+      fetchAll: async () => undefined,
+      commit: async () => chunk,
+      discard: async () => undefined,
+    });
+    return withRepair(
+      { id, checkpoint, logger: run.logger },
+      { ...chunk, round: 1 },
+      { refetch },
+      async () => {
+        if (isDamaged) throw new DamagedPartError(1, part, undefined);
+        return id;
+      },
+    );
+  };
+  const lost = async () => {
+    throw new FolioLostError('FOLIO_LOST', 'gone');
+  };
+  expect(await Promise.all([repair('one', lost), repair('two', async () => undefined)])).toEqual([
+    undefined,
+    'two',
+  ]);
 });
