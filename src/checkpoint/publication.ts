@@ -33,6 +33,8 @@ export interface Publication {
   readonly reasons?: readonly FailureReason[];
   /** Its list of rejected records. Missing if there are none, and in older publications. */
   readonly rejects?: Pick<Publication, 'bytes' | 'sha256'>;
+  /** Its lists of differences (`output.drift`). Missing if there are none, and in older publications. */
+  readonly lists?: Readonly<Partial<Record<'drift' | 'keyDrift', Pick<Publication, 'bytes' | 'sha256'>>>>;
   /** When all of it was ready to be put in place, in epoch milliseconds. Missing in older publications. */
   readonly at?: number;
   /** What later nights are compared with. Missing in partial and in older publications. */

@@ -1,28 +1,27 @@
 /**
- * A list of answers that have changed (`output.drift`): written to a local file first, then put beside the output. A
- * kill may leave either of the two.
+ * Lists of answers that have changed (`output.drift`): written to local files first, then put beside the output. A kill
+ * may leave either of the two.
  */
 import { stringify } from 'csv-stringify/sync';
+import type { Publication } from '../../checkpoint/checkpoint.js';
 import type { KeyDifference } from '../../delta/list-drift.js';
-import { isLocalFile, removeLocalFile, workPathOf, writeLocalFile } from '../../files/work-file.js';
+import {
+  isLocalFile,
+  removeLocalFile,
+  waitsOrIsInPlace,
+  workPathOf,
+  writeLocalFile,
+} from '../../files/work-file.js';
+import { driftPath, keyDriftPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
+import { hashFile } from '../../streams/file-identity.js';
 
-/** One of the lists of an output. */
-export interface DriftFile {
-  /**
-   * Writes the local file, and replaces an old one.
-   * @param fill gets a function that appends rows. The file is removed if it returns undefined: there is nothing to
-   *   list.
-   */
-  write<T>(fill: (append: AppendDifferences) => Promise<T>): Promise<T>;
-  /**
-   * Puts the local file in place.
-   * @param isListed whether the publication has such a list; otherwise an old one is removed.
-   */
-  put(isListed: boolean): Promise<void>;
-  /** Removes what an earlier attempt to publish has left. */
-  removeWaiting(): Promise<void>;
-}
+type ListRun = Pick<RunContext, 'id' | 'config' | 'output'>;
+
+/** `drift`: answers for the same sent fields. `keyDrift`: answers for the same key. */
+const PLACES = { drift: driftPath, keyDrift: keyDriftPath };
+type ListName = keyof typeof PLACES;
+const LISTS = Object.keys(PLACES) as readonly ListName[];
 
 export type AppendDifferences = (differences: readonly KeyDifference[]) => void;
 
@@ -31,32 +30,63 @@ const RECORD = 'record';
 const DIFFERENCE = ['column', 'before', 'now'];
 
 /**
- * @param pathOf gives the list's place beside an output.
+ * Writes the local file of a list, and replaces an old one.
  * @param key the columns of the source whose values name a record, and follow its number.
+ * @param fill gets a function that appends rows.
+ * @param isAny whether something was compared: else there is no list, and the file is removed.
  */
-export function driftFile(
-  { id, config, output }: Pick<RunContext, 'id' | 'config' | 'output'>,
-  pathOf: (output: string) => string,
-  key: readonly string[] = [],
-): DriftFile {
-  const path = pathOf(config.output.path);
-  const waiting = workPathOf(path, id, config.stateDir);
-  return {
-    write: async (fill) => {
-      const result = await writeLocalFile(waiting, (append) => {
-        append(stringify([[RECORD, ...key.map(nameOfKey), ...DIFFERENCE]]));
-        return fill((differences) => append(stringify([...differences])));
-      });
-      if (result === undefined) await removeLocalFile(waiting);
-      return result;
-    },
-    put: async (isListed) => {
-      // The local file is missing too if a killed process has already put it in place.
-      if (await isLocalFile(waiting)) await output.put(waiting, path, config.output.mode);
-      else if (!isListed) await output.remove(path);
-    },
-    removeWaiting: () => removeLocalFile(waiting),
-  };
+export async function writeList<T>(
+  run: ListRun,
+  list: ListName,
+  key: readonly string[],
+  fill: (append: AppendDifferences) => Promise<T>,
+  isAny: (result: T) => boolean,
+): Promise<T> {
+  const waiting = waitingPath(run, list);
+  const result = await writeLocalFile(waiting, (append) => {
+    append(stringify([[RECORD, ...key.map(nameOfKey), ...DIFFERENCE]]));
+    return fill((differences) => append(stringify([...differences])));
+  });
+  if (!isAny(result)) await removeLocalFile(waiting);
+  return result;
+}
+
+/** Removes what an earlier attempt to publish has left. */
+export async function removeWaitingLists(run: ListRun): Promise<void> {
+  for (const list of LISTS) await removeLocalFile(waitingPath(run, list));
+}
+
+/** The lists that wait for `putLists`. */
+export async function hashWaitingLists(run: ListRun): Promise<NonNullable<Publication['lists']>> {
+  const found = await Promise.all(LISTS.map((list) => hashFile(waitingPath(run, list))));
+  return Object.fromEntries(LISTS.flatMap((list, at) => (found[at] ? [[list, found[at]]] : [])));
+}
+
+/** Whether each list of the publication waits for `putLists`, or is in place already. */
+export async function hasLists(run: ListRun, { lists = {} }: Publication): Promise<boolean> {
+  for (const list of LISTS) {
+    const content = lists[list];
+    if (content === undefined) continue;
+    const name = PLACES[list](run.config.output.path);
+    if (!(await waitsOrIsInPlace(run.output, waitingPath(run, list), name, content))) return false;
+  }
+  return true;
+}
+
+/** Puts the lists of the publication in place. Removes an old one, which belongs to another output. */
+export async function putLists(run: ListRun, { drift, delta }: Publication): Promise<void> {
+  const { path, mode, drift: isWanted } = run.config.output;
+  const compared = { drift, keyDrift: delta?.drift };
+  for (const list of LISTS) {
+    const [waiting, name] = [waitingPath(run, list), PLACES[list](path)];
+    if (!isWanted || compared[list] === undefined) await run.output.remove(name);
+    // The local file is missing if a killed process has already put it in place.
+    else if (await isLocalFile(waiting)) await run.output.put(waiting, name, mode);
+  }
+}
+
+function waitingPath({ id, config }: ListRun, list: ListName): string {
+  return workPathOf(PLACES[list](config.output.path), id, config.stateDir);
 }
 
 /** A column of the key has its own name, unless the list has one of that name. */

@@ -2,7 +2,7 @@
  * Lists drift by key (`output.drift`) in a file beside the output. The earlier answers are read from the last
  * publication, if it is still where it was put.
  */
-import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { publicationPlace } from '../../config/sections/output-names.js';
 import type { LastPublication } from '../../delta/delta-store.js';
 import type { DriftList } from '../../delta/list-drift.js';
@@ -13,15 +13,14 @@ import { keyDriftPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import type { PublishedDelta } from '../../types.js';
-import { driftFile } from './drift-file.js';
+import { writeList } from './drift-file.js';
 
 type KeyDriftNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'logger'> & {
   readonly checkpoint: Pick<Checkpoint, 'runs'>;
 };
 
 /**
- * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putKeyDrift` puts that in
- * place.
+ * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putLists` puts that in place.
  * @param compute gets where to list; undefined: the differences are counted only.
  */
 export async function listKeyDrift(
@@ -29,20 +28,14 @@ export async function listKeyDrift(
   last: LastPublication | undefined,
   compute: (list: DriftList | undefined) => Promise<PublishedDelta>,
 ): Promise<PublishedDelta> {
-  const file = driftFile(run, keyDriftPath, run.config.source.key ?? []);
-  await file.removeWaiting();
   if (!run.config.output.drift || last === undefined) return compute(undefined);
-  const delta = await file.write((append) => compute({ openBase: () => openBase(run, last), append }));
-  if (delta.drift === undefined) await file.removeWaiting();
-  return delta;
-}
-
-/** Puts the list in place, or removes an old one. */
-export async function putKeyDrift(
-  run: Pick<RunContext, 'id' | 'config' | 'output'>,
-  { delta }: Publication,
-): Promise<void> {
-  await driftFile(run, keyDriftPath).put(run.config.output.drift && delta?.drift !== undefined);
+  return writeList(
+    run,
+    'keyDrift',
+    run.config.source.key ?? [],
+    (append) => compute({ openBase: () => openBase(run, last), append }),
+    ({ drift }) => drift !== undefined,
+  );
 }
 
 /** The CSV of the last publication; undefined, and logged, if it is not there as it was published. */

@@ -2,25 +2,27 @@
  * Compares answers that were bought again with the earlier ones for the same sent fields, which were too old or of
  * another epoch: how far has the service drifted?
  */
-import type { ChunkRow, Publication } from '../../checkpoint/checkpoint.js';
+import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import type { KeyDifference } from '../../delta/list-drift.js';
-import { driftPath } from '../../report/publication-files.js';
+import { countOf } from '../../quantities.js';
 import { type Answers, type NumberedAnswers, statusOf } from '../../results/answers.js';
 import { splitColumns } from '../../results/split-columns.js';
 import type { RunContext } from '../../run-context.js';
 import type { Drift } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
+import { isPartDamaged } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
-import { type AppendDifferences, driftFile } from './drift-file.js';
+import { type AppendDifferences, writeList } from './drift-file.js';
 
 type DriftNeeds = MergeChunksNeeds & RefetchPartsNeeds & Pick<RunContext, 'output'>;
 
 /**
- * Reads the chunks of the run again. With `output.drift`, lists each difference in a local file, which `putDrift` puts
+ * Reads the chunks of the run again, without those that have a damaged part which the service no longer has as it was:
+ * their rows are written. With `output.drift`, lists each difference in a local file, which `putLists` puts
  * in place.
  * @param columns the columns that the service adds.
  * @returns undefined if the run has bought no answer again.
@@ -29,20 +31,13 @@ export async function measureDrift(run: DriftNeeds, columns: readonly string[]):
   const { choice } = (await run.checkpoint.run(run.id))!;
   if (run.chosen === null || choice === null || choice.outdated === 0) return undefined;
   if (!run.config.output.drift) return compareAll(run, columns, () => undefined);
-  return driftFile(run, driftPath).write((append) => compareAll(run, columns, append));
-}
-
-/** Puts the list in place, or removes an old one. */
-export async function putDrift(
-  run: Pick<RunContext, 'id' | 'config' | 'output'>,
-  { drift }: Publication,
-): Promise<void> {
-  await driftFile(run, driftPath).put(run.config.output.drift && drift !== undefined);
-}
-
-/** Removes what an earlier attempt to publish has left. */
-export async function removeWaitingDrift(run: Pick<RunContext, 'id' | 'config' | 'output'>): Promise<void> {
-  await driftFile(run, driftPath).removeWaiting();
+  return writeList(
+    run,
+    'drift',
+    [],
+    (append) => compareAll(run, columns, append),
+    (drift) => drift !== undefined,
+  );
 }
 
 async function compareAll(
@@ -53,13 +48,18 @@ async function compareAll(
   const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
   const answers = await openChunkAnswers(run, { columns, refetch, isFinal: true });
   const earlier = earlierAnswers(run.chosen!.outdated(1));
+  let lost = 0;
   const drift = { compared: 0, changed: 0, columns: new Map<string, number>() };
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
       const differences: KeyDifference[] = [];
       const block = await readChunkBlock(run, chunk);
-      const found = await answers.forChunk(chunk, block);
+      const found = await answers.forChunk(chunk, block).catch((error: unknown) => {
+        if (!isPartDamaged(error)) throw error;
+        lost += chunk.records;
+      });
+      if (found === undefined) continue;
       for (let i = 0; i < block.count; i++) {
         const before = await earlier.of(block.numbers[i]!);
         if (before === undefined) continue;
@@ -78,6 +78,10 @@ async function compareAll(
   } finally {
     await answers.close();
     await earlier.close();
+  }
+  if (lost > 0) {
+    const text = `${countOf(lost, 'record')} are not compared with their earlier answers, because stored results are damaged`;
+    run.logger.warn({ run: run.id, records: lost }, text);
   }
   // All of them may be in chunks that were given up.
   return drift.compared === 0 ? undefined : { ...drift, columns: Object.fromEntries(drift.columns) };

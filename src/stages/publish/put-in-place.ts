@@ -22,10 +22,10 @@ import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkBalance } from './check-balance.js';
+import { hashWaitingLists, hasLists, putLists, removeWaitingLists } from './drift-file.js';
 import { encodeOutput, waitingOutput } from './encode-output.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
-import { putKeyDrift } from './list-key-drift.js';
-import { measureDrift, putDrift, removeWaitingDrift } from './measure-drift.js';
+import { measureDrift } from './measure-drift.js';
 import { measureNight } from './measure-night.js';
 import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
 import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
@@ -84,9 +84,10 @@ export async function commitPublication(
     });
   }
   const { config } = run;
+  await removeWaitingLists(run);
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
-  await removeWaitingDrift(run);
   const drift = partial ? undefined : await measureDrift(run, columns);
+  const lists = await hashWaitingLists(run);
   // A sample is no night.
   const isNight = !partial && run.source.limit === undefined;
   const night = isNight ? await measureNight(run, { path, columns, counts, origins, drift }) : undefined;
@@ -109,6 +110,7 @@ export async function commitPublication(
     ...(night && { night }),
     ...(reasons && { reasons }),
     ...(rejects && { rejects }),
+    ...(Object.keys(lists).length > 0 && { lists }),
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
@@ -190,8 +192,7 @@ async function putFiles(
   run.at('after-rename-before-manifest');
   await putRejects(run);
   await putDelta(run, publication);
-  await putKeyDrift(run, publication);
-  await putDrift(run, publication);
+  await putLists(run, publication);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
@@ -223,7 +224,7 @@ async function putWorkFile(
   const cut = { pipeline: run.config.pipeline, maxFileBytes };
   const isEncoded = publication.content !== undefined;
   const work = waitingOutput(workPathOf(path, run.id, run.config.stateDir, publication.partial), isEncoded);
-  const isComplete = isFresh || ((await hasDelta(run, publication)) && (await hasRejects(run, publication)));
+  const isComplete = isFresh || (await hasAllBeside(run, publication));
   if (isComplete && (await isLocalFile(work))) {
     if (isFresh || isContent(await hashFile(work), publication)) return run.output.put(work, path, mode, cut);
   } else if (isComplete) {
@@ -234,6 +235,15 @@ async function putWorkFile(
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
     hint: 'run the same command again: it writes the file again from the stored results',
   });
+}
+
+/** Whether what is published with the output waits, or is in place already: it may have waited on a machine that is gone. */
+async function hasAllBeside(run: PutInPlaceNeeds, publication: Publication): Promise<boolean> {
+  return (
+    (await hasDelta(run, publication)) &&
+    (await hasRejects(run, publication)) &&
+    (await hasLists(run, publication))
+  );
 }
 
 function isContent(found: HashedFile | undefined, { bytes, sha256 }: Publication): boolean {

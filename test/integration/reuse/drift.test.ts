@@ -1,10 +1,10 @@
 /** Drift: how answers that are bought again differ from the earlier ones for the same sent fields. */
-import { existsSync } from 'node:fs';
-import { appendFile, readFile, stat } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { appendFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { nextTerms } from '../../../pipelines/index.js';
+import { type Failpoint, nextTerms, publish, type RunOptions } from '../../../pipelines/index.js';
 import { summaryText } from '../../../src/cli/texts/summary-text.js';
 import { besidePath } from '../../../src/config/sections/output-names.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
@@ -38,6 +38,15 @@ function changing(): { said: Said; readonly behaviour: Behaviour } {
 async function listed({ outputPath }: Nights, name = 'drift.csv'): Promise<string[][] | undefined> {
   const path = `${outputPath}.${name}`;
   return existsSync(path) ? parse(await readFile(path, 'utf8')) : undefined;
+}
+
+/** Stops a run at a failpoint, as a kill would. */
+function killedAt(point: Failpoint): RunOptions {
+  return {
+    at: (here) => {
+      if (here === point) throw new Error(`killed at ${point}`);
+    },
+  };
 }
 
 async function manifestDrift({ outputPath }: Nights): Promise<unknown> {
@@ -123,6 +132,48 @@ describe('drift', () => {
     });
   });
 
+  it('is listed where its list was lost within the publication, with the machine on which it waited', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: drifting }, async (nights) => {
+      const epoch = (name: string) => ({ reuse: { epoch: name, maxMiss: '100%' } });
+      await nights.night(lines);
+      await nights.night(noted('b'), epoch('2'));
+      service.said = { 'Shop 3': 'other' };
+      await nights.write(noted('c'));
+      await nights.failure(epoch('3'), { ...nights.options, ...killedAt('after-rename-before-manifest') });
+      const folder = dirname(nights.outputPath);
+      const [waiting] = (await readdir(folder)).filter((name) => /drift\.csv\..*\.partial$/.test(name));
+      await rm(join(folder, waiting!));
+      const error = await nights.failure(epoch('3'), nights.options);
+      expect(error).toMatchObject({ code: 'WORK_FILE_CHANGED', exitCode: 5 });
+      expect(await nights.again(epoch('3'))).toMatchObject({ bought: [], drift: { changed: 1 } });
+      expect(await listed(nights)).toEqual([
+        ['record', 'column', 'before', 'now'],
+        ['4', 'code', 'same', 'other'],
+        ['4', 'label', 'label of same', 'label of other'],
+      ]);
+    });
+  });
+
+  it('is measured without results that are damaged when their rows are written and that the service has forgotten', async () => {
+    const service = changing();
+    await withNights({ behaviour: service.behaviour, config: drifting }, async (nights) => {
+      const second = { reuse: { epoch: '2', maxMiss: '100%' } };
+      await nights.night(lines);
+      service.said = { 'Shop 3': 'other' };
+      await nights.write(noted('b'));
+      const killed = killedAt('after-last-merge-before-publishing');
+      await nights.failure(second, { ...nights.options, ...killed });
+      const runs = join(nights.config().stateDir, 'runs');
+      const run = join(runs, (await readdir(runs)).sort().at(-1)!);
+      const part = (await readdir(run)).find((name) => name.startsWith('part-000002-'));
+      await writeFile(join(run, part!), 'rubbish');
+      for (const folio of nights.service.folios) folio.forgotten = true;
+      const summary = await nights.again(second);
+      expect(summary).toMatchObject({ counts: { successful: 40 }, drift: { compared: 30, changed: 1 } });
+    });
+  });
+
   it('counts a record that is sent for several equal ones once', async () => {
     const service = changing();
     const config = { upload: { duplicates: 'once' } };
@@ -205,6 +256,27 @@ describe('drift by key', () => {
       ]);
       // Nothing is sent, so nothing is compared.
       await nights.night(moved(3, 9).toReversed());
+      expect(await listed(nights, 'key-drift.csv')).toBeUndefined();
+    });
+  });
+
+  it('has no list beside an output without a delta, though a killed process has left one', async () => {
+    const service = changing();
+    const config = { ...keyed, output: { ...keyed.output, drift: true } };
+    await withNights({ behaviour: service.behaviour, config }, async (nights) => {
+      await nights.night(lines);
+      const { run } = await nights.night(moved(3, 9));
+      const folder = dirname(nights.outputPath);
+      let left = '';
+      const at: RunOptions['at'] = (point) => {
+        if (point !== 'after-delta-before-publishing') return;
+        left = readdirSync(folder).find((name) => /key-drift\.csv\..*\.partial$/.test(name))!;
+        throw new Error('killed');
+      };
+      await expect(publish(nights.config(), run, { ...nights.options, at })).rejects.toThrow('killed');
+      // A killed process removes nothing.
+      await writeFile(join(folder, left), 'record,id,column,before,now\n');
+      await nights.again({ output: { delta: false, drift: true } });
       expect(await listed(nights, 'key-drift.csv')).toBeUndefined();
     });
   });
