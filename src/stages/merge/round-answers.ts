@@ -32,12 +32,22 @@ export function openRoundAnswers(run: MergeChunksNeeds, rounds: number, joiner: 
     chunks: answersOfRound(run, index + 1, joiner),
     current: undefined as NumberedAnswers | undefined,
   }));
+  let failure: { readonly error: unknown } | undefined;
+  const nextOf = async (chunks: (typeof cursors)[number]['chunks']) => {
+    const next = await chunks.next().catch((error: unknown) => {
+      failure = { error };
+      throw error;
+    });
+    return next.value;
+  };
   return {
     addTo: async (own, numbers) => {
+      // A round that has failed gives nothing more, and its records would be FAILED.
+      if (failure !== undefined) throw failure.error;
       let answers = own;
       for (const cursor of cursors) {
         for (;;) {
-          cursor.current ??= (await cursor.chunks.next()).value ?? undefined;
+          cursor.current ??= await nextOf(cursor.chunks);
           const { current } = cursor;
           if (current === undefined || current.numbers[0]! > numbers.at(-1)!) break;
           answers = overlay({ numbers, answers }, current);

@@ -5,7 +5,7 @@
 import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
-import { SourceError, UntrustedError } from '../../errors.js';
+import { type FoliopipeError, SourceError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';
 import type { ColumnChange } from '../../results/output-layout.js';
@@ -14,7 +14,7 @@ import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
-import type { Refetch } from '../download/repair-parts.js';
+import { isPartDamaged, type Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { learnColumns } from '../merge/result-columns.js';
@@ -28,7 +28,8 @@ export type KeepAnswersNeeds = MakeSegmentNeeds &
 
 /**
  * Keeps the answers of a run that is being published, if it may reuse answers itself. Parts that were damaged since they
- * were merged are fetched again.
+ * were merged are fetched again. A segment that the run has already stays if not all of it can be made again: the output
+ * must not wait for that.
  * @param merged how its rows have ended; left out if they are in the work file.
  * @returns the segment, which must be committed; undefined if the run keeps none, has bought nothing, or its segment
  *   holds these answers already.
@@ -39,7 +40,22 @@ export async function keepAnswers(run: KeepAnswersNeeds, merged?: RowCounts): Pr
   const { records: _, ...of } = originsOf(counts).sent;
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
-  return isKept ? undefined : makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
+  if (isKept) return undefined;
+  try {
+    return await makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
+  } catch (error) {
+    if (known === undefined || !isLost(error)) throw error;
+    run.logger.warn(
+      { run: run.id, segment: known.id, reason: error.message },
+      `run ${run.id}: what it has bought since segment ${known.id} cannot be kept for later runs: ${error.message}`,
+    );
+    return undefined;
+  }
+}
+
+/** Whether the records of a chunk cannot be read any more, or its results not even after they were fetched again. */
+function isLost(error: unknown): error is FoliopipeError {
+  return error instanceof SourceError || isPartDamaged(error);
 }
 
 /** Whether records were asked for again since the segment was made. They may have failed again, which counts as newer. */
@@ -139,10 +155,6 @@ async function addChunks(
   const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
   };
-  /** Whether the records of a chunk cannot be read any more, or its results not even after they were fetched again. */
-  const isLost = (error: unknown) =>
-    error instanceof SourceError ||
-    (refetch !== undefined && error instanceof UntrustedError && error.code === 'PART_DAMAGED');
   const answers = await openChunkAnswers(run, { columns, onChange, refetch, isFinal: true });
   let isAny = false;
   let lost = 0;
@@ -157,7 +169,8 @@ async function addChunks(
         releaseBlock(block);
         isAny = true;
       } catch (error) {
-        if (!mayLeaveOut || !isLost(error)) throw error;
+        const isFinal = isPartDamaged(error) && refetch === undefined;
+        if (!mayLeaveOut || isFinal || !isLost(error)) throw error;
         lost += chunk.records;
       }
     }

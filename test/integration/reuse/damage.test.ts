@@ -2,7 +2,14 @@
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FoliopipeError, hintOf, InterruptedError, publish } from '../../../pipelines/index.js';
+import {
+  type FoliopipeError,
+  hintOf,
+  InterruptedError,
+  publish,
+  type RunOptions,
+  retry,
+} from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { expectEnriched, type JobSetup } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
@@ -147,6 +154,66 @@ describe('a segment whose source has changed, and whose results hold what was se
       const rows = await nights.rows();
       expect(rows.map(({ prediction_code }) => prediction_code)).toEqual(['2', '1', '2', '1', '1']);
     });
+  });
+});
+
+it('a result of a round that is lost once its rows are written leaves no earlier failure in its place', async () => {
+  let isLater = false;
+  const behaviour: Behaviour = {
+    results: (results, { chunk }) =>
+      results.map(({ sent }) =>
+        !isLater && chunk < 4 && sent.name!.startsWith('N')
+          ? { sent, status: 'FAILED', added: { reason: 'later' } }
+          : { sent, status: 'SUCCESSFUL', added: { code: `${chunk}` } },
+      ),
+  };
+  const lines = ['N1', 'A', 'N2', 'B', 'C'].map((name) => line(name));
+  const config = {
+    chunks: { maxRecords: 2 },
+    failures: { rounds: 1, tolerate: '100%' },
+    reuse: { maxMiss: '100%' },
+  };
+  await withNights({ behaviour, config }, async (nights) => {
+    await nights.write(lines);
+    const at: RunOptions['at'] = (point) => {
+      if (point === 'after-last-merge-before-publishing') throw new Error('killed');
+    };
+    expect(await nights.failure({}, { ...nights.options, at })).toMatchObject({ message: 'killed' });
+    const runs = join(nights.config().stateDir, 'runs');
+    const [run] = await readdir(runs);
+    const part = (await readdir(join(runs, run!))).find((name) => name.startsWith('part-000004-'));
+    await flip(join(runs, run!, part!), 0.5);
+    for (const folio of nights.service.folios) folio.forgotten = true;
+    expect(await nights.again()).toMatchObject({ bought: [], counts: { successful: 5 } });
+    isLater = true;
+    const { bought, counts } = await nights.night(lines.map((one) => withNote(one, 'b')));
+    expect({ bought, counts }).toMatchObject({ bought: ['A', 'B', 'N1', 'N2'], counts: { successful: 5 } });
+  });
+});
+
+it('a result that is lost once its rows are written again holds up no publication', async () => {
+  const behaviour: Behaviour = {
+    results: (results, { chunk }) =>
+      results.map(({ sent }) =>
+        chunk === 1 && sent.name === 'N1'
+          ? { sent, status: 'FAILED', added: { reason: 'later' } }
+          : { sent, status: 'SUCCESSFUL', added: { code: `${chunk}` } },
+      ),
+  };
+  const config = { failures: { tolerate: '100%' } };
+  await withNights({ behaviour, config }, async (nights) => {
+    const { run } = await nights.night(['N1', 'A', 'B'].map((name) => line(name)));
+    const at: RunOptions['at'] = (point) => {
+      if (point === 'after-last-merge-before-publishing') throw new Error('killed');
+    };
+    const options = { ...nights.options, by: 'upload' as const, at };
+    await expect(retry(nights.config(), run, options)).rejects.toThrow('killed');
+    const folder = join(nights.config().stateDir, 'runs', run);
+    const part = (await readdir(folder)).find((name) => name.startsWith('part-000001-successful'));
+    await flip(join(folder, part!), 0.5);
+    for (const folio of nights.service.folios) folio.forgotten = true;
+    expect(await nights.again()).toMatchObject({ run, bought: [], counts: { successful: 3 } });
+    expect(await nights.again()).toMatchObject({ run, bought: [], state: 'done' });
   });
 });
 
