@@ -70,8 +70,8 @@ const renew = statement(`
   UPDATE leases SET until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
   WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING 1`);
 const release = statement(`
-  UPDATE leases SET until = '-infinity', holder = NULL WHERE pipeline = @pipeline AND fence = @fence`);
-const remove = statement('DELETE FROM leases WHERE pipeline = @pipeline AND fence = @fence');
+  UPDATE leases SET until = '-infinity', holder = NULL WHERE pipeline = @pipeline AND fence = @fence RETURNING 1`);
+const remove = statement('DELETE FROM leases WHERE pipeline = @pipeline AND fence = @fence RETURNING 1');
 
 const pipelines: Prepared<{ pipeline: string }> = statement(`
   SELECT pipeline FROM runs UNION SELECT pipeline FROM single_searches UNION SELECT @own ORDER BY pipeline`);
@@ -265,9 +265,10 @@ function hold(
       clearInterval(timer);
       clearInterval(watch);
       // A lease that has ended needs no release; a database that does not answer is not waited for.
-      if (!isOver() && trouble() === undefined) {
-        await db.query(isOutput(pipeline) ? remove : release, values, true);
-      }
+      if (isOver() || trouble() !== undefined) return;
+      const [released] = await db.query(isOutput(pipeline) ? remove : release, values, true);
+      // What still changes something after the loss of its lease must fail, and is not free of it.
+      if (released === undefined) return;
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },
   };

@@ -134,6 +134,23 @@ it('refuses every change of a process without its lease', () =>
     }
   }));
 
+it('changes nothing either when it has closed a lock that it had no longer', async () => {
+  const [first, second] = [await openState(shared.database), await openState(shared.database)];
+  try {
+    const lock = await first.lock.take('nightly', holder);
+    await first.checkpoint.recordRun(sampleRun('r1'));
+    await expireLease();
+    await second.lock.take('nightly', { ...holder, pid: 4343 });
+    await lock.close();
+    await expect(first.checkpoint.recordCut('r1', sampleChunk(1))).rejects.toMatchObject({
+      code: 'LEASE_LOST',
+    });
+  } finally {
+    await first.close();
+    await second.close();
+  }
+});
+
 it('records the folio of an upload that another process holds for ambiguous', () =>
   withTakeover(async (first, second) => {
     await first.checkpoint.recordAccepted('r1', 1, reply, 9).catch((error: unknown) => {
