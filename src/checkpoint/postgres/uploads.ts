@@ -90,13 +90,16 @@ const markAmbiguous = statement(`
     UPDATE chunks SET state = 'ambiguous' WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM doubted))
   SELECT attempt FROM doubted`);
 
+// Attempts before chunks, as in what records an outcome: else both could wait for each other.
 const interrupt = fenced<{ chunks: number }>(`
   doubted AS (
-    UPDATE uploads SET state = 'ambiguous', doubt = 'no-reply' WHERE run = @run AND state = 'intent' AND ${HELD}),
+    UPDATE uploads SET state = 'ambiguous', doubt = 'no-reply' WHERE run = @run AND state = 'intent' AND ${HELD}
+    RETURNING chunk),
   asked AS (
     UPDATE searches SET state = 'ambiguous' WHERE run = @run AND state = 'intent' AND ${HELD}),
   marked AS (
-    UPDATE chunks SET state = 'ambiguous' WHERE run = @run AND state = 'uploading' AND ${HELD} RETURNING number)
+    UPDATE chunks SET state = 'ambiguous'
+    WHERE run = @run AND state = 'uploading' AND ${HELD} AND (SELECT count(*) FROM doubted) >= 0 RETURNING number)
   SELECT (SELECT count(*) FROM marked) AS chunks FROM held`);
 
 // One of the replies came from a local service.

@@ -53,6 +53,21 @@ it('records a folio whose statement was cancelled while it waited for a lock', a
   await other.end();
 }, 30_000);
 
+it('waits for a folio that its predecessor records just now', async () => {
+  const other = await database.connect();
+  await other.query("BEGIN; UPDATE foliopipe.uploads SET state = 'accepted', folio = 'F-1' WHERE run = 'r1'");
+  const interrupted = state.checkpoint.recordInterrupted('r1');
+  const waiting = () =>
+    database.query("SELECT 1 AS one FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'", [
+      role,
+    ]);
+  await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ one: 1 }]);
+  await other.query("UPDATE foliopipe.chunks SET state = 'submitted', folio = 'F-1' WHERE run = 'r1'; COMMIT");
+  expect(await interrupted).toBe(0);
+  await isRecorded();
+  await other.end();
+}, 30_000);
+
 it('records a folio when a connection is left again', async () => {
   await database.query(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
   await endConnections();
