@@ -62,7 +62,9 @@ it('waits for a folio that its predecessor records just now', async () => {
       role,
     ]);
   await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ one: 1 }]);
-  await other.query("UPDATE foliopipe.chunks SET state = 'submitted', folio = 'F-1' WHERE run = 'r1'; COMMIT");
+  await other.query(
+    "UPDATE foliopipe.chunks SET state = 'submitted', folio = 'F-1' WHERE run = 'r1'; COMMIT",
+  );
   expect(await interrupted).toBe(0);
   await isRecorded();
   await other.end();
