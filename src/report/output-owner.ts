@@ -3,9 +3,10 @@
  * does this state know it?
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
+import type { Run } from '../checkpoint/state.js';
 import type { Config } from '../config/schema.js';
 import { anchorOf, isFolder, latestPath } from '../config/sections/output-names.js';
-import { recentPaths } from '../config/sections/output-path.js';
+import { fixedOutputPath, recentPaths } from '../config/sections/output-path.js';
 import { EMBEDDED } from '../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -102,8 +103,8 @@ export async function checkReplaced(
 /**
  * Refuses to pay with a state that is older than the output, such as a copy of the state folder that was put back. What
  * was sent after the copy is not known in it, and would be paid for again. The same is true of a state without any run, if
- * the output was paid for: the state folder was removed, or its disk is not there. A run that began after that publication
- * was begun knowingly.
+ * the output was paid for: the state folder was removed, or its disk is not there. A run of this output that began after
+ * that publication was begun knowingly; a sample has looked at its own output alone.
  * @throws GuardError `STATE_BEHIND`.
  */
 export async function refuseBehind(
@@ -140,9 +141,11 @@ async function behindIn(
 ): Promise<GuardError | undefined> {
   const [publication, run] = [Number(textIn(head, 'publication')), textIn(head, 'run')];
   if (textIn(head, 'pipeline') !== pipeline || run === undefined) return undefined;
-  const [known] = (await reader?.publications(pipeline)) ?? [];
+  const files = (await reader?.publications(pipeline)) ?? [];
+  const known = files.find(({ isSample, path }) => !isSample || path === output);
   if (!(publication > (known?.number ?? 0))) return undefined;
-  const [newest] = (await reader?.runs(pipeline)) ?? [];
+  const runs = (await reader?.runs(pipeline)) ?? [];
+  const [newest] = runs;
   const name = escapeUnprintable(run);
   const facts = { path: output, publication, run: name, newest: newest?.id ?? null };
   if (newest === undefined) {
@@ -153,7 +156,9 @@ async function behindIn(
       facts,
     });
   }
-  if (beganAfter(newest.id, run)) return undefined;
+  const published = Date.parse(textIn(head, 'published') ?? '');
+  const looksAt = (one: Run) => one.source.limit === undefined || fixedOutputPath(one) === output;
+  if (runs.some((one) => looksAt(one) && beganAfter(one, { run, published }))) return undefined;
   const text = `the state is older than ${output}: it does not know publication ${publication}, which run ${name} has put there; what was sent after ${newest.id}, the newest run that it knows, would be paid for again`;
   return new GuardError('STATE_BEHIND', text, {
     hint: 'put back the newest state and run the same command again (docs/backup.md); if there is none, or another state writes this output on purpose: foliopipe run --yes, which may pay again',
@@ -205,18 +210,31 @@ async function readHead(store: Pick<OutputStore, 'read'>, output: string): Promi
   return Buffer.from((await store.read(ownerPath(output), HEAD_BYTES)) ?? []).toString();
 }
 
-/** Ids of runs begin with a time to the second. */
-function beganAfter(run: string, other: string): boolean {
-  const [time, before] = [run, other].map((id) => id.slice(0, id.indexOf('-')));
+/**
+ * Whether a run began after a publication, which an old run may have made.
+ * @param publication `published`: epoch milliseconds; NaN in one of an older version, whose run tells its time.
+ */
+function beganAfter(
+  { id, createdAt }: Pick<Run, 'id' | 'createdAt'>,
+  publication: { readonly run: string; readonly published: number },
+): boolean {
+  if (!Number.isNaN(publication.published)) return createdAt > publication.published;
+  // Ids of runs begin with a time to the second.
+  const [time, before] = [id, publication.run].map((name) => name.slice(0, name.indexOf('-')));
   return time! > before!;
 }
 
-/** The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. */
+/**
+ * The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. The time of
+ * publication is among the times in a manifest, and by itself in `_LATEST.json`.
+ */
 function textIn(
   manifest: string,
-  key: 'pipeline' | 'service' | 'run' | 'publication' | 'status',
+  key: 'pipeline' | 'service' | 'run' | 'publication' | 'status' | 'published',
 ): string | undefined {
-  const [, value] = new RegExp(`^ {2}"${key}": ([0-9]+|"(?:[^"\\\\\n]|\\\\.)*")`, 'm').exec(manifest) ?? [];
+  const indent = key === 'published' ? ' {2,4}' : ' {2}';
+  const line = new RegExp(`^${indent}"${key}": ([0-9]+|"(?:[^"\\\\\n]|\\\\.)*")`, 'm');
+  const [, value] = line.exec(manifest) ?? [];
   try {
     return value === undefined ? undefined : String(JSON.parse(value));
   } catch {

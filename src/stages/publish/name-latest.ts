@@ -35,7 +35,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
   const within = (name: string) => name.slice(path.length);
   const row = (await run.checkpoint.run(run.id))!;
   const { pipeline, service, rehearsal } = row;
-  const { counts, exitCode, bytes, records, sha256, number } = publication;
+  const { counts, exitCode, bytes, records, sha256, number, at } = publication;
   const before = await readLatest(run.output, path);
   const known = before?.pipeline === pipeline ? [before.folder, ...before.earlier] : await namesOf(run, path);
   const { parts } = (await readIndex(run.output, place))!;
@@ -48,6 +48,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
     run: run.id,
     pipeline,
     service,
+    published: at === undefined ? null : new Date(at).toISOString(),
     folder: within(place),
     data: within(dataPath(place)),
     manifest: within(manifestPath(place)),

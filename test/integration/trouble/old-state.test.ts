@@ -2,7 +2,7 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, planRun, publish } from '../../../pipelines/index.js';
+import { collect, planRun, publish, retry } from '../../../pipelines/index.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour } from '../../helpers/jobs/interrupted-job.js';
@@ -95,6 +95,41 @@ describe('a state that is older than the output', () => {
       expect(await job.enrich({}, { yes: true })).toMatchObject({ publication: 3 });
       await writeFile(job.sourcePath, sourceText(40));
       expect(await job.enrich({}, inHours(24))).toMatchObject({ state: 'done', publication: 4 });
+    });
+  });
+
+  it.each<[string, Changes]>([
+    ['a file', {}],
+    ['a folder', { output: { path: 'out/nights/' } }],
+  ])(
+    'is not taken for newer after a sample, which looks at no other output than its own: %s',
+    async (_, changes) => {
+      await withJob({ behaviour, config: changes }, async (job) => {
+        await job.enrich();
+        await copyState(job, 'older');
+        await writeFile(job.sourcePath, sourceText(50));
+        await job.enrich({}, inHours(1));
+        await putBack(job, 'older');
+        await job.enrich({}, { ...inHours(2), limit: 3 });
+        expect(await job.failure({}, inHours(3))).toMatchObject(behind);
+      });
+    },
+  );
+
+  it('is not taken for newer because of a run that began before the publication, which an older run has made', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const { run } = await job.enrich({}, inHours(-3));
+      const before = await readFile(job.sourcePath);
+      await writeFile(job.sourcePath, sourceText(50));
+      await job.enrich({}, inHours(-2));
+      await copyState(job, 'older');
+      await writeFile(job.sourcePath, before);
+      const { publication } = await retry(job.config(), run, inHours(-1));
+      await putBack(job, 'older');
+      const uploads = uploadsSeen(job);
+      const told = { ...behind, message: expect.stringContaining(`publication ${publication}`) };
+      await expect(retry(job.config(), run)).rejects.toMatchObject(told);
+      expect(uploadsSeen(job)).toBe(uploads);
     });
   });
 
