@@ -1,4 +1,5 @@
 /** A paid request is sent only when it is in the journal too; what is paid already is kept in any case. */
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import { OnlyInJournalError } from '../../../src/checkpoint/checkpoint-errors.js';
@@ -195,5 +196,125 @@ describe('a checkpoint with a journal', () => {
     await expect(checkpoint.recordAccepted('r1', 1, sampleReply(1), 7)).rejects.toMatchObject(refused);
     await expect(checkpoint.recordRefused('r1', 1, 'no')).rejects.toMatchObject(refused);
     expect(written.length).toBe(before);
+  });
+});
+
+describe('whoever waits for a change', () => {
+  const budget = sampleBudget({});
+  const search = { id: 's1', pipeline: 'nightly', service: 's', startedAt: 5 };
+
+  /** A database and a journal that take their time. `done` has what each of them has finished. */
+  function openSlowly() {
+    const done: string[] = [];
+    const isFull = { journal: false, database: false };
+    const database = createMemoryCheckpoint();
+    const slow = Object.fromEntries(
+      Object.entries(database).map(([name, method]) => [
+        name,
+        async (...args: never[]) => {
+          await setImmediate();
+          if (isFull.database && name.startsWith('record')) throw full;
+          const result: unknown = await (method as (...given: never[]) => unknown)(...args);
+          if (name.startsWith('record')) done.push(name);
+          return result;
+        },
+      ]),
+    ) as unknown as typeof database;
+    const lines: JournalLine[] = [];
+    const appendDurably = async (line: JournalLine | SearchJournalLine) => {
+      await setImmediate();
+      if (isFull.journal) throw full;
+      done.push(line.type);
+      lines.push(line as JournalLine);
+    };
+    const journals: RunJournals = {
+      append: (_, line) => void done.push(line.type),
+      appendDurably: (_, line) => appendDurably(line),
+      appendSearchDurably: appendDurably,
+      verify: () => {
+        done.push('verify');
+        return 'whole';
+      },
+      lines: () => lines,
+      rewrite: () => void done.push('rewrite'),
+      close: async () => undefined,
+    };
+    const reserve: Reserve = {
+      begin: (_, work) => work(),
+      end: (_, work) => work(),
+      free: () => undefined,
+      close: () => undefined,
+    };
+    const checkpoint = withJournal(slow, journals, reserve);
+    const since = async (work: () => Promise<unknown>) => {
+      done.length = 0;
+      await work().catch((error: unknown) => expect(error).toBe(full));
+      return [...done];
+    };
+    return { checkpoint, isFull, since };
+  }
+
+  it('has it in the database, and after that in the journal', async () => {
+    const { checkpoint, since } = openSlowly();
+    expect(await since(() => checkpoint.recordRun(sampleRun('r1')))).toEqual(['recordRun', 'rewrite']);
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    expect(await since(() => beginUpload(checkpoint, 'r1', 1, 5, budget))).toEqual([
+      'recordIntent',
+      'intent',
+    ]);
+    expect(await since(() => checkpoint.recordAccepted('r1', 1, sampleReply(1), 7))).toEqual([
+      'recordAccepted',
+      'accepted',
+    ]);
+    expect(await since(() => checkpoint.recordSearchIntent('r1', 3, 5, budget))).toEqual([
+      'recordSearchIntent',
+      'search',
+    ]);
+    expect(await since(() => checkpoint.recordSearchEnd('r1', 3, { state: 'dropped' }))).toEqual([
+      'recordSearchEnd',
+      'searched',
+    ]);
+    expect(await since(() => checkpoint.recordSingleSearchIntent(search, budget))).toEqual([
+      'recordSingleSearchIntent',
+      'single-search',
+    ]);
+    expect(await since(() => checkpoint.recordSingleSearchEnd('s1', { state: 'dropped' }))).toEqual([
+      'recordSingleSearchEnd',
+      'single-searched',
+    ]);
+    await checkpoint.recordSuperseded('r1', 8);
+    expect(await since(() => checkpoint.recordPruned('r1', 9))).toEqual(['recordPruned', 'rewrite']);
+  });
+
+  it('has the intent taken back where the journal is full', async () => {
+    const { checkpoint, isFull, since } = openSlowly();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'cut');
+    isFull.journal = true;
+    expect(await since(() => beginUpload(checkpoint, 'r1', 1, 5, budget))).toEqual([
+      'recordIntent',
+      'recordDropped',
+      'dropped',
+    ]);
+    expect(await since(() => checkpoint.recordSearchIntent('r1', 3, 5, budget))).toEqual([
+      'recordSearchIntent',
+      'recordSearchEnd',
+      'searched',
+    ]);
+    expect(await since(() => checkpoint.recordSingleSearchIntent(search, budget))).toEqual([
+      'recordSingleSearchIntent',
+      'recordSingleSearchEnd',
+    ]);
+  });
+
+  it('has a reply taken up from the journal before both are compared', async () => {
+    const { checkpoint, isFull, since } = openSlowly();
+    await checkpoint.recordRun(sampleRun('r1'));
+    await addChunk(checkpoint, 'r1', 1, 'uploading');
+    isFull.database = true;
+    const refused = checkpoint.recordAccepted('r1', 1, sampleReply(1), 7);
+    await expect(refused).rejects.toThrow(OnlyInJournalError);
+    isFull.database = false;
+    expect(await since(() => checkpoint.verifyPaid('r1'))).toEqual(['recordAccepted', 'verify']);
   });
 });

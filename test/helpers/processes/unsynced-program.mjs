@@ -3,8 +3,8 @@
  * they were written, and a name that its folder has got or lost since that was synced. A program of its own, because the
  * functions of Node must be replaced before foliopipe is loaded.
  *
- * Arguments: the built library, the config, the folder to watch. Writes a JSON object a line: the failpoint and what
- * would be lost there.
+ * Arguments: the built library, the config, the folder to watch. Writes a JSON object a line: the failpoint, or `rename`
+ * and the new name, and what would be lost there.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -70,6 +70,11 @@ for (const name of ['sync', 'datasync']) {
     record();
   };
 }
+const { renameSync } = fs;
+fs.renameSync = (from, to) => {
+  if (!relative(watched, to).startsWith('..')) tell(`rename ${relative(watched, to)}`);
+  renameSync(from, to);
+};
 syncBuiltinESMExports();
 
 /** Calls back with each file and folder under a folder, and the folder itself. */
@@ -82,23 +87,25 @@ function walk(path, visit) {
 
 function lost() {
   const found = [];
-  const tell = (what, path) => found.push(`${what} ${relative(watched, path)}`);
+  const add = (what, path) => found.push(`${what} ${relative(watched, path)}`);
   walk(watched, (path, stat) => {
     if (!stat.isDirectory()) {
-      if (stat.size > 0n && files.get(identityOf(stat)) !== stateOf(stat)) tell('bytes', path);
+      if (stat.size > 0n && files.get(identityOf(stat)) !== stateOf(stat)) add('bytes', path);
       return;
     }
     const durable = folders.get(identityOf(stat)) ?? new Map();
     const now = namesIn(path);
-    for (const [name, identity] of now) if (durable.get(name) !== identity) tell('name', join(path, name));
-    for (const name of durable.keys()) if (!now.has(name)) tell('removal', join(path, name));
+    for (const [name, identity] of now) if (durable.get(name) !== identity) add('name', join(path, name));
+    for (const name of durable.keys()) if (!now.has(name)) add('removal', join(path, name));
   });
   return found;
+}
+
+function tell(point) {
+  process.stdout.write(`${JSON.stringify({ point, lost: lost() })}\n`);
 }
 
 walk(watched, (path, stat) => snapshot(path, stat)());
 const { enrich, loadConfig } = await import(library);
 const loaded = await loadConfig({ files: [config], env: process.env, overrides: [], cwd: watched });
-await enrich(loaded, {
-  at: (point) => process.stdout.write(`${JSON.stringify({ point, lost: lost() })}\n`),
-});
+await enrich(loaded, { at: tell });
