@@ -72,7 +72,7 @@ export interface AnswerLookup {
   add(batch: Batch): Promise<void>;
   /**
    * Decides for each record that was added. The first segment that holds its hash decides: its answer is taken if it is
-   * of the epoch and young enough, else the record is sent.
+   * of the epoch and young enough. Else a newer answer of a later segment decides, and without one the record is sent.
    * @param run the choice is kept durably under its id.
    */
   decide(terms: ReuseTerms, run: string): Promise<Choice>;

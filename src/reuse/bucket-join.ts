@@ -26,6 +26,8 @@ interface JoinExports {
   readonly successful: WebAssembly.Global;
   readonly failed: WebAssembly.Global;
   readonly outdated: WebAssembly.Global;
+  readonly reusedFirsts: WebAssembly.Global;
+  readonly firstMatches: WebAssembly.Global;
   readonly stopNumber: WebAssembly.Global;
   readonly stopOrigin: WebAssembly.Global;
   readonly stopPaid: WebAssembly.Global;
@@ -82,8 +84,6 @@ export class BucketJoin {
   /** The buffers of the lists of answers: those that are taken, and others. */
   readonly lists: readonly [LaneRoom, LaneRoom] | undefined;
   count = 0;
-  /** Distinct hashes that no entry has matched. */
-  unmatched = 0;
   /** Index of the first record with the same hash, for each record. */
   readonly firsts: Int32Array;
   readonly #memory = new KernelMemory<JoinExports>();
@@ -97,6 +97,7 @@ export class BucketJoin {
   readonly #nextsAt: number;
   readonly #lastsAt: number;
   readonly #marksAt: number;
+  readonly #passedAt: number;
   readonly #hashesAt: number;
   readonly #matchesAt: number;
   readonly #entriesAt: number;
@@ -104,6 +105,10 @@ export class BucketJoin {
   readonly #listsAt: readonly number[];
   /** Behind the origins so far. */
   #originsTo: number;
+  /** Distinct hashes that no entry has matched. */
+  #unmatched = 0;
+  /** Distinct hashes for which no answer is taken so far. */
+  #open = 0;
   #mask = 0;
   #hasDoubles = false;
 
@@ -119,6 +124,7 @@ export class BucketJoin {
     this.#matchesAt = layout.placeInts(entries * MATCH_INTS);
     this.#entriesAt = layout.placeInts(ints);
     this.#limitsAt = layout.placeBytes(2 * Float64Array.BYTES_PER_ELEMENT);
+    this.#passedAt = layout.placeBytes(records * Float64Array.BYTES_PER_ELEMENT);
     this.#originsTo = layout.placeBytes(origins * (Float64Array.BYTES_PER_ELEMENT + INT_BYTES));
     const ofLists = lanes && [layout.placeInts(lanes.lanes), layout.placeInts(lanes.lanes)];
     const buffers = lanes && ofLists?.map(() => layout.placeInts(lanes.lanes * lanes.laneInts));
@@ -157,7 +163,8 @@ export class BucketJoin {
       this.#mask,
       this.#firstsAt,
     );
-    this.unmatched = count - doubles;
+    this.#unmatched = count - doubles;
+    this.#open = this.#unmatched;
     this.#hasDoubles = doubles > 0;
     if (doubles > 0) exports.chainEqual(this.#firstsAt, count, this.#nextsAt, this.#lastsAt);
   }
@@ -173,14 +180,23 @@ export class BucketJoin {
   }
 
   /**
-   * Finds the records for the hashes of a block, which the caller has read into `hashes`. A hash that was matched before
-   * is not matched again.
+   * Whether a segment may still decide for a record of the bucket.
+   * @param mayTake whether any answer of the segment may be taken.
+   */
+  isWanted(mayTake: boolean): boolean {
+    return (mayTake ? this.#open : this.#unmatched) > 0;
+  }
+
+  /**
+   * Finds the records for the hashes of a block, which the caller has read into `hashes`. A hash for which an answer is
+   * taken is not matched again, nor is any other where nothing may be taken.
    * @returns how many matches there are.
    */
-  match(count: number): number {
-    const asked = [this.#askedAt, this.#slotsAt, this.#mask, this.#marksAt] as const;
-    const found = this.#memory.exports.matchBlock(...asked, this.#hashesAt, count, this.#matchesAt);
-    this.unmatched -= found;
+  match(count: number, mayTake: boolean): number {
+    const { exports } = this.#memory;
+    const asked = [this.#askedAt, this.#slotsAt, this.#mask, this.#marksAt, mayTake ? 1 : 0] as const;
+    const found = exports.matchBlock(...asked, this.#hashesAt, count, this.#matchesAt);
+    this.#unmatched -= exports.firstMatches.value;
     return found;
   }
 
@@ -199,7 +215,8 @@ export class BucketJoin {
    * @param sendsDoubles whether equal records are all sent if there is no answer to take.
    * @param indexOf gives the index of an origin in the choice.
    * @param write writes an answer whose lane has no room for it.
-   * @returns for how many records there is one to take, successful or failed, and for how many one that is not taken.
+   * @returns for how many records there is one to take, successful or failed, and for how many more one that is not
+   *   taken: for fewer if a newer one was found for some of them.
    */
   take(
     matches: number,
@@ -223,6 +240,7 @@ export class BucketJoin {
         count,
         this.#askedAt,
         this.#marksAt,
+        this.#passedAt,
         this.#hasDoubles ? this.#nextsAt : 0,
         sendsDoubles ? 1 : 0,
         ages.byteOffset,
@@ -251,7 +269,8 @@ export class BucketJoin {
         from: exports.stopValue.value / INT_BYTES,
       });
     }
-    const { successful, failed, outdated } = exports;
+    const { successful, failed, outdated, reusedFirsts } = exports;
+    this.#open -= reusedFirsts.value;
     return { successful: successful.value, failed: failed.value, outdated: outdated.value };
   }
 

@@ -7,8 +7,9 @@ import type { ChosenAnswers, DoublePairs } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
 import { type IntBuffers, Scratch } from './append-file.js';
 import { openChecked } from './checked-file.js';
-import { CHOICE_FORMAT, type ChoiceDirectory, numbersIn, PAIR_INTS } from './choice-format.js';
+import { ANSWER_INTS, CHOICE_FORMAT, type ChoiceDirectory, numbersIn, PAIR_INTS } from './choice-format.js';
 import { type Lane, laneSize, readLane } from './lanes.js';
+import { valueInts } from './segment-format.js';
 
 /** @throws ConfigError `REUSE_CHOICE_LOST`, `REUSE_CHOICE_DAMAGED`. */
 export function openChoiceReader(run: string, choice: Choice, path: string): ChosenAnswers {
@@ -34,10 +35,19 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
       yield { ints: readLane(file.fd, lanes[lane]!, scratch, damaged), first: lane * 2 ** laneBits };
     }
   };
-  const answers = async function* (lanes: readonly Lane[], from: number, lineage: boolean) {
-    // The caller may still use the answers of a lane when it takes those of the next one.
-    for (const { ints, first } of lanesFrom(lanes, from, { ints: takeNumbers })) {
+  // The caller may still use the answers of a lane when it takes those of the next one.
+  const pooled: IntBuffers = { ints: takeNumbers };
+  const reused = async function* (from: number, lineage: boolean) {
+    for (const { ints, first } of lanesFrom(directory.reused, from, pooled)) {
       const found: NumberedAnswers = answersOfLane(ints, first, from, directory, lineage);
+      if (found.numbers.length > 0) yield found;
+    }
+  };
+  const outdated = async function* (from: number) {
+    const scratch = new Scratch();
+    for (const { ints, first } of lanesFrom(directory.outdated, from, pooled)) {
+      const sent = readLane(file.fd, directory.sent[first / 2 ** laneBits]!, scratch, damaged);
+      const found = answersOfLane(onlySent(ints, first, sent), first, from, directory, true);
       if (found.numbers.length > 0) yield found;
     }
   };
@@ -54,12 +64,32 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
         yield* numbersIn(ints, first, after);
       }
     },
-    reused: (from, lineage) => answers(directory.reused, from, lineage),
-    outdated: (from) => answers(directory.outdated, from, true),
+    reused,
+    outdated,
     byDouble: (from) => pairs(directory.byDouble, from, 1),
     byFirst: (from) => pairs(directory.byFirst, from, 0),
     close: async () => file.close(),
   };
+}
+
+/**
+ * The entries of records that are sent. Others have got a newer answer, which was found later.
+ * @param ints the entries of a lane, which are overwritten.
+ * @param first smallest number of the lane.
+ * @param sent its records to send, as bits.
+ */
+function onlySent(ints: Int32Array<ArrayBuffer>, first: number, sent: Int32Array): Int32Array<ArrayBuffer> {
+  let to = 0;
+  for (let at = 0; at < ints.length; ) {
+    const size = ANSWER_INTS + valueInts(ints[at + 3]!);
+    const place = ints[at]! - first;
+    if ((sent[place >>> 5]! & (1 << (place & 31))) !== 0) {
+      ints.copyWithin(to, at, at + size);
+      to += size;
+    }
+    at += size;
+  }
+  return ints.subarray(0, to);
 }
 
 /**

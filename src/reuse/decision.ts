@@ -53,7 +53,8 @@ export function createDecision(options: DecisionOptions): Decision {
     const { ages, indexes } = join.origins(reader.origins.length);
     const isOfEpoch = reader.segment.epoch === epoch;
     for (const [origin, { answeredAt }] of reader.origins.entries()) {
-      ages[origin] = isOfEpoch ? now - answeredAt : Number.POSITIVE_INFINITY;
+      // A clock that was ahead makes no answer younger than new: an age of 0 takes none.
+      ages[origin] = isOfEpoch ? Math.max(0, now - answeredAt) : Number.POSITIVE_INFINITY;
     }
     const failedAge = withheld.has(reader.segment.id) ? 0 : terms.failedAge;
     const made = { ages, indexes, maxAge, failedAge };

@@ -68,11 +68,12 @@ export function createLookup(
     for (const [bucket, lane] of lanes.entries()) {
       join.load(readLane(file.fd, lane, join.asked, temporaryDamaged).length / ASKED_INTS);
       for (const reader of readers) {
+        const mayTake = reader.segment.epoch === terms.epoch;
         const behind = reader.firstBlock(bucket + 1);
-        for (let block = reader.firstBlock(bucket); block < behind && join.unmatched > 0; block++) {
+        for (let block = reader.firstBlock(bucket); block < behind && join.isWanted(mayTake); block++) {
           const count = reader.count(block);
           reader.hashes(block, join.hashes);
-          const matches = join.match(count);
+          const matches = join.match(count, mayTake);
           if (matches === 0) continue;
           reader.entries(block, join.entries);
           decision.take(reader, count, matches);

@@ -157,6 +157,16 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       expect(none).toMatchObject({ sent: 1, outdated: 1 });
     });
 
+    it('takes no answer at an age of 0, also if the clock was ahead when it was paid for', async () => {
+      const segments = [await writeSegment(store, [folio([anna, bert], -1)])];
+      const asked = [anna.sent, bert.sent];
+      const wishes = { segments, run: null };
+      const none = await chooseFor(store, asked, { ...wishes, terms: { failedAge: 0 } });
+      expect(none).toMatchObject({ sent: 1, outdated: 1, reused: { successful: 1, failed: 0 } });
+      const held = await chooseFor(store, asked, { ...wishes, withheld: new Set(['R1-1']) });
+      expect(held).toMatchObject({ sent: 1, reused: { successful: 1, failed: 0 } });
+    });
+
     it('spreads the end of answers over the last fifth of their age', async () => {
       const people = Array.from({ length: 500 }, (_, i) => ({
         ...anna,
@@ -185,6 +195,39 @@ export function describeAnswerStore(kind: string, create: () => Promise<AnswerSt
       expect(second).toMatchObject({ segments: [], sent: 1, outdated: 1, rehearsal: false });
       const third = await chooseFor(store, [anna.sent], { segments: [old, newer] });
       expect(third).toMatchObject({ segments: ['R1-1'], sent: 0 });
+    });
+
+    it('lets a newer answer of another segment decide where that of the first one is too old', async () => {
+      const news = { ...anna, values: ['12', 'new'] };
+      const own = { id: 'R2-1', run: 'R2' };
+      // Some answers of the first segment are the newest ones, and others are old.
+      const wide = await writeSegment(store, [folio([anna], 95), folio([bert], 1, 'F2')]);
+      const asked = [anna.sent, bert.sent, anna.sent];
+      for (const duplicates of ['send', 'once'] as const) {
+        const of = async (age: number) => {
+          const other = await writeSegment(store, [folio([news], age)], own);
+          const choice = await chooseFor(store, asked, { segments: [wide, other], duplicates });
+          return { choice, ...(await readChoice(store, 'R9', choice)) };
+        };
+        const young = await of(50);
+        const row = `SUCCESSFUL,,,12,new ${JSON.stringify(['R2', 'F1', 1, NOW - 50 * DAY, 7])}`;
+        expect(young.choice).toMatchObject({ segments: ['R1-1', 'R2-1'], sent: 0, outdated: 0 });
+        expect([young.reused.get(1), young.reused.get(3)]).toEqual([row, row]);
+        expect([young.sent, [...young.outdated]]).toEqual([[], []]);
+        const sent = duplicates === 'send' ? [1, 3] : [1];
+        for (const age of [94, 96]) {
+          const old = await of(age);
+          expect(old.choice).toMatchObject({ segments: ['R1-1'], outdated: sent.length });
+          expect([old.sent, [...old.outdated.keys()]]).toEqual([sent, sent]);
+        }
+      }
+    });
+
+    it('does not go back to an answer that is older than a failure which is too old', async () => {
+      const failed = await writeSegment(store, [folio([{ ...bert, sent: anna.sent }], 8)]);
+      const older = await writeSegment(store, [folio([anna], 50)], { id: 'R2-1', run: 'R2' });
+      const choice = await chooseFor(store, [anna.sent], { segments: [failed, older] });
+      expect(choice).toMatchObject({ segments: [], sent: 1, outdated: 1 });
     });
 
     it.each([false, true])(

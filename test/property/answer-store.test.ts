@@ -56,6 +56,8 @@ interface Known {
   readonly row: (columns: readonly string[]) => string;
   readonly isFailed: boolean;
   readonly isTaken: boolean;
+  /** Of the newest answer; 0 for one of another epoch, which is taken for that. */
+  readonly age: number;
 }
 
 /** What a plain Map says. */
@@ -69,9 +71,17 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
     for (const { folio, age, record } of inOrder) {
       const [number, values, given] = record;
       const key = JSON.stringify(values);
-      if (isBlank(values) || known.has(key)) continue;
+      const before = known.get(key);
+      if (isBlank(values) || before?.isTaken) continue;
+      const isOfEpoch = epoch === TERMS.epoch;
+      if (before !== undefined && (!isOfEpoch || age >= before.age)) continue;
       const isFailed = 'reason' in given;
       const limit = (isFailed ? TERMS.failedAge : TERMS.maxAge) / DAY;
+      const isTaken = isOfEpoch && age < limit;
+      if (before !== undefined && !isTaken) {
+        known.set(key, { ...before, age });
+        continue;
+      }
       const lineage = JSON.stringify([`R${at}`, folio, 1, NOW - age * DAY, number]);
       const names: readonly string[] = own;
       const row = (columns: readonly string[]) => {
@@ -79,7 +89,7 @@ function expected({ segments, asked, duplicates }: Night): Chosen & { choice: Pa
         const status = isFailed ? ['FAILED', 'SERVICE_FAILED', given.reason] : ['SUCCESSFUL', '', ''];
         return `${line([...status, ...added])} ${lineage}`;
       };
-      known.set(key, { segment: at, row, isFailed, isTaken: epoch === TERMS.epoch && age < limit });
+      known.set(key, { segment: at, row, isFailed, isTaken, age: isOfEpoch ? age : 0 });
     }
   }
   const used = new Set<number>();

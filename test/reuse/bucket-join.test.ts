@@ -40,7 +40,7 @@ describe('the join of a bucket', () => {
     const records = fc.array(hash, { minLength: 1, maxLength: 100 });
     const blocks = fc.array(fc.array(entry, { minLength: 1, maxLength: 20 }), { maxLength: 3 });
     fc.assert(
-      fc.property(records, blocks, (asked, segment) => {
+      fc.property(records, blocks, fc.boolean(), (asked, segment, mayTake) => {
         const join = new BucketJoin({ records: 100, entries: 20, ints: 20 * 16, origins: 4, lanes: SHAPE });
         const sinks = { taken: [] as number[][], others: [] as number[][] };
         const counts = { successful: 0, failed: 0, outdated: 0 };
@@ -62,7 +62,7 @@ describe('the join of a bucket', () => {
         for (const entries of segment) {
           const { hashes, ints } = blockOf(entries);
           join.hashes.ints(hashes.length).set(hashes);
-          const matches = join.match(entries.length);
+          const matches = join.match(entries.length, mayTake);
           join.entries.ints(ints.length).set(ints);
           const found = join.take(
             matches,
@@ -79,7 +79,7 @@ describe('the join of a bucket', () => {
           for (const key of ['successful', 'failed', 'outdated'] as const) counts[key] += found[key];
         }
         drain();
-        const expected = expectedOf(asked, segment.flat(), sendsDoubles);
+        const expected = expectedOf(asked, segment.flat(), sendsDoubles, mayTake);
         expect(sorted(sinks.taken)).toEqual(sorted(expected.taken));
         expect(sorted(sinks.others)).toEqual(sorted(expected.others));
         expect(counts).toEqual(expected.counts);
@@ -104,7 +104,7 @@ it('loses no answer after a look-up of the same process whose answer could not b
       const { ages, indexes } = join.origins(1);
       const { hashes, ints } = blockOf([{ hash: [1, 2, 3, 4], paid: 7, origin: 0, bytes, isFailed: false }]);
       join.hashes.ints(hashes.length).set(hashes);
-      const matches = join.match(1);
+      const matches = join.match(1, true);
       join.entries.ints(ints.length).set(ints);
       const limits = { ages: ages.fill(0), indexes, maxAge: MAX_AGE, failedAge: FAILED_AGE };
       join.take(matches, 1, limits, false, () => 0, write);
@@ -137,24 +137,39 @@ function sorted(answers: readonly (readonly number[])[]): string[] {
 }
 
 /** The same with a map. */
-function expectedOf(asked: readonly (readonly number[])[], entries: readonly Entry[], sendsDoubles: boolean) {
+function expectedOf(
+  asked: readonly (readonly number[])[],
+  entries: readonly Entry[],
+  sendsDoubles: boolean,
+  mayTake: boolean,
+) {
   const groups = new Map<string, number[]>();
   for (const [at, one] of asked.entries()) groups.set(textOf(one), [...(groups.get(textOf(one)) ?? []), at]);
   const found = { taken: [] as number[][], others: [] as number[][], reused: new Set<number>() };
   const counts = { successful: 0, failed: 0, outdated: 0 };
+  /** The age of the newest answer that is not taken. */
+  const passed = new Map<string, number>();
   for (const { hash: wanted, paid, origin, bytes, isFailed } of entries) {
-    const group = groups.get(textOf(wanted));
+    const key = textOf(wanted);
+    const group = groups.get(key);
     if (group === undefined) continue;
-    groups.delete(textOf(wanted));
+    const age = AGES[origin]!;
     const spread = (wanted[2]! >>> 0) / 2 ** 32;
-    const isTaken = AGES[origin]! < (isFailed ? FAILED_AGE : MAX_AGE * (1 - spread / 5));
+    const isTaken = age < (isFailed ? FAILED_AGE : MAX_AGE * (1 - spread / 5));
+    const before = passed.get(key);
+    if (before !== undefined && (!mayTake || age >= before)) continue;
+    passed.set(key, age === Number.POSITIVE_INFINITY ? 0 : age);
+    if (before !== undefined && !isTaken) continue;
+    if (before !== undefined) counts.outdated -= sendsDoubles ? group.length : 1;
     const meta = metaOf(bytes, isFailed);
     const value = Array(valueInts(meta)).fill(paid);
     for (const record of isTaken || sendsDoubles ? group : group.slice(0, 1)) {
       found[isTaken ? 'taken' : 'others'].push([record, origin + 7, paid, meta, ...value]);
       counts[isTaken ? (isFailed ? 'failed' : 'successful') : 'outdated'] += 1;
     }
-    if (isTaken) found.reused.add(group[0]!);
+    if (!isTaken) continue;
+    found.reused.add(group[0]!);
+    groups.delete(key);
   }
   return { ...found, counts };
 }

@@ -14,9 +14,11 @@ const ANSWER_INTS: i32 = 4;
 /** Most of the time by which the hash shortens the age up to which an answer is taken. */
 const MOST_SPREAD: f64 = 1.0 / 5.0;
 
-// What a mark says of the first record with a hash.
+// What a mark says of the first record with a hash: it was matched and is decided on next, an answer is taken, or the
+// newest answer so far is not taken.
 const MATCHED: u8 = 1;
 const REUSED: u8 = 2;
+const PASSED: u8 = 3;
 
 // Why `takeAnswers` has stopped.
 const DONE: i32 = 0;
@@ -33,11 +35,16 @@ export function chainEqual(firsts: i32, count: i32, nexts: i32, lasts: i32): voi
   }
 }
 
+/** Of the last `matchBlock`: hashes that no entry had matched before. */
+export let firstMatches: i32 = 0;
+
 /**
- * Finds the records for the hashes of a block. A record that was matched before is not matched again.
+ * Finds the records for the hashes of a block.
  *
  * @param slots of `indexEntries`, `mask` + 1.
  * @param marks a byte for each record.
+ * @param mayTake whether an answer of the block may be taken: then records are matched again whose newest answer so far
+ *   is not taken.
  * @returns how many matches there are.
  */
 export function matchBlock(
@@ -45,15 +52,21 @@ export function matchBlock(
   slots: i32,
   mask: i32,
   marks: i32,
+  mayTake: bool,
   hashes: i32,
   count: i32,
   matches: i32,
 ): i32 {
   let to = matches;
+  firstMatches = 0;
   for (let entry = 0; entry < count; entry++) {
     const record = load<i32>(slotOf(hashes + (entry << HASH_LOG2), asked, ASKED_BYTES, slots, mask)) - 1;
-    if (record < 0 || load<u8>(marks + record) !== 0) continue;
-    store<u8>(marks + record, MATCHED);
+    if (record < 0) continue;
+    const mark = load<u8>(marks + record);
+    if (mark === 0) {
+      store<u8>(marks + record, MATCHED);
+      firstMatches++;
+    } else if (!mayTake || mark === REUSED) continue;
     store<i32>(to, entry);
     store<i32>(to, record, 4);
     to += 1 << MATCH_LOG2;
@@ -61,10 +74,15 @@ export function matchBlock(
   return (to - matches) >> MATCH_LOG2;
 }
 
-/** Records for which `takeAnswers` has taken successful answers and failed ones, and for which it has found others. */
+/**
+ * Records for which `takeAnswers` has taken successful answers and failed ones, and for which it has found others: fewer
+ * than none if it has taken an answer for a record of which another one was found before. And the hashes for which it has
+ * taken one.
+ */
 export let successful: i32 = 0;
 export let failed: i32 = 0;
 export let outdated: i32 = 0;
+export let reusedFirsts: i32 = 0;
 
 /** The answer at which `takeAnswers` has stopped; the value is an address. */
 export let stopNumber: i32 = 0;
@@ -85,7 +103,7 @@ let value: i32 = 0;
 
 /** Before the first `takeAnswers` for a block. @param entries its entries, `count` (reuse/segment-format.ts). */
 export function beginBlock(entries: i32, count: i32): void {
-  successful = failed = outdated = 0;
+  successful = failed = outdated = reusedFirsts = 0;
   nextMatch = entry = sum = 0;
   nextRecord = -1;
   // The caller may have failed to write an answer of another block.
@@ -96,6 +114,7 @@ export function beginBlock(entries: i32, count: i32): void {
 /**
  * Writes the answers of matches to lanes.
  *
+ * @param passed address of a number for each record, 64 bits: how old the newest answer is that is not taken.
  * @param nexts the chains of equal records, as `chainEqual` writes them; 0: there are none.
  * @param sendsDoubles whether equal records are all sent if there is no answer to take.
  * @param ages address of the age of each origin, 64 bits.
@@ -111,6 +130,7 @@ export function takeAnswers(
   count: i32,
   asked: i32,
   marks: i32,
+  passed: i32,
   nexts: i32,
   sendsDoubles: bool,
   ages: i32,
@@ -132,12 +152,24 @@ export function takeAnswers(
       sum += load<i32>(entries + (entry << 2));
       value += valueInts(load<i32>(entries + ((2 * count + entry) << 2))) << 2;
     }
+    const mark = load<u8>(marks + first);
+    if (mark === REUSED) continue;
     const origin = load<i32>(entries + ((count + wanted) << 2));
     const meta = load<i32>(entries + ((2 * count + wanted) << 2));
     const hasFailed = (meta & 1) !== 0;
     const fraction = <f64>load<u32>(asked + first * ASKED_BYTES, SPREAD) / 4294967296.0;
     const limit = hasFailed ? failedAge : maxAge * (1.0 - MOST_SPREAD * fraction);
-    const isTaken = load<f64>(ages + (origin << 3)) < limit;
+    const age = load<f64>(ages + (origin << 3));
+    const isTaken = age < limit;
+    const wasPassed = mark === PASSED;
+    if (wasPassed) {
+      // The newest answer decides.
+      if (age >= load<f64>(passed + (first << 3))) continue;
+      if (!isTaken) {
+        store<f64>(passed + (first << 3), age);
+        continue;
+      }
+    }
     // Equal records that are sent once keep the old answer once.
     const isChained = nexts !== 0 && (isTaken || sendsDoubles);
     let record = nextRecord < 0 ? first : nextRecord;
@@ -174,9 +206,17 @@ export function takeAnswers(
       if (!isTaken) outdated++;
       else if (hasFailed) failed++;
       else successful++;
+      if (wasPassed && (sendsDoubles || record === first)) outdated--;
     }
     nextRecord = -1;
-    if (isTaken) store<u8>(marks + first, REUSED);
+    if (isTaken) {
+      store<u8>(marks + first, REUSED);
+      reusedFirsts++;
+    } else {
+      store<u8>(marks + first, PASSED);
+      // One of another epoch is taken for the newest.
+      store<f64>(passed + (first << 3), age === Infinity ? 0.0 : age);
+    }
   }
   return DONE;
 }
