@@ -66,12 +66,11 @@ export function createImportedRows(
   const lineageOf = (batch: Batch, row: number): Lineage => {
     if (lineage === null) return { run: null, folio: null, part: null, answeredAt: paidAt };
     const value = (field: number) => fieldValue(batch, row, field) || null;
-    const part = value(lineage.part);
     const at = Date.parse(value(lineage.answered_at) ?? '');
     return {
       run: value(lineage.run),
       folio: value(lineage.folio),
-      part: part === null ? null : Number(part),
+      part: wholeNumber(fieldValue(batch, row, lineage.part)),
       answeredAt: Number.isNaN(at) ? paidAt : Math.min(at, now),
     };
   };
@@ -85,7 +84,7 @@ export function createImportedRows(
     const records =
       lineage === null
         ? numbers
-        : numbers.map((number, row) => Number(fieldValue(batch, row, lineage.record)) || number);
+        : numbers.map((number, row) => wholeNumber(fieldValue(batch, row, lineage.record)) ?? number);
     const sources: AnswerSource[] = [NO_ANSWER];
     const indexes = new Map<string, number>();
     const source = new Int32Array(count);
@@ -113,6 +112,11 @@ export function createImportedRows(
 }
 
 const NONE: ReadonlySet<number> = new Set();
+
+/** The number of a part or a record in an output; null for any other text, which somebody else has written. */
+function wholeNumber(text: string): number | null {
+  return /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
 
 /** The chosen fields of all rows, after the record's number. */
 function tableOf(

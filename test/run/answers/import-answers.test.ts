@@ -1,5 +1,5 @@
 /** What an import takes, and imports of the same file by a clock that a test sets. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -13,10 +13,12 @@ import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.j
 const testFolder = useFolder();
 
 /** Writes a file of answers, and gives what imports it, at a time. */
-async function openImport(...rows: readonly string[]) {
+const openImport = (...rows: readonly string[]) => openImportOf('BusinessName,code', ...rows);
+
+async function openImportOf(...lines: readonly string[]) {
   const folder = await testFolder();
   const path = join(folder, 'bought.csv');
-  await writeFile(path, ['BusinessName,code', ...rows, ''].join('\n'));
+  await writeFile(path, [...lines, ''].join('\n'));
   const config = parseConfig(minimalWith({ result: { columns: ['code'] } }), folder);
   const checkpoint = createMemoryCheckpoint();
   const answers = createLocalAnswerStore(join(folder, 'reuse'));
@@ -62,3 +64,26 @@ it.each([
     expect((error as { hint: string }).hint).not.toMatch(/source\.|foliopipe (?:run|plan)/);
   },
 );
+
+it('a part and a record that are no such numbers are taken for unknown', async () => {
+  const lineage = ['run', 'folio', 'part', 'record', 'answered_at'];
+  const own = ['status', 'error_code', 'error', 'code', ...lineage].map((name) => `prediction_${name}`);
+  const { folder, importAt } = await openImportOf(
+    `BusinessName,${own}`,
+    'Harbor Hardware,SUCCESSFUL,,,44,R1,F1,1e30,-5,2026-01-02T00:00:00Z',
+    'Bakery,SUCCESSFUL,,,31,R1,F2,3,1.5,2026-01-02T00:00:00Z',
+  );
+  expect(await importAt(Date.now())).toMatchObject({ successful: 2 });
+  const [name] = readdirSync(join(folder, 'reuse', 'segments'));
+  const { origins } = directoryOf(readFileSync(join(folder, 'reuse', 'segments', name!)));
+  expect(origins).toMatchObject([
+    { folio: 'F1', part: null },
+    { folio: 'F2', part: 3 },
+  ]);
+});
+
+/** The directory of a segment: before the last 16 bytes, which say how long it is. */
+function directoryOf(file: Buffer): { readonly origins: readonly object[] } {
+  const end = file.length - 16;
+  return JSON.parse(file.toString('utf8', end - file.readUInt32LE(end + 8), end));
+}
