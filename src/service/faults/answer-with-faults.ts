@@ -2,6 +2,7 @@
  * Handlers for calls while faults are set: they count and carry out each call, then stall, change, cut or send its
  * reply.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDownload, sendAnswer } from '../http/answer.js';
@@ -29,6 +30,8 @@ export interface FaultContext extends OperateContext {
 
 /** Answers a call without faults, or that no rule matches, in the normal way. */
 export function answerWithFaults(context: FaultContext): CreateHandler {
+  // Avoids a warning: each call on its way listens.
+  setMaxListeners(0, context.closing);
   return (operation, operate) => async (request, reply) => {
     const session = context.faults();
     if (session === undefined) {
@@ -37,7 +40,7 @@ export function answerWithFaults(context: FaultContext): CreateHandler {
     const { plan } = session;
     const call = session.count(operation, callFacts(request, operation, context.store));
     const decide = (decided: Call) => decideAndLog(session, decided, context.logger);
-    const signal = AbortSignal.any([context.closing, closedSignal(reply)]);
+    const signal = endSignal(reply, context.closing);
     const answered = await operateWithFaults({ request, operate, plan, call, decide, signal }, context);
     return sendWithFaults(request, reply, answered, { plan, call, signal }, context.time);
   };
@@ -65,11 +68,20 @@ function callFacts(request: FastifyRequest, operation: Operation, store: FolioRe
   };
 }
 
-/** Aborted when the reply is sent or its connection is closed. */
-function closedSignal(reply: FastifyReply): AbortSignal {
-  const closed = new AbortController();
-  reply.raw.once('close', () => closed.abort());
-  return closed.signal;
+/**
+ * Aborted when the reply is sent, its connection is closed, or the service closes. After that nothing is left with the
+ * signal of the service, as `AbortSignal.any` would leave something on Node 20.
+ */
+function endSignal(reply: FastifyReply, closing: AbortSignal): AbortSignal {
+  const ended = new AbortController();
+  const end = () => {
+    closing.removeEventListener('abort', end);
+    ended.abort();
+  };
+  closing.addEventListener('abort', end, { once: true });
+  reply.raw.once('close', end);
+  if (closing.aborted) end();
+  return ended.signal;
 }
 
 async function sendWithFaults(
