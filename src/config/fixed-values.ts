@@ -37,6 +37,22 @@ export function fixedValues(config: Config, service: string): Record<string, str
   return { ...jsonTexts(values), ...fixedOutputValues(config) };
 }
 
+/**
+ * The address at which a run has begun; the service's name for a run of an older version, which kept no address beside
+ * that.
+ * @param service the service's identity.
+ * @param frozen the run's fixed values.
+ */
+export function fixedAddress({
+  service,
+  frozen,
+}: {
+  readonly service: string;
+  readonly frozen: Readonly<Record<string, string>>;
+}): string {
+  return String(JSON.parse(frozen['service.address'] ?? 'null') ?? service);
+}
+
 /** Names a query and tells it from others, without its text, which may hold secrets. */
 function queryText(query: Config['source']['query']): string | null {
   if (query === null) return null;

@@ -3,6 +3,7 @@ import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { ApiWatcher } from '../api/retry-loop.js';
 import type { Run } from '../checkpoint/checkpoint.js';
+import { fixedAddress } from '../config/fixed-values.js';
 import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/sections/service-section.js';
 import { isAddress } from '../config/sections/values.js';
@@ -28,7 +29,7 @@ export function serviceIdentity(config: Config): string {
 export function withAddressOf(config: Config, run: Pick<Run, 'service' | 'frozen'> | undefined): Config {
   const { service } = config;
   if (run === undefined || service.embedded || service.baseUrl !== NO_ADDRESS) return config;
-  const address = String(JSON.parse(run.frozen['service.address'] ?? 'null') ?? run.service);
+  const address = fixedAddress(run);
   return isAddress(address) ? { ...config, service: { ...service, baseUrl: address } } : config;
 }
 

@@ -3,9 +3,11 @@
  * first.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import { fixedAddress } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
+import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { countOf, formatCount } from '../../quantities.js';
@@ -75,19 +77,23 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
 /**
  * How many records a new run sends alone, before the rest (`chunks.canary`). `auto` means 200 if the pipeline has no
  * done run on this service, or if the header of the source differs from that of the last done run; else 0. Samples are
- * no such runs.
+ * no such runs, nor are rehearsals with a local service that had the name of this one.
  * @param reader undefined if there is no state yet.
  */
 export async function canaryRecords(
-  { pipeline, chunks: { canary } }: Pick<Config, 'pipeline' | 'chunks'>,
+  config: Pick<Config, 'pipeline' | 'chunks' | 'service' | 'stateDir'>,
   service: string,
   source: Pick<Source, 'columns'>,
   reader: Pick<CheckpointReader, 'runs'> | undefined,
 ): Promise<number> {
+  const { canary } = config.chunks;
   if (canary !== 'auto') return canary;
-  const runs = (await reader?.runs(pipeline)) ?? [];
+  const runs = (await reader?.runs(config.pipeline)) ?? [];
   const nights = runs.filter((run) => run.source.limit === undefined);
-  const before = nights.find((run) => run.service === service && run.state === 'done');
+  // A local service has answered under the name of another one, if its address is not that of now.
+  const isOfService = (run: Run) =>
+    run.service === service && (!run.rehearsal || fixedAddress(run) === serviceAddress(config));
+  const before = nights.find((run) => isOfService(run) && run.state === 'done');
   const isKnown = before !== undefined && isDeepStrictEqual(before.source.columns, source.columns);
   return isKnown ? 0 : automaticCanary;
 }

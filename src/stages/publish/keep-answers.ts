@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
-import { serviceAddress } from '../../config/sections/service-section.js';
+import { fixedAddress } from '../../config/fixed-values.js';
 import { type FoliopipeError, SourceError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';
@@ -110,7 +110,7 @@ async function writeSegment(
   const writer = await run.answers.openSegment({
     id: `${run.id}-${version}`,
     run: run.id,
-    service: row.rehearsal ? serviceAddress(run.config) : row.service,
+    service: row.rehearsal ? fixedAddress(row) : row.service,
     rehearsal: row.rehearsal,
     sentColumns: Object.keys(run.config.upload.columns),
     keyColumn: run.config.upload.keyColumn,

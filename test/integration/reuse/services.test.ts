@@ -1,6 +1,7 @@
 /** Whose answers a night may take: those of the same service, of all pipelines, and never those of a rehearsal. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openCheckpointReader } from '../../../pipelines/index.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import {
@@ -118,6 +119,43 @@ describe('a rehearsal', () => {
       });
       expect((await nights.night(noted('c'), {}, { yes: true })).bought).toHaveLength(60);
       await expectEnriched(nights);
+    });
+  });
+
+  it('under the name of a service gives it nothing, also from before reuse was set', async () => {
+    await withNights({ config: { service: { name: 'predictor' } } }, async (nights) => {
+      await rehearse(nights, async (local) => {
+        const first = await nights.night(A, { ...local, reuse: { maxAge: 0 } });
+        expect(first).toMatchObject({ rehearsal: true });
+      });
+      const summary = await nights.again({}, { yes: true, fresh: true });
+      expect(summary).toMatchObject({ rehearsal: false, found: 'new' });
+      expect(summary.bought).toHaveLength(60);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('under the name of a service leaves it its automatic canary', async () => {
+    const config = { service: { name: 'predictor' }, chunks: { canary: 'auto' } };
+    await withNights({ config }, async (nights) => {
+      const canary = async () => {
+        const reader = (await openCheckpointReader(nights.config().stateDir))!;
+        const run = (await reader.latestRun('hostile'))!;
+        await reader.close();
+        return run.canary;
+      };
+      const canaries: number[] = [];
+      await rehearse(nights, async (local) => {
+        for (const note of ['a', 'b']) {
+          await nights.night(noted(note), local);
+          canaries.push(await canary());
+        }
+      });
+      for (const note of ['c', 'd']) {
+        await nights.night(noted(note), {}, { yes: true });
+        canaries.push(await canary());
+      }
+      expect(canaries).toEqual([200, 0, 200, 0]);
     });
   });
 
