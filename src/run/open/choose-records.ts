@@ -13,7 +13,7 @@ import type { LayoutSource } from '../../results/output-layout.js';
 import type { AnswerLookup, AnswerStore, PlannedChoice } from '../../reuse/answer-store.js';
 import type { RecordWatch } from '../../source/scan-file.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
-import { firstPosition, recordsFrom } from '../../stages/read-source.js';
+import { firstPosition, lastFile, recordsFrom, watchFiles } from '../../stages/read-source.js';
 import type { Choice, Segment, Source } from '../../types.js';
 import { serviceIdentity } from '../configured-service.js';
 import type { RunOptions } from '../run-options.js';
@@ -109,7 +109,8 @@ export function mayChoose({ reuse, upload }: Pick<Config, 'reuse' | 'upload'>): 
  * Looks up every record of the source, and keeps the choice under the run's id.
  * @param now epoch milliseconds.
  * @returns null if every record is sent and no answer is kept.
- * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again.
+ * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again; SourceError when
+ *   the source has changed since it was checked.
  */
 async function chooseRecords(
   context: ChooseContext,
@@ -135,20 +136,24 @@ export async function planChoice(
   return lookUp(context, options, source, (lookup) => lookup.plan({ now, ...config.reuse }));
 }
 
+/** Looks up all records once more if the source was touched meanwhile: what was read may be other records. */
 async function lookUp<T>(
   context: ChooseContext,
   options: Pick<RunOptions, 'reuse'>,
   source: Source,
   decide: (lookup: AnswerLookup) => Promise<T>,
 ): Promise<T> {
-  const lookup = await openLookup(context, options, source);
-  try {
-    for await (const batch of recordsFrom({ source, ...context }, firstPosition(source))) {
-      await lookup.add(batch);
+  const run = { source, ...context };
+  for (;;) {
+    const first = firstPosition(source);
+    const isTouched = watchFiles(run);
+    const lookup = await openLookup(context, options, source);
+    try {
+      for await (const batch of recordsFrom(run, first)) await lookup.add(batch);
+      if (!(await isTouched(first.position, lastFile(source)))) return await decide(lookup);
+    } finally {
+      await lookup.close();
     }
-    return await decide(lookup);
-  } finally {
-    await lookup.close();
   }
 }
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
+import type { AnswerStore } from '../../../src/reuse/answer-store.js';
+import { createLocalAnswerStore } from '../../../src/reuse/local-answer-store.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import {
   changedLines,
@@ -115,6 +117,31 @@ describe('a source', () => {
         { yes: true },
       );
       expect(bought).toEqual(['', 'Two']);
+    });
+  });
+
+  it('that is another one for a moment, while its records are looked up, is looked up again', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A);
+      const store = createLocalAnswerStore(join(nights.config().stateDir, 'reuse'));
+      let lookups = 0;
+      const answers: AnswerStore = {
+        ...store,
+        openLookup: async (options) => {
+          const lookup = await store.openLookup(options);
+          lookups += 1;
+          if (lookups > 1) return lookup;
+          await nights.write(A.toReversed());
+          const add: typeof lookup.add = async (batch) => {
+            await lookup.add(batch);
+            await nights.write(A);
+          };
+          return { ...lookup, add };
+        },
+      };
+      expect(await nights.again({}, { fresh: true, answers })).toMatchObject({ found: 'new', bought: [] });
+      expect(lookups).toBe(2);
+      await expectEnriched(nights);
     });
   });
 
