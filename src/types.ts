@@ -228,6 +228,8 @@ export interface Segment {
    * records have ended otherwise since then gets a new segment.
    */
   readonly of?: Pick<Counts, 'successful' | 'failed' | 'unprocessed'>;
+  /** How many answers were taken out of it, if any: it is not made again then, because they would come back. */
+  readonly takenOut?: number;
   /** When its oldest and its newest answer were paid for; epoch milliseconds. */
   readonly oldest: number;
   readonly newest: number;
@@ -238,7 +240,7 @@ export interface Segment {
  * decided once"). The lists of records are in the answer store, under the run's id.
  */
 export interface Choice {
-  /** The segments from which answers were taken, by id. They are kept while the run may be published again. */
+  /** The segments from which answers were taken, by id. The choice holds the answers, so it does not need them later. */
   readonly segments: readonly string[];
   /** `reuse.epoch` of the run: of the answers that it takes, and of those that it buys. */
   readonly epoch: string;
@@ -259,9 +261,8 @@ export interface Choice {
   readonly columnSets: readonly { readonly columns: readonly string[]; readonly records: number }[];
   /** Whether a local service gave any of the reused answers. */
   readonly rehearsal: boolean;
-  /** The file with the lists of records: its size, and the hash of its directory, which holds a checksum of each piece. */
+  /** The file with the lists of records: its size, and the hash of its directory in hex; empty if nothing was kept. */
   readonly bytes: Bytes;
-  /** Hex; empty if nothing was kept. */
   readonly sha256: string;
 }
 

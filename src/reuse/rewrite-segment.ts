@@ -85,7 +85,9 @@ function without(
 ): Omit<Segment, 'bytes' | 'sha256'> {
   const { bytes: _, sha256: _hash, ...row } = segment;
   const successful = segment.successful - dropped.successful;
-  return { ...row, id, successful, failed: segment.failed - dropped.failed };
+  const failed = segment.failed - dropped.failed;
+  const takenOut = (segment.takenOut ?? 0) + dropped.successful + dropped.failed;
+  return { ...row, id, successful, failed, takenOut };
 }
 
 /** Makes a function that gives the indexes of the unwanted entries of a block, ascending. */

@@ -71,7 +71,7 @@ export async function showAnswers(
 ): Promise<ShownAnswers> {
   const segments: ShownSegment[] = [];
   for (const row of (await checkpoint?.segments()) ?? []) {
-    const isLost = (await answers.sizeOfSegment(row.id)) !== row.bytes;
+    const isLost = row.successful + row.failed > 0 && (await answers.sizeOfSegment(row.id)) !== row.bytes;
     segments.push(shown(row, isLost ? 'lost' : unusedOf(row, config, now), config));
   }
   return { segments, taken: totals(segments.filter(({ unused }) => unused === null)), all: totals(segments) };
@@ -96,7 +96,7 @@ export function isExpired(segment: Segment, reuse: Config['reuse'], now: number)
 }
 
 function shown(segment: Segment, unused: Unused | null, config: Config): ShownSegment {
-  const { sha256: _, of: _of, ...row } = segment;
+  const { sha256: _, of: _of, takenOut: _takenOut, ...row } = segment;
   return {
     ...row,
     from: segment.run.startsWith(IMPORT) ? 'import' : 'run',

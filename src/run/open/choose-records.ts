@@ -64,7 +64,8 @@ export async function watchRecords(
 }
 
 /**
- * Chooses for a run that begins. A damaged segment is made again where its results are still there.
+ * Chooses for a run that begins. A damaged segment is made again where its results are still there, and no answer was
+ * taken out of it.
  * @param watched the look-up of all records, if the check of the source has read them.
  * @throws see `chooseRecords`.
  */
@@ -95,7 +96,8 @@ export async function chooseForRun(
       const paidBy = segment && (await checkpoint.run(segment.run));
       if (segment === undefined || paidBy === undefined || repaired.has(segment.run)) throw error;
       repaired.add(segment.run);
-      if (paidBy.prunedAt !== null || !(await remakeSegment(context, paidBy, segment))) throw error;
+      const mayRemake = paidBy.prunedAt === null && segment.takenOut === undefined;
+      if (!mayRemake || !(await remakeSegment(context, paidBy, segment))) throw error;
     }
   }
 }
@@ -166,7 +168,8 @@ async function openLookup(
   const { fields, delimiter } = createUploadLayout(source, upload);
   const isReusing = reuse.maxAge > 0 && options.reuse !== false;
   const all = (await checkpoint?.segments()) ?? [];
-  const usable = all.filter((segment) => isReusing && isUsable(segment, config));
+  const filled = all.filter(({ successful, failed }) => successful + failed > 0);
+  const usable = filled.filter((segment) => isReusing && isUsable(segment, config));
   // The first segment that has an answer decides. Those of other epochs are only compared with.
   const segments = [
     ...usable.filter(({ epoch }) => epoch === reuse.epoch),

@@ -12,7 +12,12 @@ import type { Logger } from '../../logger.js';
 import { countOf } from '../../quantities.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import { chunksFromParts } from '../../stages/merge/chunks-from-parts.js';
-import { type MakeSegmentNeeds, makeSegment, removeKeptChunks } from '../../stages/publish/keep-answers.js';
+import {
+  type MakeSegmentNeeds,
+  makeSegment,
+  removeKeptChunks,
+  removeReplaced,
+} from '../../stages/publish/keep-answers.js';
 import { checkAllFiles } from '../../stages/read-source.js';
 import type { Segment } from '../../types.js';
 import { serviceIdentity } from '../configured-service.js';
@@ -78,10 +83,13 @@ export async function remakeSegment(
   try {
     chosen = run.choice && (await answers.openChoice(run.id, run.choice));
     const stages = await contextOf(context, run, chosen);
-    const segment = await makeSegment(stages, replaced);
+    const segment = await makeSegment(stages, replaced, replaced?.of && { of: replaced.of });
     if (segment === undefined) return false;
-    await checkpoint.recordSegment(segment);
-    await removeKeptChunks({ ...stages, checkpoint });
+    // Another process may have replaced it meanwhile, such as by one without some of its answers.
+    if (!(await checkpoint.recordSegment(segment, replaced?.id))) return true;
+    await removeReplaced(context, { segment, replaced: replaced?.id });
+    // A run that will be superseded may still go on, and needs them then.
+    if (!isUnfinished(run)) await removeKeptChunks({ ...stages, checkpoint });
     const count = countOf(segment.successful + segment.failed, 'answer');
     logger.info({ run: run.id, segment: segment.id }, `${count} of run ${run.id} can be reused now`);
     return true;

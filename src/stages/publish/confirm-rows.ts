@@ -11,7 +11,7 @@ import { noneGiven } from '../merge/merge-results.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkOneService } from '../submit/check-replies.js';
 import { checkBalance } from './check-balance.js';
-import { type KeepAnswersNeeds, keepAnswers } from './keep-answers.js';
+import { type KeepAnswersNeeds, keepAnswers, removeReplaced } from './keep-answers.js';
 import { measureDrift } from './measure-drift.js';
 import { removeUnneeded } from './waiting-files.js';
 
@@ -37,7 +37,7 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
     { ...run, config: { ...run.config, output: { ...output, drift: false } } },
     columns,
   );
-  const segment = await keepAnswers(run, merged);
+  const kept = await keepAnswers(run, merged);
   const confirmed: Confirmed = {
     counts,
     origins,
@@ -46,7 +46,8 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
     reasons: reasons?.top() ?? [],
     ...(drift && { drift }),
   };
-  await run.checkpoint.recordConfirmed(run.id, confirmed, run.clock.now(), segment);
+  await run.checkpoint.recordConfirmed(run.id, confirmed, run.clock.now(), kept?.segment);
+  await removeReplaced(run, kept);
   await removeUnneeded(run);
 }
 

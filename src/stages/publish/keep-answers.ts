@@ -26,15 +26,24 @@ export type KeepAnswersNeeds = MakeSegmentNeeds &
     readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'segments'>;
   };
 
+/** A segment of a run, and the id of the older one that it replaces. */
+export interface KeptAnswers {
+  readonly segment: Segment;
+  readonly replaced: string | undefined;
+}
+
 /**
  * Keeps the answers of a run that is being published, if it may reuse answers itself. Parts that were damaged since they
  * were merged are fetched again. A segment that the run has already stays if not all of it can be made again: the output
  * must not wait for that.
  * @param merged how its rows have ended; left out if they are in the work file.
- * @returns the segment, which must be committed; undefined if the run keeps none, has bought nothing, or its segment
- *   holds these answers already.
+ * @returns the segment, which must be committed, and then `removeReplaced` called; undefined if the run keeps none, has
+ *   bought nothing, or its segment holds these answers already.
  */
-export async function keepAnswers(run: KeepAnswersNeeds, merged?: RowCounts): Promise<Segment | undefined> {
+export async function keepAnswers(
+  run: KeepAnswersNeeds,
+  merged?: RowCounts,
+): Promise<KeptAnswers | undefined> {
   if (run.chosen === null) return undefined;
   const counts = merged ?? (await run.checkpoint.tally(run.id)).counts;
   const { records: _, ...of } = originsOf(counts).sent;
@@ -42,7 +51,8 @@ export async function keepAnswers(run: KeepAnswersNeeds, merged?: RowCounts): Pr
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
   if (isKept) return undefined;
   try {
-    return await makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
+    const segment = await makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
+    return segment && { segment, replaced: known?.id };
   } catch (error) {
     if (known === undefined || !isLost(error)) throw error;
     run.logger.warn(
@@ -56,6 +66,14 @@ export async function keepAnswers(run: KeepAnswersNeeds, merged?: RowCounts): Pr
 /** Whether the records of a chunk cannot be read any more, or its results not even after they were fetched again. */
 function isLost(error: unknown): error is FoliopipeError {
   return error instanceof SourceError || isPartDamaged(error);
+}
+
+/** Removes the file of the segment that was replaced: without its row it would only be in the way. */
+export async function removeReplaced(
+  { answers }: Pick<RunContext, 'answers'>,
+  kept: KeptAnswers | undefined,
+): Promise<void> {
+  if (kept?.replaced !== undefined) await answers.removeSegment(kept.replaced);
 }
 
 /** Whether records were asked for again since the segment was made. They may have failed again, which counts as newer. */

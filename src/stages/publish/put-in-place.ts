@@ -24,7 +24,7 @@ import { checkAllFiles } from '../read-source.js';
 import { checkBalance } from './check-balance.js';
 import { hashWaitingLists, hasLists, putLists, removeWaitingLists } from './drift-file.js';
 import { encodeOutput, waitingOutput } from './encode-output.js';
-import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks } from './keep-answers.js';
+import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks, removeReplaced } from './keep-answers.js';
 import { measureDrift } from './measure-drift.js';
 import { measureNight } from './measure-night.js';
 import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
@@ -144,10 +144,11 @@ export async function putInPlace(
     await sweepEarlier(run, publication.output.path);
   }
   // The run stays open after a partial publication, and its answers are not complete.
-  const segment = publication.partial ? undefined : await keepAnswers(needs);
+  const kept = publication.partial ? undefined : await keepAnswers(needs);
   run.at('after-marker-before-done');
   await recordBase(run, publication);
-  await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, segment);
+  await run.checkpoint.recordDone(run.id, run.clock.now(), stamp, kept?.segment);
+  await removeReplaced(run, kept);
   if (!publication.partial) await removeKeptChunks(run);
   await reportPublished(run, publication);
 }

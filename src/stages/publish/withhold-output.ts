@@ -8,7 +8,7 @@ import { originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { checkAllFiles } from '../read-source.js';
 import { checkBalance, countsOf } from './check-balance.js';
-import { type KeepAnswersNeeds, keepAnswers } from './keep-answers.js';
+import { type KeepAnswersNeeds, keepAnswers, removeReplaced } from './keep-answers.js';
 import { removeUnneeded } from './waiting-files.js';
 
 export type WithholdNeeds = KeepAnswersNeeds &
@@ -31,11 +31,13 @@ export async function withholdOutput(run: WithholdNeeds, rows?: RowCounts): Prom
   if (!mustWithhold(judged, failures) || !(await mayWithhold(run))) return false;
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run);
-  const segment = await keepAnswers(run, merged);
+  const kept = await keepAnswers(run, merged);
   run.at('after-segment-before-withheld');
   const { tolerate } = failures;
-  await run.checkpoint.recordWithheld(run.id, { counts, origins, tolerate }, run.clock.now(), segment);
+  const withheld = { counts, origins, tolerate };
+  await run.checkpoint.recordWithheld(run.id, withheld, run.clock.now(), kept?.segment);
   run.at('after-withheld-before-removal');
+  await removeReplaced(run, kept);
   await removeUnneeded(run);
   run.logger.warn(
     { run: run.id, failed: judged.failed, unprocessed: counts.unprocessed, tolerate },

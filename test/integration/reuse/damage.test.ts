@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type FoliopipeError,
+  forgetReuse,
   hintOf,
   InterruptedError,
   publish,
   type RunOptions,
   retry,
+  showReuse,
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { expectEnriched, type JobSetup } from '../../helpers/jobs/fake-service-job.js';
@@ -229,6 +231,49 @@ describe('a segment whose source is unchanged', () => {
   });
 });
 
+describe('a segment from which answers were given up', () => {
+  const key = { source: { key: ['Business'] } };
+  const lines = ['One', 'Two', 'Three'].map((name) => line(name));
+  const noted = lines.map((one) => withNote(one, 'b'));
+  const forget = (nights: Nights, what: Parameters<typeof forgetReuse>[1]['what']) =>
+    forgetReuse(nights.config(key), { ...nights.options, what });
+
+  it('is not built again with them: a night ends before it pays', async () => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      const { run } = await nights.night(lines);
+      await forget(nights, { keys: ['Two'] });
+      await rm(await fileIn(nights, 'segments'));
+      const { error, bought } = await nights.badNight(noted);
+      expect({ error, bought }).toMatchObject({ error: { code: 'REUSE_SEGMENT_LOST' }, bought: [] });
+      // The way out that the hint names.
+      await forget(nights, { run });
+      expect((await nights.again()).bought).toEqual(['One', 'Three', 'Two']);
+    });
+  });
+
+  it('and that holds no other is not needed', async () => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      const { run } = await nights.night(lines);
+      await forget(nights, { run });
+      await rm(await fileIn(nights, 'segments'));
+      const [shown] = (await showReuse(nights.config())).segments;
+      expect(shown).toMatchObject({ unused: 'empty' });
+      expect((await nights.night(noted)).bought).toEqual(['One', 'Three', 'Two']);
+    });
+  });
+
+  it('and that was built again before, stays without them when its run is published again', async () => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      const { run } = await nights.night(lines);
+      await rm(await fileIn(nights, 'segments'));
+      expect((await nights.again({}, { fresh: true })).bought).toEqual([]);
+      await forget(nights, { keys: ['Two'] });
+      await publish(nights.config(), run, nights.options);
+      expect((await nights.night(noted)).bought).toEqual(['Two']);
+    });
+  });
+});
+
 describe('the secret', () => {
   const firstNight = useFirstNight({ config: { reuse: { maxMiss: '100%' } } });
 
@@ -247,6 +292,19 @@ describe('the secret', () => {
       message: expect.stringContaining('secret'),
     });
     expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse forget');
+  });
+});
+
+it('a secret that is lost after a retry stops no night once all answers are given up', async () => {
+  await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+    const { run } = await nights.night([line('Good'), line('Failing Co')]);
+    await retry(nights.config(), run, nights.options);
+    await rm(join(nights.config().stateDir, 'reuse', 'secret'));
+    const next = [line('Good', '1 Main St', 'MT', 'b'), line('Failing Co', '1 Main St', 'MT', 'b')];
+    expect((await nights.badNight(next)).error).toMatchObject({ code: 'REUSE_SECRET_LOST' });
+    await forgetReuse(nights.config(), { ...nights.options, what: { all: true } });
+    await nights.again();
+    await expectEnriched(nights);
   });
 });
 
