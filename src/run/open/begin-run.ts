@@ -13,6 +13,7 @@ import type { AnswerLookup } from '../../reuse/answer-store.js';
 import { keepCopies } from '../../spool/open-source.js';
 import type { SharedCopies } from '../../spool/shared-copies.js';
 import { checkKnownTypes, expectedColumns } from '../../stages/merge/result-columns.js';
+import { removeKeptChunks } from '../../stages/publish/keep-answers.js';
 import { removeWaitingFiles } from '../../stages/publish/waiting-files.js';
 import type { Clock } from '../../streams/clock.js';
 import type { Choice, Source } from '../../types.js';
@@ -70,6 +71,7 @@ export async function beginRun(
   }
   if (unfinished !== undefined) {
     await supersede(checkpoint, unfinished, config.stateDir, now);
+    await removeStoredChunks(context, unfinished.id);
     logGivenUp(context.logger, unfinished, givenUp);
   }
   await checkpoint.recordRun({
@@ -90,6 +92,12 @@ export async function beginRun(
     `run ${id} of pipeline ${run.pipeline} begins: ${countOf(records, 'record')} to send to ${service}`,
   );
   return run;
+}
+
+/** Removes the chunk files of a run that was superseded just now, if its answers are in a segment. */
+async function removeStoredChunks({ checkpoint, files }: SegmentContext, id: string): Promise<void> {
+  if (!(await checkpoint.segments()).some(({ run }) => run === id)) return;
+  await removeKeptChunks({ id, keepsChunks: true, files: await files.ofRun(id), checkpoint });
 }
 
 function logGivenUp(logger: Logger, { id }: Run, givenUp: GivenUpRun | undefined): void {

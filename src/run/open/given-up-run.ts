@@ -1,5 +1,5 @@
 /** What is lost when a new run replaces an unfinished one: what was paid for, and what later runs take of it. */
-import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
+import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { ConfigError, TroubleError } from '../../errors.js';
@@ -56,14 +56,17 @@ export async function findGivenUp(
   const { pricePerRecord, currency } = config.budget;
   const { chunks, records } = await checkpoint.tally(run.id);
   const paid = (await checkpoint.spending(run.pipeline, run.id, budgetAt(config.budget, 0).day)).run;
-  if (paid === 0 || (await isFree(checkpoint, run))) return undefined;
+  const kinds = await checkpoint.replyKinds(run.id);
+  if (paid === 0 || isFree(run, kinds)) return undefined;
   const open = { chunks: chunks.submitted + chunks.finished, records: records.submitted + records.finished };
   const ambiguous = {
     chunks: chunks.uploading + chunks.ambiguous,
     records: records.uploading + records.ambiguous,
   };
   const collected = { chunks: chunks.downloaded, records: records.downloaded };
-  const boughtAgain = whyBoughtAgain(config, reuse, run, isSourceChanged);
+  const boughtAgain = kinds.mixed
+    ? 'a local service gave some of them'
+    : whyBoughtAgain(config, reuse, run, isSourceChanged);
   const lost = Math.max(boughtAgain === null ? paid - collected.records : paid, 0);
   return {
     run: run.id,
@@ -88,8 +91,7 @@ export async function hasPaidNothing(
 }
 
 /** Whether a local service has answered, and nothing else. */
-async function isFree(checkpoint: Pick<CheckpointReader, 'replyKinds'>, run: Run): Promise<boolean> {
-  const { local, other, mixed } = await checkpoint.replyKinds(run.id);
+function isFree(run: Run, { local, other, mixed }: ReplyKinds): boolean {
   return run.service.startsWith('embedded:') || (local && !other && !mixed);
 }
 

@@ -42,30 +42,53 @@ export async function makeMissingSegments(
 ): Promise<void> {
   const { config, checkpoint, logger } = context;
   const lost: string[] = [];
-  const isFirst = (await checkpoint.segments()).length === 0;
+  const known = await checkpoint.segments();
   for (const run of await runsWithoutSegment(checkpoint, config, unfinished)) {
-    if (!(await remakeSegment(context, run, undefined))) lost.push(run.id);
+    const replaced = known.find((segment) => segment.run === run.id);
+    if (!(await remakeSegment(context, run, replaced))) lost.push(run.id);
   }
-  if (lost.length === 0 || !isFirst) return;
+  if (lost.length === 0 || known.length > 0) return;
   logger.warn(
     { runs: lost },
     `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent; an output can be imported: foliopipe reuse import FILE`,
   );
 }
 
-/** Runs that have ended and may have answers that could be reused, and that are in no segment. */
+/**
+ * Runs that have ended and may have answers that could be reused, and that are in no segment.
+ * @param unfinished a run that will be superseded: it is one of them also if it has got more answers since its segment
+ *   was made.
+ */
 export async function runsWithoutSegment(
-  checkpoint: Pick<CheckpointReader, 'runs' | 'segments'>,
+  checkpoint: Pick<CheckpointReader, 'runs' | 'segments' | 'answered' | 'replyKinds'>,
   config: Config,
   unfinished: Run | undefined,
 ): Promise<readonly Run[]> {
-  const known = new Set((await checkpoint.segments()).map(({ run }) => run));
-  return (await checkpoint.runs()).filter((run) => {
+  const known = new Map((await checkpoint.segments()).map((segment) => [segment.run, segment]));
+  const own = unfinished && known.get(unfinished.id);
+  if (own !== undefined && (await lacksAnswers(checkpoint, own))) known.delete(own.run);
+  const runs = (await checkpoint.runs()).filter((run) => {
     const hasEnded = !isUnfinished(run) || run.id === unfinished?.id;
     // A run without a chunk has bought nothing.
     const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
     return mayHave && !known.has(run.id) && hasSentSame(run, config);
   });
+  // Where a local service has given some of the replies, it is unknown which answers are real.
+  const mixed = new Set<string>();
+  for (const { id, rehearsal } of runs) {
+    if (rehearsal && (await checkpoint.replyKinds(id)).mixed) mixed.add(id);
+  }
+  return runs.filter(({ id }) => !mixed.has(id));
+}
+
+/** Whether the run of a segment has other answers by now. Not if some were taken out: they would come back. */
+async function lacksAnswers(
+  checkpoint: Pick<CheckpointReader, 'answered'>,
+  { run, successful, failed, takenOut }: Segment,
+): Promise<boolean> {
+  const answered = await checkpoint.answered(run);
+  const isSame = answered.failed === failed && answered.records === successful + failed;
+  return takenOut === undefined && !isSame;
 }
 
 /**

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adopt, collect, openCheckpointReader, readLedger, submit } from '../../../pipelines/index.js';
+import { silentLogger } from '../../../src/logger.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
 
 const names = fineNames(30);
@@ -76,6 +77,23 @@ describe('replies of two services', () => {
       await job.restartService([]);
       expect(await job.failure()).toMatchObject(mixed);
       expect(await publishedOf(job)).toEqual([]);
+    });
+  });
+
+  it('leave no answer to the run that takes its place', async () => {
+    const rules = [{ on: 'download', folio: 3, fault: { foreign: true } }];
+    const reuse = { reuse: { maxAge: '90d' }, ...config };
+    await withLocalJob({ names, config: reuse, rules }, async (job) => {
+      expect(await job.failure()).toMatchObject(mixed);
+      expect((await job.kept()).tally.chunks.downloaded).toBeGreaterThan(0);
+      await job.restartService(
+        ['upload', 'track', 'download'].map((on) => ({ on, fault: { foreign: true } })),
+      );
+      const warnings: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) };
+      const summary = await job.enrich({}, { fresh: true, yes: true, logger });
+      expect(summary).toMatchObject({ exitCode: 0, rehearsal: false, uploads: { accepted: 3 } });
+      expect(warnings.join()).toContain('are bought again: a local service gave some of them');
     });
   });
 

@@ -48,6 +48,32 @@ describe('a run that is superseded', () => {
     });
   });
 
+  it.each([
+    ['the same source', A],
+    ['another source', B],
+  ])('by --new gives what came after a guard had stopped that, too, with %s', async (_, source) => {
+    await withNights({}, async (nights) => {
+      await nights.write(A);
+      await submit(nights.config(), nights.options);
+      // Some answers are here when the first attempt is refused, and all of them at the second one.
+      const some = await nights.failure({}, stopAt('after-part-before-downloaded', 3));
+      expect(some).toBeInstanceOf(InterruptedError);
+      await nights.write(source);
+      const fresh = { ...nights.options, fresh: true, yes: true };
+      const refused = await nights.failure({ budget: { perRun: 1 } }, fresh);
+      expect(refused).toMatchObject({ code: 'BUDGET_TOO_SMALL' });
+      await nights.write(A);
+      const at = (here: string) => {
+        if (here === 'after-last-merge-before-publishing') throw new Error('killed');
+      };
+      expect(await nights.failure({}, { ...nights.options, at })).toMatchObject({ message: 'killed' });
+      expect(nights.service.folios).toHaveLength(6);
+      await nights.write(source);
+      expect((await nights.again({}, fresh)).bought).toEqual(unknownNames(source, A));
+      await expectEnriched(nights);
+    });
+  });
+
   it('a second time, over several nights', async () => {
     await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
       await nights.night(A);
