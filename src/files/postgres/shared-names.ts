@@ -18,7 +18,8 @@ const byName: Prepared<SharedFile> = statement(`SELECT ${COLUMNS} FROM shared_fi
 const beginningWith: Prepared<SharedFile> = statement(
   `SELECT ${COLUMNS} FROM shared_files WHERE starts_with(name, @beginning) ORDER BY name`,
 );
-const named: Prepared<{ file: string }> = statement('SELECT file FROM shared_files WHERE file = @file');
+const named: Prepared<{ file: string }> = statement(`
+  SELECT file FROM shared_files WHERE file IN (SELECT jsonb_array_elements_text(@files::text::jsonb))`);
 
 type Content = Pick<SharedFile, 'file' | 'folder'>;
 
@@ -60,10 +61,10 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
     where === null ? pieces : createFolderContents(where);
   const removeContent = ({ file, folder: where }: Content) => contentsIn(where).remove([file]);
 
-  /** It may have got its name although the connection was lost meanwhile. */
-  const removeIfUnnamed = async (content: Content) => {
-    const [row] = await (await open()).query(named, { file: content.file }, true);
-    if (row === undefined) await removeContent(content);
+  const removeUnnamed = async (contents: SharedContents, files: readonly string[]) => {
+    const rows = await (await open()).query(named, { files: JSON.stringify(files) }, true);
+    const kept = new Set(rows.map(({ file }) => file));
+    await contents.remove(files.filter((file) => !kept.has(file)));
   };
 
   const put = async (name: string, path: string, isFirst: boolean): Promise<HashedFile> => {
@@ -78,13 +79,14 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
       const values = { name, ...content, ...identity, pieces: pieceCount };
       const [row] = await askFenced(await open(), fence, isFirst ? keepFirst : replace, values, true);
       if (row === undefined && !isFirst) throw incomplete(place, name);
-      if (row === undefined) await removeIfUnnamed(content);
+      if (row === undefined) await removeUnnamed(contentsIn(folder), [content.file]);
       else if (row.oldFile !== null && row.oldFile !== content.file) {
         await removeContent({ file: row.oldFile, folder: row.oldFolder });
       }
       return identity;
     } catch (error) {
-      await removeIfUnnamed(content).catch(() => undefined);
+      // It may have got its name although the connection was lost meanwhile.
+      await removeUnnamed(contentsIn(folder), [content.file]).catch(() => undefined);
       throw error;
     }
   };
@@ -104,13 +106,12 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
       }
     },
     removeUnnamed: async (age) => {
-      const db = await open();
       for (const contents of folder === null ? [pieces] : [pieces, contentsIn(folder)]) {
-        for (const file of await contents.olderThan(age)) {
-          if (contents.folder !== null && isOfOther(file)) continue;
-          const [row] = await db.query(named, { file }, true);
-          if (row === undefined) await contents.remove([file]);
-        }
+        const old = await contents.olderThan(age);
+        await removeUnnamed(
+          contents,
+          contents.folder === null ? old : old.filter((file) => !isOfOther(file)),
+        );
       }
     },
   };
