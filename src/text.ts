@@ -24,6 +24,14 @@ export function showText(text: string | Uint8Array, maxLength = 60): string {
   return `"${shown}${characters.length > maxLength ? '…' : ''}"`;
 }
 
+/**
+ * Text in quotes, as it is typed into a config: YAML reads what cannot be seen, such as a blank that does not break, from
+ * `\uXXXX`.
+ */
+export function typedText(text: string): string {
+  return escapeUnits(JSON.stringify(text), /(?! )[\p{C}\p{Z}]/gu);
+}
+
 /** Names that a message lists; the others are only counted. */
 const MOST_NAMES = 20;
 
@@ -67,7 +75,12 @@ export function safeJson(value: unknown, indent = 0): string {
 
 /** JSON that is written already, made fit to be shown. Its line ends stay. */
 export function safeJsonText(json: string): string {
-  return json.replace(UNPRINTABLE_IN_LINES, (character) =>
+  return escapeUnits(json, UNPRINTABLE_IN_LINES);
+}
+
+/** @param unprintable matches each character that is written as `\uXXXX`, one for each of its UTF-16 units. */
+function escapeUnits(text: string, unprintable: RegExp): string {
+  return text.replace(unprintable, (character) =>
     Array.from(
       { length: character.length },
       (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import {
   escapeUnprintable,
   oneLine,
@@ -8,6 +9,7 @@ import {
   safeLines,
   shorten,
   showText,
+  typedText,
 } from '../src/text.js';
 
 describe('quoted text', () => {
@@ -22,6 +24,21 @@ describe('quoted text', () => {
     expect(showText(text, 10)).toBe(shown);
     expect(showText(Buffer.from(text), 10)).toBe(shown);
   });
+});
+
+it('text that is typed into a config is read there as it is, and each of its characters can be seen', () => {
+  const character = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\u{a0}', '\u{feff}', '"', '\\', '\n'),
+  );
+  fc.assert(
+    fc.property(fc.array(character), (characters) => {
+      const text = characters.join('');
+      const typed = typedText(text);
+      expect(parse(`name: ${typed}`)).toEqual({ name: text });
+      expect(typed).not.toMatch(/(?! )[\p{C}\p{Z}]/u);
+    }),
+  );
 });
 
 it('unprintable characters are written as their codes, or those that are named', () => {

@@ -2,7 +2,7 @@
 import { ConfigError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
 import type { ColumnType, ColumnTypes } from '../output-format.js';
-import { showNames, showText } from '../text.js';
+import { showNames, showText, typedText } from '../text.js';
 import { type OutputLayout, outputColumns } from './output-layout.js';
 
 /** `foliopipe`: status, error code and error. */
@@ -58,7 +58,7 @@ export function checkTypes(
     'OUTPUT_TYPES_UNKNOWN',
     `output.types: the output has no column ${showText(unknown)}; it has ${showNames(columns)}`,
     {
-      hint: `${meant === undefined ? 'correct or remove it' : `did you mean ${showText(meant)}? write exactly that`}, then run the same command again`,
+      hint: `${meant === undefined ? 'correct or remove it' : `did you mean ${typedText(meant)}? write exactly that`}, then run the same command again`,
       facts: { column: unknown },
     },
   );
@@ -88,7 +88,7 @@ export function checkReportColumns(
     'REPORT_COLUMN_UNKNOWN',
     `result.report.${key}: the service adds no column ${showText(column!)}; it adds ${showNames(added)}`,
     {
-      hint: `${meant === undefined ? 'correct it, or set it to null' : `did you mean ${showText(meant)}? write exactly that`}, then run the same command again`,
+      hint: `${meant === undefined ? 'correct it, or set it to null' : `did you mean ${typedText(meant)}? write exactly that`}, then run the same command again`,
       facts: { key: `result.report.${key}`, column },
     },
   );

@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { ConfigError, MismatchError, UntrustedError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
-import { showNames, showText } from '../text.js';
+import { showNames, showText, typedText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
 import type { SentColumns } from './join-method.js';
 import type { PartTable } from './part-table.js';
@@ -113,7 +113,7 @@ export function fieldOf(columns: readonly string[], column: string, key: string)
 function hintFor(columns: readonly string[], column: string, key: string): string {
   const meant = lookalikeName(column, columns);
   if (meant !== undefined) {
-    return `did you mean ${showText(meant)}? write exactly that for ${key}, or correct the header`;
+    return `did you mean ${typedText(meant)}? write exactly that for ${key}, or correct the header`;
   }
   return `correct ${key}: names are compared letter by letter; if the first line is not the header, set source.skipLines, or source.header for a file without one`;
 }

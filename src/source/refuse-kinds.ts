@@ -93,6 +93,9 @@ function textKind(sample: Buffer): Kind | undefined {
       hint: "write it as CSV first, such as with: duckdb -c \"copy (from 'FILE.json') to 'businesses.csv'\"",
     };
   }
+  if (text.startsWith('version https://git-lfs.github.com/')) {
+    return { what: 'a pointer of Git LFS', hint: 'fetch the file itself: git lfs pull' };
+  }
   if (/^<(?:!doctype|html|\?xml)\b/i.test(text)) {
     return {
       what: 'HTML or XML',

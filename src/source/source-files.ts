@@ -79,11 +79,16 @@ const FOLDER = { isDirectory: () => true } as fs.Stats;
 const ROOTS_OWN = 'lost+found';
 
 function deadLink(link: string, cause: unknown): SourceError {
-  return new SourceError('SOURCE_UNREADABLE', `${link}: this link leads nowhere (${codeOf(cause)})`, {
-    hint: 'put back what it leads to (is a disk not mounted?), or remove the link, or narrow source.path',
-    facts: { file: link, reason: codeOf(cause) },
-    cause,
-  });
+  const isGone = isFileMissing(cause);
+  return new SourceError(
+    isGone ? 'SOURCE_MISSING' : 'SOURCE_UNREADABLE',
+    `${link}: this link leads nowhere (${codeOf(cause)})`,
+    {
+      hint: 'put back what it leads to (is a disk not mounted?), or remove the link, or narrow source.path',
+      facts: { file: link, reason: codeOf(cause) },
+      cause,
+    },
+  );
 }
 
 /** Why nothing was found: a folder that does not exist, or a name that is nearly that of a file. */

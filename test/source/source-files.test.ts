@@ -40,7 +40,7 @@ describe('findFiles', () => {
     for (const target of ['/nowhere/b', name]) {
       await symlink(target, join(folder, name));
       await expect(findFiles(join(folder, pattern))).rejects.toMatchObject({
-        code: 'SOURCE_UNREADABLE',
+        code: target === name ? 'SOURCE_UNREADABLE' : 'SOURCE_MISSING',
         facts: { file: join(folder, name), reason: target === name ? 'ELOOP' : 'ENOENT' },
       });
       await rm(join(folder, name));

@@ -4,7 +4,7 @@ import { delimiterText } from '../../csv/detect-dialect.js';
 import { ConfigError, reworded } from '../../errors.js';
 import { lookalikeName } from '../../nearest-name.js';
 import type { LayoutSource } from '../../results/output-layout.js';
-import { delimiterIn, showText } from '../../text.js';
+import { delimiterIn, typedText } from '../../text.js';
 
 type SourceSection = Config['source'];
 
@@ -36,7 +36,7 @@ function hintWithoutHeader(
   const correct =
     meant === undefined
       ? `correct ${key}: names are compared letter by letter`
-      : `did you mean ${showText(meant)}? write exactly that for ${key}`;
+      : `did you mean ${typedText(meant)}? write exactly that for ${key}`;
   return query === null ? correct : `${correct}; or let source.query.sql give this name: select ... as NAME`;
 }
 
