@@ -36,6 +36,8 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
   if (row.withheld !== null) return publishWithheld(run, row, row.withheld);
   const output = await checkPublished(run, row);
   if (output.kind === 'in-place') {
+    // A kill may have come before its files were removed, or while it was published once more.
+    await removeUnneeded(run);
     if (!output.manifest) {
       const text = `run ${run.id}: the manifest of its output is missing and cannot be written again, because the results are removed`;
       run.logger.warn({ run: run.id }, text);

@@ -22,8 +22,8 @@ export async function removeWaitingFiles(run: OutputRun, stateDir: string): Prom
 }
 
 /**
- * Removes what a run does not need that has ended without an output, withheld or confirmed: one can be written from the
- * parts. Called again when the run is found so, because a kill may have come before.
+ * Removes what a run does not need that has ended: an output can be written again from the parts. Called again when the
+ * run is found so, because a kill may have come before.
  */
 export async function removeUnneeded(
   run: Parameters<typeof removeKeptChunks>[0] &

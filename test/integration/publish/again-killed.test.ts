@@ -1,7 +1,8 @@
 /** A done run that is published again, killed in each window and started again, ends as without the kill. */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpointReader } from '../../../pipelines/index.js';
 import { fineNames, type LocalJob, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
@@ -48,6 +49,34 @@ describe('a done run that is published again over the output of another', () => 
         [1, first.run],
       ]);
       expect(await job.served()).toHaveLength(3 + 2);
+    });
+  });
+});
+
+describe('a done run whose publish was killed', () => {
+  it('leaves nothing beside its output once run has found it in place', async () => {
+    await withLocalJob({ names: fineNames(30), config: { reuse: { maxAge: '90d' } } }, async (job) => {
+      const { run } = await job.enrich();
+      const before = await readFile(job.output);
+      const env = { FOLIOPIPE_CRASH_AT: 'after-merged-before-next' };
+      const killed = await runCli(['publish', run, job.file], { env });
+      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      const partial = async () =>
+        (await readdir(dirname(job.output))).filter((name) => name.includes('.partial'));
+      expect(await partial()).toHaveLength(1);
+      expect(await job.enrich()).toMatchObject({ run, found: 'done', publishedAgain: null });
+      expect(await partial()).toEqual([]);
+      expect(await readFile(job.output)).toEqual(before);
+    });
+  });
+
+  it('keeps no file that it has uploaded, where a kill came before the last of them was removed', async () => {
+    await withLocalJob({ names: fineNames(30), config: { reuse: { maxAge: '90d' } } }, async (job) => {
+      const { run } = await job.enrich();
+      const kept = join(job.config().stateDir, 'runs', run, 'chunk-000001.csv');
+      await writeFile(kept, 'record_id,name\n1,Shop\n');
+      await job.enrich();
+      expect(existsSync(kept)).toBe(false);
     });
   });
 });
