@@ -1,6 +1,7 @@
 /** The context of a run: everything that its stages work with. Each stage names the part that it needs. */
 import type { PredictionApi } from './api/prediction-api.js';
 import type { Checkpoint, RowCounts } from './checkpoint/checkpoint.js';
+import type { HeldLock } from './checkpoint/pipeline-lock.js';
 import type { Config } from './config/schema.js';
 import type { DeltaStore } from './delta/delta-store.js';
 import type { FoliopipeError, UntrustedError } from './errors.js';
@@ -37,6 +38,8 @@ export interface RunContext {
   /** The answers of earlier runs. */
   readonly answers: AnswerStore;
   readonly checkpoint: Checkpoint;
+  /** The pipeline's lock, which lets this process send. */
+  readonly lock: Pick<HeldLock, 'expectHeld' | 'isHeld'>;
   readonly files: RunFiles;
   /** The store for publications. */
   readonly output: OutputStore;

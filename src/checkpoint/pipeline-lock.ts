@@ -22,6 +22,11 @@ export interface HeldLock {
   readonly lost?: AbortSignal;
   /** Asks whether the lock is still held, just before a change outside of the checkpoint. @throws LockedError. */
   expectHeld?(): Promise<void>;
+  /**
+   * Whether it is held for certain, as far as this process can tell without asking: after a pause of the process it may
+   * have passed to another one. Left out: it never does.
+   */
+  isHeld?(): boolean;
   /** A second call does nothing. */
   close(): Promise<void>;
 }

@@ -250,6 +250,7 @@ function hold(
   watch.unref();
   return {
     lost: controller.signal,
+    isHeld: () => !controller.signal.aborted && leftMs() > 0,
     expectHeld: async () => {
       // No other process can take the lease before it ends, and one of the two clocks of this machine shows that end too.
       controller.signal.throwIfAborted();

@@ -47,9 +47,23 @@ const uploading: Prepared<{ attempt: number }> = statement(
 const OF_ATTEMPT = 'run = @run AND chunk = @chunk AND attempt = @attempt';
 /** The attempts whose outcome is still unknown. A process that has taken over has marked it ambiguous. */
 const OPEN_ATTEMPT = `${OF_ATTEMPT} AND state IN ('intent', 'ambiguous')`;
-const OPEN_CHUNK = `run = @run AND number = @chunk AND attempt = @attempt AND state IN ('uploading', 'ambiguous')`;
+/** A process that has taken over may have sent the chunk again: it belongs to that attempt until its outcome is known. */
+const OPEN_CHUNK = `run = @run AND number = @chunk
+      AND (attempt = @attempt AND state = 'uploading' OR state = 'ambiguous')`;
 
-/** The state is null if another process has taken over and sent the chunk again: it no longer belongs to the attempt. */
+const late = (column: string) => `(SELECT ${column} FROM uploads AS late
+        WHERE late.run = chunks.run AND late.chunk = chunks.number AND late.state = 'accepted'
+        ORDER BY late.attempt DESC LIMIT 1)`;
+/**
+ * Changes the chunk of an attempt that has got no folio. A process that had lost its lease may have recorded the folio of
+ * an earlier attempt meanwhile: then the chunk goes on with that one.
+ * @param otherwise its state if there is none.
+ */
+const withoutFolio = (otherwise: string) => `
+    UPDATE chunks SET state = CASE WHEN ${late('attempt')} IS NULL THEN ${otherwise} ELSE 'submitted' END,
+      folio = ${late('folio')}, submitted_at = ${late('ended_at')}`;
+
+/** The state is null while the chunk is being sent again, or once it has the folio of that attempt. */
 type Submitted = StoredChunk | { readonly state: null };
 
 const accept: Prepared<Submitted> = statement(`
@@ -73,10 +87,10 @@ const drop = statement(`
   WITH dropped AS (
     UPDATE uploads SET state = 'dropped', doubt = NULL, ended_at = @at WHERE ${OPEN_ATTEMPT} RETURNING records, day),
   back AS (
-    UPDATE chunks SET state = CASE
+    ${withoutFolio(`CASE
       WHEN EXISTS (SELECT 1 FROM uploads
         WHERE run = @run AND chunk = @chunk AND attempt <> @attempt AND state = 'ambiguous')
-      THEN 'ambiguous' ELSE 'cut' END
+      THEN 'ambiguous' ELSE 'cut' END`)}
     WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM dropped)),
   refunded AS (${spend('SELECT pipeline, dropped.day, @run, -dropped.records FROM dropped, runs WHERE id = @run')})
   SELECT day FROM dropped`);
@@ -87,7 +101,7 @@ const markAmbiguous = statement(`
   WITH doubted AS (
     UPDATE uploads SET state = 'ambiguous', doubt = @doubt, ended_at = @at WHERE ${OPEN_ATTEMPT} RETURNING attempt),
   marked AS (
-    UPDATE chunks SET state = 'ambiguous' WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM doubted))
+    ${withoutFolio("'ambiguous'")} WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM doubted))
   SELECT attempt FROM doubted`);
 
 // Attempts before chunks, as in what records an outcome: else both could wait for each other.
@@ -98,9 +112,9 @@ const interrupt = fenced<{ chunks: number }>(`
   asked AS (
     UPDATE searches SET state = 'ambiguous' WHERE run = @run AND state = 'intent' AND ${HELD}),
   marked AS (
-    UPDATE chunks SET state = 'ambiguous'
-    WHERE run = @run AND state = 'uploading' AND ${HELD} AND (SELECT count(*) FROM doubted) >= 0 RETURNING number)
-  SELECT (SELECT count(*) FROM marked) AS chunks FROM held`);
+    ${withoutFolio("'ambiguous'")}
+    WHERE run = @run AND state = 'uploading' AND ${HELD} AND (SELECT count(*) FROM doubted) >= 0 RETURNING state)
+  SELECT (SELECT count(*) FROM marked WHERE state = 'ambiguous') AS chunks FROM held`);
 
 // One of the replies came from a local service.
 const markMixed = fenced(`

@@ -202,7 +202,7 @@ function choosePorts(config: Config, options: RunOptions, state: OpenState, open
   const { answers = stores.answers, deltas = stores.deltas } = options;
   const guarded = createGuardedOutput(config, options, opening, { store, lock, outputs }, releasers);
   const loadTarget = openLoadTarget(config, options);
-  return { ...guarded, checkpoint, files, answers, deltas, copies: stores.copies, loadTarget };
+  return { ...guarded, checkpoint, lock, files, answers, deltas, copies: stores.copies, loadTarget };
 }
 
 /** Tells the caller which run it is. */

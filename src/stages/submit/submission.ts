@@ -8,7 +8,7 @@ import type { ReplyBreaker } from './check-replies.js';
 
 /** The part of a run that is needed. */
 export type SubmitChunksNeeds = JudgeFirstChunksNeeds &
-  Pick<RunContext, 'api' | 'at' | 'clock' | 'controller' | 'files' | 'folioPermits' | 'logger'> & {
+  Pick<RunContext, 'api' | 'at' | 'clock' | 'controller' | 'files' | 'folioPermits' | 'lock' | 'logger'> & {
     readonly checkpoint: Pick<
       Checkpoint,
       | 'chunk'

@@ -2,8 +2,8 @@
  * Uploads a chunk once: commits the intent before the POST, and the folio as soon as the reply is read (rule "Intent
  * first", docs/architecture.md#intent-first). If it is unknown whether the service accepted the chunk, it is ambiguous.
  */
+import type { UploadReceipt } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow, Upload } from '../../checkpoint/checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint/checkpoint-errors.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, FoliopipeError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
@@ -25,6 +25,7 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   // Read before the intent is committed, so that a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
   run.signal.throwIfAborted();
+  await run.lock.expectHeld?.();
   const names = uploadNames(run, chunk);
   const now = run.clock.now();
   const budget = budgetAt(run.config.budget, now);
@@ -42,7 +43,12 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
     );
   }
   run.at('after-intent-before-post');
-  const receipt = await post(run, intent, content, names.description);
+  let receipt: UploadReceipt;
+  try {
+    receipt = await post(run, intent, content, names.description);
+  } catch (error) {
+    return await acceptedMeanwhile(run, chunk, error);
+  }
   run.at('after-post-before-commit');
   const reply = { folio: receipt.folio, serviceRecords: receipt.totalRecords, rehearsal: receipt.rehearsal };
   const accepted = await recordAccepted(run, chunk, reply);
@@ -69,7 +75,7 @@ async function acceptedMeanwhile(
   { number, state }: ChunkRow,
   error: unknown,
 ): Promise<ChunkRow> {
-  if (state !== 'ambiguous' || !(error instanceof CheckpointStateError)) throw error;
+  if (state !== 'ambiguous') throw error;
   const now = await run.checkpoint.chunk(run.id, number);
   if (now?.state !== 'submitted') throw error;
   return now;
@@ -86,6 +92,8 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     run.at('after-slot-before-post');
     // One that is sent at once was allowed when uploads were not stopped yet.
     if (run.uploads.stopped && run.clock.now() - since > LATE_MS) throw new NotAdmitted();
+    // This process was paused: another one may have taken over, and sends the chunk again.
+    if (run.lock.isHeld?.() === false) throw new NotAdmitted();
   };
   try {
     return await run.api.upload({ file, description, refused, begins }, run.signal);
@@ -99,8 +107,8 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
 }
 
 /**
- * The service admits no more folios now, or uploads were stopped meanwhile. The upload ends, so that no kill makes it
- * ambiguous while it waits for another folio to end.
+ * The service admits no more folios now, uploads were stopped meanwhile, or the lock may have passed to another process.
+ * The upload ends without being sent, so that no kill makes it ambiguous while it waits for another folio to end.
  */
 export class NotAdmitted extends Error {}
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Checkpoint, RecordedLoad } from '../../../src/checkpoint/checkpoint.js';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import { migrate } from '../../../src/checkpoint/postgres/migrate.js';
@@ -177,6 +177,33 @@ it('records a late folio beside the attempt that was sent instead', () =>
     expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(23);
     const { uploads } = await second.checkpoint.tally('r1');
     expect(uploads).toEqual({ accepted: 2, ambiguous: 0, resubmitted: 1 });
+  }));
+
+describe.each(['before', 'after'])('a late folio that is recorded %s the end of the attempt', (order) => {
+  it.each([
+    ['was refused', (of: Checkpoint) => of.recordDropped('r1', 1, 10), 13],
+    ['has no reply', (of: Checkpoint) => of.recordAmbiguous('r1', 1, 10, 'no-reply'), 23],
+    ['was cut off', (of: Checkpoint) => of.recordInterrupted('r1'), 23],
+  ])('is what its chunk goes on with: the attempt that was sent instead %s', (_, end, spent) =>
+    withTakeover(async (first, second) => {
+      const accept = () => first.checkpoint.recordAccepted('r1', 1, reply, 9).catch(() => undefined);
+      await second.checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget());
+      if (order === 'before') await accept();
+      await end(second.checkpoint);
+      if (order === 'after') await accept();
+      const chunk = { state: 'submitted', folio: 'F-1', submittedAt: 9, attempt: 2 };
+      expect(await second.checkpoint.chunk('r1', 1)).toMatchObject(chunk);
+      expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(spent);
+    }),
+  );
+});
+
+it('lets a chunk be sent again of which each attempt was refused, in whatever order that is recorded', () =>
+  withTakeover(async (first, second) => {
+    await second.checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget());
+    await second.checkpoint.recordDropped('r1', 1, 10);
+    await first.checkpoint.recordDropped('r1', 1, 11);
+    expect(await second.checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut', folio: null });
   }));
 
 it('refunds a late refusal, and lets the chunk be sent again', () =>

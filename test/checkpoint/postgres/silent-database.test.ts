@@ -60,9 +60,11 @@ it('has the lease of a machine that was paused as a whole, whose processes have 
   await silent.database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
   const second = await take();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  expect([first.isHeld?.(), second.isHeld?.()]).toEqual([false, false]);
   await expect(first.expectHeld?.()).rejects.toMatchObject({ code: 'LEASE_LOST' });
   vi.useRealTimers();
   await expect(second.expectHeld?.()).resolves.toBeUndefined();
+  expect([first.isHeld?.(), second.isHeld?.()]).toEqual([false, true]);
   for (const one of [first, second]) await one.close();
   await db.close();
 });

@@ -100,6 +100,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     toSend: source.records - source.rejected,
     answers: createLocalAnswerStore(`${config.stateDir}/reuse`),
     checkpoint,
+    lock: {},
     files: await fileStore.ofRun(id),
     fileStore,
     prepareOutput: async () => undefined,

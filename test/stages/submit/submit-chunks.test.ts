@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
-import { AmbiguousUploadError, RefusedError, UntrustedError } from '../../../src/errors.js';
+import { AmbiguousUploadError, LockedError, RefusedError, UntrustedError } from '../../../src/errors.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { createPermits, type Permits, permitName } from '../../../src/streams/permits.js';
@@ -112,6 +112,46 @@ describe('submitting', () => {
     expect(await submitAll(run)).toHaveLength(waits === 0 ? 1 : 0);
     expect(await attemptsOf(run)).toEqual([outcome]);
     expect(await statesOf(run)).toEqual([waits === 0 ? 'submitted' : 'cut']);
+  });
+
+  it('takes an upload back that is about to be sent after a pause of this process in which the lock may have passed', async () => {
+    const service = createFakeApi();
+    const run = await open({
+      config: { concurrency: one },
+      api: {
+        ...service,
+        upload: async (request, signal) => {
+          request.begins?.();
+          return service.upload(request, signal);
+        },
+      },
+    });
+    let asked = 0;
+    const expectHeld = async () => {
+      asked += 1;
+      if (asked > 1) throw new LockedError('LEASE_LOST', 'another process has it');
+    };
+    const lock = { isHeld: () => false, expectHeld };
+    await expect(submitAll({ ...run, lock })).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(await attemptsOf(run)).toEqual(['1.1 dropped']);
+    expect(service.folios.size).toBe(0);
+  });
+
+  it('goes on with a folio that another process has recorded while the chunk was sent again in vain', async () => {
+    const refused = new RefusedError('SERVICE_REFUSED', 'no', { facts: { status: 422 } });
+    const api = failing({ '1.1': ambiguous(), '1.2': refused });
+    const run = await open({ records: 4, config: { concurrency: one }, api });
+    const recordDropped: StageRun['checkpoint']['recordDropped'] = async (id, chunk, at) => {
+      await run.checkpoint.recordDropped(id, chunk, at);
+      const late = { folio: 'LATE', serviceRecords: null, rehearsal: false };
+      await run.checkpoint.recordAdopted(id, chunk, late, at);
+    };
+    const submitted = await submitAll({ ...run, checkpoint: { ...run.checkpoint, recordDropped } });
+    expect(submitted.map(({ number, folio }) => [number, folio])).toEqual([
+      [2, 'F1'],
+      [1, 'LATE'],
+    ]);
+    expect(await attemptsOf(run)).toEqual(['1.1 accepted', '1.2 dropped', '2.1 accepted']);
   });
 
   it('cuts a chunk file again that is missing or damaged, with the same bytes', async () => {
