@@ -124,14 +124,18 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
       const isIdle =
         by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);
       if (isIdle) {
-        const { failed } = (await run.checkpoint.tally(run.id)).counts.reused;
-        const reused =
-          failed === 0
-            ? ''
-            : `; ${failed} failures are answers of earlier runs, to ask for them again: foliopipe run --new --set reuse.failedAge=0`;
+        const { reused, held } = await retryPlanOf(run.checkpoint, run.config, row, by, run.clock.now());
+        const also = [
+          ...(reused === 0
+            ? []
+            : [
+                `; ${reused} failures are answers of earlier runs, to ask for them again: foliopipe run --new --set reuse.failedAge=0`,
+              ]),
+          ...(held === 0 ? [] : [`; the service may have ${held} from an earlier round: foliopipe status`]),
+        ];
         run.logger.info(
-          { run: run.id, by, reused: failed },
-          `run ${run.id} has no failed record of its own to ask for again: nothing is sent${reused}`,
+          { run: run.id, by, reused, held },
+          `run ${run.id} has no failed record of its own to ask for again: nothing is sent${also.join('')}`,
         );
         return endOfRun(run, await publishAgain(run));
       }

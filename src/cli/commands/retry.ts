@@ -54,7 +54,7 @@ async function printRetryPlan({ by, ...options }: Options, run: string, file: st
 }
 
 function planText(plan: RetryPlan): string {
-  const { run, by, records, reused, budget } = plan;
+  const { run, by, records, reused, held, budget } = plan;
   const own = by === 'search' ? ` --by ${by}` : '';
   const lines = [
     records === 0
@@ -64,6 +64,11 @@ function planText(plan: RetryPlan): string {
       ? []
       : [
           `  ${countOf(reused, 'failure')} from earlier runs are not asked for again; foliopipe run --new --set reuse.failedAge=0 does so, and pays for them`,
+        ]),
+    ...(held === 0
+      ? []
+      : [
+          `  the service may have ${countOf(held, 'failed record')} from an earlier round, which no file has once more (ambiguous.policy); foliopipe status --run ${run} says how to bind its folio`,
         ]),
     ...budget.map(
       ({ cap, limit, left }) =>

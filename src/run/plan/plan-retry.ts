@@ -6,7 +6,7 @@ import { GuardError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { priceOf } from '../../report/origins.js';
-import { unreadableRecords } from '../../stages/submit/unreadable-replies.js';
+import { heldRecords } from '../../stages/submit/unreadable-replies.js';
 import { type BudgetLeft, budgetLeft } from '../check/check-new-run.js';
 
 /** How failed records are asked for again: in files, or one by one. */
@@ -21,6 +21,8 @@ export interface RetryPlan {
   readonly records: number;
   /** Failed records whose answer is one of an earlier run: they are not asked for again. */
   readonly reused: number;
+  /** Failed records that an earlier round has sent, and that the service may have: no file has them once more. */
+  readonly held: number;
   /** What the records cost; null without `budget.pricePerRecord`, 0 in a rehearsal. */
   readonly amount: number | null;
   readonly currency: string;
@@ -40,20 +42,15 @@ type RetryReads = Pick<
  */
 export async function retryPlanOf(
   checkpoint: RetryReads,
-  config: Pick<Config, 'pipeline' | 'budget'>,
+  config: Pick<Config, 'ambiguous' | 'pipeline' | 'budget'>,
   run: Run,
   by: RetryWay,
   now: number,
 ): Promise<RetryPlan> {
   const { failed } = await checkpoint.answered(run.id);
   const { found, asked } = await searched(checkpoint, run.id);
-  const left =
-    by === 'search'
-      ? failed - asked
-      : failed -
-        found -
-        (await refused(checkpoint, run.id)) -
-        (await unreadableRecords(checkpoint, run.id)).size;
+  const held = by === 'search' ? 0 : (await heldRecords(checkpoint, run.id, config.ambiguous)).size;
+  const left = by === 'search' ? failed - asked : failed - found - (await refused(checkpoint, run.id)) - held;
   const records = Math.max(left, 0);
   const { pricePerRecord, currency } = config.budget;
   return {
@@ -62,6 +59,7 @@ export async function retryPlanOf(
     by,
     records,
     reused: (await checkpoint.tally(run.id)).counts.reused.failed,
+    held,
     amount: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
     currency,
     rehearsal: run.rehearsal,

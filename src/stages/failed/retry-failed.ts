@@ -12,19 +12,19 @@ import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { incompleteError } from '../publish/check-complete.js';
 import { positionAfter, recordsFrom, watchFiles } from '../read-source.js';
-import { unreadableRecords } from '../submit/unreadable-replies.js';
+import { heldRecords } from '../submit/unreadable-replies.js';
 import { type FailedRecordsNeeds, failedNumbers } from './failed-records.js';
 
 export type RetryFailedNeeds = FailedRecordsNeeds &
   SaveChunkNeeds &
   Pick<RunContext, 'uploads'> & {
-    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut' | 'pickedRecords' | 'attempts'>;
+    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut' | 'pickedRecords' | 'attempts' | 'tally'>;
   };
 
 /**
  * Gives the round's chunks that still need the service. The same answers always give the same chunks, so a resume
  * continues after the last chunk that was cut. Two kinds of records are not sent again: records that the service
- * refused, and records whose reply in an earlier round could not be read.
+ * refused, and those of `heldRecords`.
  * @param round the first open round; it takes the records that are FAILED after the closed rounds.
  * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  * @throws SourceError when the source has changed since it was checked; the errors of `failedRecords`.
@@ -44,9 +44,9 @@ export function retryFailed(
 /** Whether every record that belongs to the round is in one of its chunks. */
 export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?: Refetch): Promise<boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
-  const unreadable = await unreadableRecords(run.checkpoint, run.id);
+  const held = await heldRecords(run.checkpoint, run.id, run.config.ambiguous);
   for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
-    if (numbersToSend(failed, last, unreadable).length > 0) return false;
+    if (numbersToSend(failed, last, held).length > 0) return false;
   }
   return true;
 }
@@ -58,12 +58,12 @@ async function* cutRetries(
   refetch: Refetch | undefined,
 ): AsyncGenerator<ChunkRow, boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
-  const unreadable = await unreadableRecords(run.checkpoint, run.id);
+  const held = await heldRecords(run.checkpoint, run.id, run.config.ambiguous);
   const isTouched = watchFiles(run);
   const picked: number[] = [];
   const toSend = async function* () {
     for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
-      const some = numbersToSend(failed, last, unreadable);
+      const some = numbersToSend(failed, last, held);
       for (const number of some) picked.push(number);
       yield some;
     }
@@ -88,15 +88,15 @@ async function* cutRetries(
 /**
  * Those of the failed records that are not in a chunk of the round yet.
  * @param last the last chunk of the round so far.
- * @param unreadable records that are not sent again.
+ * @param held records that are not sent again.
  */
 function numbersToSend(
   failed: readonly number[],
   last: ChunkRow | undefined,
-  unreadable: ReadonlySet<number>,
+  held: ReadonlySet<number>,
 ): readonly number[] {
   const after = last?.lastRecord ?? 0;
-  return failed.filter((number) => number > after && !unreadable.has(number));
+  return failed.filter((number) => number > after && !held.has(number));
 }
 
 type CloseRoundNeeds = Pick<RunContext, 'id' | 'deferred' | 'uploads' | 'logger' | 'at'> & {

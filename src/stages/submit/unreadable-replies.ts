@@ -1,10 +1,11 @@
 /**
  * Chunks and records whose upload had an unreadable reply. The service probably has them, so they are never sent again
  * by themselves, neither as the same chunk nor in a later round (rule "Paid requests are not retried blindly",
- * docs/architecture.md#paid-requests-are-not-retried-blindly).
+ * docs/architecture.md#paid-requests-are-not-retried-blindly). A later round leaves out too what the config holds.
  */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
+import type { Config } from '../../config/schema.js';
 import { adoptHints, newRunCommandFor } from '../../report/adoptable.js';
 
 /** Whether an upload of the chunk had an unreadable reply, and its folio was not found since then. */
@@ -17,14 +18,21 @@ export async function hasUnreadableReply(
   return attempts.some(({ doubt }) => doubt === 'unreadable');
 }
 
-/** The numbers of failed records that were sent again in a round and had an unreadable reply. */
-export async function unreadableRecords(
-  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'pickedRecords' | 'attempts'>,
+/**
+ * The numbers of failed records that the service may have from an earlier round, and that are not sent once more: the
+ * reply could not be read, or the config allows no other upload that may be paid for twice.
+ */
+export async function heldRecords(
+  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'pickedRecords' | 'attempts' | 'tally'>,
   run: string,
+  { policy, maxRecords }: Config['ambiguous'],
 ): Promise<ReadonlySet<number>> {
   const numbers = new Set<number>();
-  for await (const { number, cause } of eachChunk(checkpoint, run, ['unprocessed'])) {
-    if (cause !== 'AMBIGUOUS_HELD' || !(await hasUnreadableReply(checkpoint, run, number))) continue;
+  const { ambiguousRecords } = await checkpoint.tally(run);
+  const maySend = policy === 'resubmit' && ambiguousRecords <= maxRecords;
+  for await (const { number, round, cause } of eachChunk(checkpoint, run, ['unprocessed'])) {
+    if (round === 0 || cause !== 'AMBIGUOUS_HELD') continue;
+    if (maySend && !(await hasUnreadableReply(checkpoint, run, number))) continue;
     for (const record of (await checkpoint.pickedRecords(run, number)) ?? []) numbers.add(record);
   }
   return numbers;

@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { adopt, publish } from '../../../pipelines/index.js';
+import { adopt, planRetry, publish, retry } from '../../../pipelines/index.js';
 import {
   expectPredicted,
   failedIn,
@@ -169,6 +169,27 @@ describe('a round', () => {
       await adopt(job.config(), { run, chunk, folio });
       const summary = await job.enrich();
       expect(summary).toMatchObject({ run, state: 'done', counts: { successful: 30 } });
+      await expectPredicted(job);
+    });
+  });
+
+  it('leaves out what an earlier one may have sent, and so does a retry, until the config allows it', async () => {
+    const rules = [failing('50%', 3), { on: 'upload', calls: 4, fault: { cut: 'after-accepting' } }];
+    const config = { ...twoRounds, ambiguous: { policy: 'hold' } };
+    await withLocalJob(failingSetup(rules, config), async (job) => {
+      const { run } = await job.enrich();
+      const [first, ...later] = await roundsOf(job);
+      const [held, ...others] = first!;
+      expect(later).toEqual([]);
+      await expectPredicted(job, held);
+      expect(await planRetry(job.config(), run)).toMatchObject({ records: 0, held: held!.length });
+      await retry(job.config(), run);
+      expect(await job.served()).toHaveLength(3 + 1 + others.length);
+      const allowed = job.config({ ambiguous: { policy: 'resubmit' } });
+      expect(await planRetry(allowed, run)).toMatchObject({ records: held!.length, held: 0 });
+      await job.restartService([]);
+      await retry(allowed, run);
+      expect((await roundsOf(job))[1]).toEqual([held]);
       await expectPredicted(job);
     });
   });
