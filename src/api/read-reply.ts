@@ -127,14 +127,26 @@ function tooLargeError(maxBytes: Bytes, facts: ErrorFacts): UntrustedError {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** A whole number that a number of JavaScript cannot hold becomes a text: a folio with another digit is another folio. */
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(utf8.decode(bytes));
+    const text = utf8.decode(bytes);
+    const value: unknown = JSON.parse(text);
+    return LONG_NUMBER.test(text) ? JSON.parse(text.replaceAll(TEXT_OR_NUMBER, exactly)) : value;
   } catch {
     throw new MalformedReplyError(
       bytes.length === 0 ? 'the reply is empty' : `the reply is not JSON: ${startOf(bytes)}`,
     );
   }
+}
+
+const LONG_NUMBER = /\d{16}/;
+/** Of a text that is JSON: in any other one, it may take long to find none. */
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][-+.\deE]*/g;
+
+function exactly(token: string): string {
+  const isRounded = /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
+  return isRounded ? `"${token}"` : token;
 }
 
 /** The beginning of a reply, longer than the text that is shown, so that a token is still whole when it is replaced. */

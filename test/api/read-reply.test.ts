@@ -1,6 +1,6 @@
 /** What is read from replies, and what makes a reply malformed. */
 import { expect, test } from 'vitest';
-import { trackReply, uploadReply } from '../../src/api/read-reply.js';
+import { readJson, searchReply, trackReply, uploadReply } from '../../src/api/read-reply.js';
 
 const PROGRESS = {
   status: 'FINISHED',
@@ -140,3 +140,38 @@ test.each([undefined, null, '', 'a b', 'a\n', 'ä', 'a'.repeat(201), 1.5, -1, {}
     expect(uploadReply.safeParse(reply({ folio })).success).toBe(false);
   },
 );
+
+const read = <T>(text: string, schema: Parameters<typeof readJson<T>>[1]) =>
+  readJson(
+    (async function* () {
+      yield Buffer.from(text);
+    })(),
+    schema,
+  );
+
+test.each([
+  ['9007199254740991', '9007199254740991'],
+  ['9007199254740993', '9007199254740993'],
+  ['12345678901234567890123', '12345678901234567890123'],
+  ['"9007199254740993"', '9007199254740993'],
+])('the folio %s keeps each digit', async (folio, taken) => {
+  const text = `{"message":"no. 9007199254740993 \\"","response":{"folio": ${folio} ,"totalRecords":5}}`;
+  expect(await read(text, uploadReply)).toEqual({ folio: taken, totalRecords: 5 });
+});
+
+test('only a whole number that would be rounded becomes a text', async () => {
+  const text =
+    '[-9007199254740993, 0.1234567890123456, 1e21, 12, "-9007199254740993,1", {"9007199254740993": 1}]';
+  expect(await read(text, searchReply)).toEqual([
+    ...['-9007199254740993', 0.1234567890123456, 1e21, 12, '-9007199254740993,1'],
+    { '9007199254740993': 1 },
+  ]);
+});
+
+test('a long reply that is not JSON is refused at once', async () => {
+  for (const text of [`"${'\\"'.repeat(500_000)}`, '9'.repeat(1_000_000), `${'9'.repeat(999_999)}.`]) {
+    const before = performance.now();
+    await read(text, uploadReply).catch(() => undefined);
+    expect(performance.now() - before).toBeLessThan(2_000);
+  }
+});
