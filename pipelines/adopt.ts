@@ -4,6 +4,7 @@
  */
 import {
   adoptCommand,
+  attemptIn,
   budgetAt,
   type ChunkRow,
   type Config,
@@ -70,7 +71,8 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
     checkRecords(run, chunk, what.folio, records);
     await checkService(run, what.folio, rehearsal);
     if (found === undefined) await recordSentBefore(run, chunk);
-    const reply = { folio: what.folio, serviceRecords: records, rehearsal };
+    const attempt = attemptIn(report.fileName);
+    const reply = { folio: what.folio, serviceRecords: records, rehearsal, attempt };
     await run.checkpoint.recordAdopted(run.id, chunk.number, reply, run.clock.now());
     return {
       run: run.id,

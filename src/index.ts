@@ -15,6 +15,7 @@ export { checkCall } from './check-call.js';
 export type { AccountState } from './checkpoint/account-state.js';
 export type {
   AcceptedReply,
+  AdoptedReply,
   Checkpoint,
   CheckpointReader,
   ChunkRow,
@@ -269,7 +270,7 @@ export { removeRewritten, removeUnneeded, removeWaitingFiles } from './stages/pu
 export { withholdOutput } from './stages/publish/withhold-output.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
-export { type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
+export { attemptIn, type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
 export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js';
 export { trackFolios } from './stages/track/track-folios.js';
 export { abortOnEarlyReturn } from './streams/abortable.js';

@@ -20,6 +20,7 @@ import type { Confirmed, NewPublication, Publication, Withheld } from './publica
 import type { RecordedLoad } from './recorded-load.js';
 import type {
   AcceptedReply,
+  AdoptedReply,
   AttemptFileName,
   Budget,
   ChunkRow,
@@ -106,12 +107,12 @@ export interface Checkpoint extends CheckpointReader {
   recordAmbiguous(run: string, chunk: number, at: number, doubt: Doubt): Promise<void>;
   /**
    * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost or
-   * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the newest ambiguous
-   * attempt, or else to the newest accepted one. Parts of another folio are deleted. Rows from this chunk on become
-   * unmerged; all rows do if the run has no columns yet. The chunk's round and the rounds after it are open again. A
-   * `done` or `withheld` run becomes `open`.
+   * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the named one if
+   * that is ambiguous, or else to the newest ambiguous one, or else to the newest accepted one. Parts of another folio
+   * are deleted. Rows from this chunk on become unmerged; all rows do if the run has no columns yet. The chunk's round
+   * and the rounds after it are open again. A `done` or `withheld` run becomes `open`.
    */
-  recordAdopted(run: string, chunk: number, reply: AcceptedReply, at: number): Promise<void>;
+  recordAdopted(run: string, chunk: number, reply: AdoptedReply, at: number): Promise<void>;
   /**
    * The service knows a lost folio again: `unprocessed` to `submitted`. Changes the run like `recordAdopted`, but keeps
    * the stored parts. Not for a pruned run.

@@ -210,6 +210,12 @@ export interface AcceptedReply {
   readonly rehearsal: boolean;
 }
 
+/** What the service says of a folio that a person has found. */
+export interface AdoptedReply extends AcceptedReply {
+  /** The attempt that the file's name at the service names, if it does. */
+  readonly attempt?: number | undefined;
+}
+
 /** Which kinds of service have answered a run. */
 export interface ReplyKinds {
   /** Whether a local service has accepted an upload. */

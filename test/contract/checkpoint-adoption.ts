@@ -57,6 +57,23 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect((await checkpoint.run('r1'))?.rehearsal).toBe(false);
       }));
 
+    it('is the answer to the attempt that is named, if that is ambiguous', () =>
+      withRun(async (checkpoint) => {
+        for (const chunk of [1, 2]) {
+          await addChunk(checkpoint, 'r1', chunk, 'ambiguous');
+          await beginUpload(checkpoint, 'r1', chunk);
+          await checkpoint.recordDropped('r1', chunk, 3);
+          await beginUpload(checkpoint, 'r1', chunk);
+          await checkpoint.recordAmbiguous('r1', chunk, 4, 'no-reply');
+        }
+        await checkpoint.recordAdopted('r1', 1, { ...found, attempt: 1 }, 9);
+        await checkpoint.recordAdopted('r1', 2, { ...found, folio: 'other', attempt: 2 }, 9);
+        const statesOf = async (chunk: number) =>
+          (await checkpoint.attempts('r1', chunk)).map(({ state }) => state);
+        expect(await statesOf(1)).toEqual(['accepted', 'dropped', 'ambiguous']);
+        expect(await statesOf(2)).toEqual(['ambiguous', 'dropped', 'accepted']);
+      }));
+
     it('opens a published run again, and takes its chunk and those after it out of the work file', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');

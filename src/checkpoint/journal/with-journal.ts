@@ -157,7 +157,7 @@ export function withJournal(
     ...journaled(
       'recordAdopted',
       async ([run, chunk, reply, at]) => [
-        { type: 'adopted', chunk, attempt: await adoptedAttempt(checkpoint, run, chunk), ...reply, at },
+        { ...reply, type: 'adopted', chunk, attempt: await adoptedAttempt(checkpoint, run, chunk), at },
       ],
       { isPaid: true },
     ),

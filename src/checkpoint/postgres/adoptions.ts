@@ -28,13 +28,13 @@ const markRehearsal = statement(MARK_REHEARSAL);
 /** Makes `recordAdopted` and `recordFound`. */
 export function adoptionChanges(db: StateSession): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {
   return {
-    recordAdopted: (run, chunk, { folio, serviceRecords, rehearsal }, at) =>
+    recordAdopted: (run, chunk, { folio, serviceRecords, rehearsal, attempt = null }, at) =>
       db.changes(async (query) => {
         const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
         await query(forgetOtherParts, { run, chunk, folio });
         const rows = await query(submit, { run, chunk, folio, at });
         const adopted = expectRow(rows, 'recordAdopted', missing);
-        const reply = { folio, local: rehearsal ? 1 : 0, serviceRecords };
+        const reply = { attempt, folio, local: rehearsal ? 1 : 0, serviceRecords };
         expectRow(await query(accept, { run, chunk, at, ...reply }), 'recordAdopted', missing);
         await reopenForAnswer(query, run, adopted);
         if (rehearsal) await query(markRehearsal, { run });

@@ -29,12 +29,14 @@ export const FORGET_OTHER_PARTS = `
   DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
     (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio)`;
 
-/** The attempt that has this folio is accepted; else the last ambiguous one, else the last accepted one. */
+/** The attempt that has this folio is accepted; else the named or the last ambiguous one; else the last accepted one. */
 export const ACCEPT_ADOPTED = `
   UPDATE uploads SET state = 'accepted', doubt = NULL, folio = @folio, local = @local,
     service_records = @serviceRecords, ended_at = @at
   WHERE run = @run AND chunk = @chunk AND attempt = coalesce(
     (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND folio = @folio),
+    (SELECT attempt FROM uploads
+      WHERE run = @run AND chunk = @chunk AND attempt = @attempt AND state = 'ambiguous'),
     (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous'),
     (SELECT max(attempt) FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'accepted'))`;
 

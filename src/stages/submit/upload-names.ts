@@ -79,6 +79,12 @@ export function recogniseUpload(
   return { is: 'unknown' };
 }
 
+/** The attempt that the name of a chunk's file at the service has. */
+export function attemptIn(fileName: string | null): number | undefined {
+  const attempt = fileNamePattern.exec(oneLine(fileName ?? ''))?.groups?.attempt;
+  return attempt === undefined ? undefined : Number(attempt);
+}
+
 /** Whether the names identify one chunk: a chunk's number alone may belong to another run. */
 function isExact(names: ParsedNames | undefined): boolean {
   return names?.hash !== undefined || (names?.run !== undefined && names.chunk !== undefined);
@@ -120,7 +126,7 @@ const hashPattern = '[0-9a-f]{8}';
 
 /** Matches anywhere in the name, because a service may put a folder or a number before it. */
 const fileNamePattern = new RegExp(
-  `(?<run>${runPattern})-(?<chunk>${chunkPattern})-\\d{1,9}-(?<hash>${hashPattern})`,
+  `(?<run>${runPattern})-(?<chunk>${chunkPattern})-(?<attempt>\\d{1,9})-(?<hash>${hashPattern})`,
 );
 
 const placeholders: Readonly<Record<string, string>> = {

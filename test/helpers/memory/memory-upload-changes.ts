@@ -1,6 +1,7 @@
 /** The model's upload attempts: begun, accepted, dropped, in doubt, and found after all. */
 import type {
   AcceptedReply,
+  AdoptedReply,
   AttemptFileName,
   Budget,
   ChunkRow,
@@ -69,7 +70,7 @@ export function memoryUploadChanges(memory: Memory) {
       run.mixed = true;
       run.row.rehearsal = true;
     },
-    recordAdopted(id: string, number: number, reply: AcceptedReply, at: number) {
+    recordAdopted(id: string, number: number, reply: AdoptedReply, at: number) {
       const run = runIn(memory, 'recordAdopted', id, 'open', 'done', 'withheld');
       const chunk = chunkIn(memory, 'recordAdopted', id, number, 'ambiguous', 'unprocessed');
       const { row } = chunk;
@@ -77,6 +78,7 @@ export function memoryUploadChanges(memory: Memory) {
       const attempts = attemptsOf(run, number);
       const upload =
         attempts.findLast((attempt) => attempt.folio === folio) ??
+        attempts.findLast(({ state, attempt }) => state === 'ambiguous' && attempt === reply.attempt) ??
         attempts.findLast(({ state }) => state === 'ambiguous') ??
         attempts.findLast(({ state }) => state === 'accepted');
       must('recordAdopted', row.state === 'ambiguous' || row.cause !== 'DEADLINE');

@@ -1,6 +1,6 @@
 /** `adopt` binds a folio by hand to a held chunk that the service had accepted, so that nothing is paid twice. */
 import { describe, expect, it } from 'vitest';
-import { type Adoption, adopt, type Logger } from '../../../pipelines/index.js';
+import { type Adoption, adopt, type Logger, openCheckpointReader } from '../../../pipelines/index.js';
 import { firstUploadOf } from '../../fake-service/troubles.js';
 import {
   expectEnriched,
@@ -58,7 +58,10 @@ describe('adopting', () => {
     });
   });
 
-  it('prevents that the ambiguous chunk is sent again', async () => {
+  it.each([
+    ['first', 0],
+    ['second', 1],
+  ])('the folio of the %s attempt prevents that the chunk is sent again', async (_, which) => {
     // The connection of the other chunk is cut twice, so that the first run ends before anything is final.
     const trouble = ({
       operation,
@@ -79,11 +82,16 @@ describe('adopting', () => {
         ),
       });
       const { run } = (error as { facts: { run: string } }).facts;
-      await adopt(job.config(), { run, chunk: 3, folio: job.service.folios.at(-1)!.id });
+      const ofChunk = job.service.folios.filter(({ chunk }) => chunk === 3);
+      await adopt(job.config(), { run, chunk: 3, folio: ofChunk[which]!.id });
       const summary = await job.enrich();
       await expectSuccess(job, summary, failingAmong(60));
       expect(summary.uploads).toEqual({ accepted: 6, ambiguous: 1, resubmitted: 1 });
       expect(job.service.count('upload')).toBe(7);
+      const reader = (await openCheckpointReader(job.config().stateDir))!;
+      const states = (await reader.attempts(run, 3)).map(({ state }) => state);
+      await reader.close();
+      expect(states.indexOf('accepted')).toBe(which);
     });
   });
 

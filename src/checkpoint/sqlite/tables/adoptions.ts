@@ -2,7 +2,7 @@
  * Late folios: a folio that a person has found, or that the service knows again, is bound to its chunk. Rounds, rows
  * and publications that were made without the chunk's answer are open again.
  */
-import type { AcceptedReply, Checkpoint } from '../../checkpoint.js';
+import type { AdoptedReply, Checkpoint } from '../../checkpoint.js';
 import {
   ACCEPT_ADOPTED,
   FORGET_OTHER_PARTS,
@@ -34,13 +34,14 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
   };
 
   return {
-    recordAdopted: db.change((run: string, chunk: number, reply: AcceptedReply, at: number) => {
-      const { folio, serviceRecords, rehearsal } = reply;
+    recordAdopted: db.change((run: string, chunk: number, reply: AdoptedReply, at: number) => {
+      const { folio, serviceRecords, rehearsal, attempt = null } = reply;
       const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
       forgetOtherParts.run({ run, chunk, folio });
       const adopted = expectRow(submit.get({ run, chunk, folio, at }), 'recordAdopted', missing);
       const local = rehearsal ? 1 : 0;
-      expectOneRow(accept.run({ run, chunk, folio, local, serviceRecords, at }), 'recordAdopted', missing);
+      const values = { run, chunk, attempt, folio, local, serviceRecords, at };
+      expectOneRow(accept.run(values), 'recordAdopted', missing);
       reopenForAnswer(run, adopted);
       if (rehearsal) markRehearsal.run({ run });
     }),
