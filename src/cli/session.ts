@@ -21,7 +21,14 @@ import { createCommandTerminal } from './display/terminal.js';
 import { standardInput, stderr, stdout, writeJson } from './output.js';
 import { hideSecrets } from './redact.js';
 import { listenForStop, stopText } from './stop-signals.js';
-import { asStarted, nextSteps, rememberRun, rememberStand, typedCommand } from './texts/next-steps.js';
+import {
+  asStarted,
+  nextSteps,
+  rememberRehearsal,
+  rememberRun,
+  rememberStand,
+  typedCommand,
+} from './texts/next-steps.js';
 import { reportFailure } from './texts/report-failure.js';
 import { resumeCommand } from './texts/resume-command.js';
 import { summaryText } from './texts/summary-text.js';
@@ -115,6 +122,7 @@ export async function runSession<T extends object>(
     const runOptions = { ...times, signal: stop.signal, logger, holder: lockHolder() };
     const prepared = await prepare?.(given, runOptions);
     const config = prepared?.config ?? given;
+    if (prepared !== undefined) rememberRehearsal(config.stateDir, given.state === null);
     if (needs !== 'nothing' && needs !== 'database')
       service = await openEmbeddedService(config, prepared?.service);
     const result = await work(config, {

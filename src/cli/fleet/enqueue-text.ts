@@ -1,6 +1,7 @@
 /** What `foliopipe enqueue` tells of each pipeline. */
 import { formatDuration } from '../../quantities.js';
-import { asFlags, completeCommands } from '../texts/next-steps.js';
+import { completeCommands } from '../texts/complete-commands.js';
+import { asFlags } from '../texts/next-steps.js';
 
 export interface EnqueuedJob {
   readonly pipeline: string;

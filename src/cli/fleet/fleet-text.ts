@@ -9,7 +9,8 @@ import {
 } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { escapeUnprintable, oneLine, quoteForShell } from '../../text.js';
-import { asFlags, completeCommands } from '../texts/next-steps.js';
+import { completeCommands } from '../texts/complete-commands.js';
+import { asFlags } from '../texts/next-steps.js';
 import { leaseText } from '../texts/unfinished-text.js';
 
 /** @param now epoch milliseconds. */

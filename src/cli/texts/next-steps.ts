@@ -4,17 +4,9 @@
  */
 import type { Command } from 'commander';
 import { shownSetting } from '../../hide-secrets.js';
-import { quoteForShell } from '../../text.js';
+import { type ConfigFlag, completeCommands, completeRehearsed, keyOf } from './complete-commands.js';
 import { withPagePaths } from './page-paths.js';
 import { isRehearsal, withoutNew } from './resume-command.js';
-
-/** A flag of the command line that chooses the config, such as `--set` with `chunks.maxRecords=5`. */
-export interface ConfigFlag {
-  readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set' | '--limit';
-  readonly value: string;
-  /** Only for the commands that go on with an unfinished run: it gives a value with which the run began. */
-  readonly isOfRun?: true;
-}
 
 interface Typed {
   readonly argv: readonly string[];
@@ -24,6 +16,8 @@ interface Typed {
   /** Those that the unfinished run needs that the command tells of. */
   ofRun: readonly ConfigFlag[];
   readonly isByNpm: boolean;
+  /** Those that name the state of the rehearsal that was typed. */
+  ofRehearsal: readonly ConfigFlag[];
   /** Of several; undefined while none of them is worked on. */
   config: ConfigFlag | undefined;
   /** The run that the command works on; undefined while it is not known. */
@@ -42,6 +36,7 @@ let typed: Typed = {
   version: '',
   flags: [],
   ofRun: [],
+  ofRehearsal: [],
   isByNpm: false,
   config: undefined,
   run: undefined,
@@ -55,6 +50,7 @@ export function rememberCommand(argv: readonly string[], command?: Command): voi
     version: command === undefined ? '' : versionOf(command),
     flags: flagsOfWorker(process.env) ?? (command === undefined ? [] : configFlags(command)),
     ofRun: [],
+    ofRehearsal: [],
     isByNpm: isStartedByNpm(process.env),
     config: undefined,
     run: undefined,
@@ -101,6 +97,20 @@ export function rememberUnfinished(
   );
 }
 
+/**
+ * The commands that texts name from now on are about the state of a rehearsal, where they need no more than a state.
+ * @param isFolder whether the state of the real job is a folder too.
+ */
+export function rememberRehearsal(stateDir: string, isFolder: boolean): void {
+  const isOfState = (flag: ConfigFlag) => ['state', 'stateDir'].includes(keyOf(flag));
+  const settings = ['service.embedded=true', ...(isFolder ? [] : ['state=null'])];
+  typed.ofRehearsal = [
+    ...typed.flags.filter((flag) => !isOfState(flag)),
+    { name: '--state-dir', value: stateDir },
+    ...settings.map((value) => ({ name: '--set', value }) as const),
+  ];
+}
+
 /** From now on `--new` would begin another run. */
 export function rememberRun(run: string): void {
   typed.run = run;
@@ -127,8 +137,9 @@ export function wouldBeginAnother(): boolean {
 
 /** Makes a text that names next steps right for the command that was typed. Twice does no more than once. */
 export function nextSteps(text: string): string {
-  // The commands of a rehearsal have other flags: see `asRehearsed`.
-  const completed = isRehearsal(typed.argv) ? text : completeCommands(text, knownFlags());
+  const completed = isRehearsal(typed.argv)
+    ? completeRehearsed(text, typed.ofRehearsal)
+    : completeCommands(text, knownFlags());
   return withPagePaths(asStarted(wouldBeginAnother() ? withoutNew(completed) : completed));
 }
 
@@ -154,65 +165,6 @@ const anyCommand =
 /** npm tells a process what it was asked to start; it may be a test runner that calls us. */
 function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {
   return npm_command !== undefined && /(?:^|[\s;&|'"])foliopipe(?:['"\s]|$)/.test(npm_lifecycle_script);
-}
-
-/**
- * Adds the flags to each command of foliopipe in a text. A flag that the command in the text has itself is not added, nor
- * one that gives a key another value than the unfinished run has; `--set` counts by its key.
- */
-export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
-  const ofRun = new Set(flags.filter(({ isOfRun }) => isOfRun).map(keyOf));
-  return text.replace(commandInText, (_, command: string, own: string) => {
-    const goesOn = /^foliopipe (?:run|submit|collect)$/.test(command) && !/--(?:new|limit)\b/.test(own);
-    const known = flags.filter((flag) =>
-      flag.isOfRun ? goesOn : !goesOn || !withParents(keyOf(flag)).some((key) => ofRun.has(key)),
-    );
-    const added = known.filter((flag) => !hasFlag(own, flag) && takes(command, flag));
-    const words = added.flatMap(({ name, value }) => [name, quoteForShell(value)]);
-    return [command, ...words].join(' ') + own;
-  });
-}
-
-/** The key of the config that a flag gives, if it gives one. */
-function keyOf({ name, value }: ConfigFlag): string {
-  return name === '--set' ? value.split('=', 1)[0]! : (KEYS[name] ?? name);
-}
-
-/** A key and the maps that it is in: a flag that gives one of them gives it too. */
-function withParents(key: string): readonly string[] {
-  const words = key.split('.');
-  return words.map((_, at) => words.slice(0, words.length - at).join('.'));
-}
-
-const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
-  '--source': 'source.path',
-  '--output': 'output.path',
-  '--base-url': 'service.baseUrl',
-  '--state-dir': 'stateDir',
-};
-
-/** "The next foliopipe run" is no command to type. The second group is what follows the command's name. */
-const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore|copy)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
-
-/** Other commands name a sample by its run. */
-function takes(command: string, { name, value }: ConfigFlag): boolean {
-  // They read no more of a config than where the state is.
-  const isFleet = /^foliopipe (?:worker|fleet|enqueue --\w+)$/.test(command);
-  if (isFleet) return name === '-c' || (name === '--set' && /^(?:state|scratchDir)=/.test(value));
-  return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
-}
-
-function hasFlag(words: string, flag: ConfigFlag): boolean {
-  const { name, value } = flag;
-  const own = words.split(/[\s=]+/);
-  // A config may be an argument too, as in a command that is repeated as it was typed.
-  if (name === '-c') return own.includes('-c') || own.includes('--config') || own.includes(value);
-  const key = keyOf(flag);
-  const names = [key, `'${key}`, ...(name === '--set' ? [] : [name])];
-  // The text may go on with words that are names of maps too.
-  const set = own.flatMap((word, at) => (own[at - 1] === '--set' ? [word.replace(/^'/, '')] : []));
-  return names.some((one) => own.includes(one)) || withParents(key).some((one) => set.includes(one));
 }
 
 /** The config that `enqueue` is given, if it is one; the argument may name several, or pipelines. */

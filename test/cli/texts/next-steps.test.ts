@@ -1,11 +1,11 @@
 /** Commands in texts are completed with what was typed, and never begin another paid run. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../../src/cli/program.js';
+import { type ConfigFlag, completeCommands } from '../../../src/cli/texts/complete-commands.js';
 import {
-  type ConfigFlag,
-  completeCommands,
   nextSteps,
   rememberCommand,
+  rememberRehearsal,
   rememberRun,
   rememberUnfinished,
 } from '../../../src/cli/texts/next-steps.js';
@@ -124,6 +124,25 @@ describe('what was typed', () => {
     expect(nextSteps('foliopipe retry RUN')).toBe(completed);
   });
 });
+
+it.each([
+  [true, ''],
+  [false, ' --set state=null'],
+])(
+  'a rehearsal names its own state where a command needs no more (real state in a folder: %s)',
+  async (isFolder, more) => {
+    const hint = 'foliopipe abandon --run R --chunk 3; foliopipe status names it; foliopipe retry R';
+    await type('run', 'a.yaml', '--state-dir', 's', '--set', 'state=postgres://db.test/one', '--rehearse');
+    expect(nextSteps(hint)).toBe(hint);
+    rememberRehearsal('/s/rehearsal', isFolder);
+    const own = `-c a.yaml --state-dir /s/rehearsal --set service.embedded=true${more}`;
+    const shown = `foliopipe abandon ${own} --run R --chunk 3; foliopipe status ${own} names it; foliopipe retry R`;
+    expect(nextSteps(hint)).toBe(shown);
+    expect(nextSteps(shown)).toBe(shown);
+    await type('run', 'a.yaml');
+    expect(nextSteps('foliopipe status')).toBe('foliopipe status -c a.yaml');
+  },
+);
 
 it('the same command with --new goes on only without it, once its run has begun', async () => {
   const hint = 'run the same command again to wait; The same command goes on; the same command with more';

@@ -1,0 +1,78 @@
+/** Adds the flags that were typed to the commands that a text names. */
+import { quoteForShell } from '../../text.js';
+
+/** A flag of the command line that chooses the config, such as `--set` with `chunks.maxRecords=5`. */
+export interface ConfigFlag {
+  readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set' | '--limit';
+  readonly value: string;
+  /** Only for the commands that go on with an unfinished run: it gives a value with which the run began. */
+  readonly isOfRun?: true;
+}
+
+/**
+ * Adds the flags to each command of foliopipe in a text. A flag that the command in the text has itself is not added, nor
+ * one that gives a key another value than the unfinished run has; `--set` counts by its key.
+ */
+export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
+  const ofRun = new Set(flags.filter(({ isOfRun }) => isOfRun).map(keyOf));
+  return text.replace(commandInText, (_, command: string, own: string) => {
+    const goesOn = /^foliopipe (?:run|submit|collect)$/.test(command) && !/--(?:new|limit)\b/.test(own);
+    const known = flags.filter((flag) =>
+      flag.isOfRun ? goesOn : !goesOn || !withParents(keyOf(flag)).some((key) => ofRun.has(key)),
+    );
+    const added = known.filter((flag) => !hasFlag(own, flag) && takes(command, flag));
+    const words = added.flatMap(({ name, value }) => [name, quoteForShell(value)]);
+    return [command, ...words].join(' ') + own;
+  });
+}
+
+/** Commands that go on with a rehearsal have other flags: see `asRehearsed`. */
+export function completeRehearsed(text: string, flags: readonly ConfigFlag[]): string {
+  return text.replace(commandInText, (whole) =>
+    ofStateAlone.test(whole) ? completeCommands(whole, flags) : whole,
+  );
+}
+
+const ofStateAlone = /^foliopipe (?:abandon|ledger|report|runs|status)\b/;
+
+/** The key of the config that a flag gives, if it gives one. */
+export function keyOf({ name, value }: ConfigFlag): string {
+  return name === '--set' ? value.split('=', 1)[0]! : (KEYS[name] ?? name);
+}
+
+/** A key and the maps that it is in: a flag that gives one of them gives it too. */
+function withParents(key: string): readonly string[] {
+  const words = key.split('.');
+  return words.map((_, at) => words.slice(0, words.length - at).join('.'));
+}
+
+const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
+  '--source': 'source.path',
+  '--output': 'output.path',
+  '--base-url': 'service.baseUrl',
+  '--state-dir': 'stateDir',
+};
+
+/** "The next foliopipe run" is no command to type. The second group is what follows the command's name. */
+const commandInText =
+  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore|copy)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+
+/** Other commands name a sample by its run. */
+function takes(command: string, { name, value }: ConfigFlag): boolean {
+  // They read no more of a config than where the state is.
+  const isFleet = /^foliopipe (?:worker|fleet|enqueue --\w+)$/.test(command);
+  if (isFleet) return name === '-c' || (name === '--set' && /^(?:state|scratchDir)=/.test(value));
+  return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
+}
+
+function hasFlag(words: string, flag: ConfigFlag): boolean {
+  const { name, value } = flag;
+  const own = words.split(/[\s=]+/);
+  // A config may be an argument too, as in a command that is repeated as it was typed.
+  if (name === '-c') return own.includes('-c') || own.includes('--config') || own.includes(value);
+  const key = keyOf(flag);
+  const names = [key, `'${key}`, ...(name === '--set' ? [] : [name])];
+  // The text may go on with words that are names of maps too.
+  const set = own.flatMap((word, at) => (own[at - 1] === '--set' ? [word.replace(/^'/, '')] : []));
+  return names.some((one) => own.includes(one)) || withParents(key).some((one) => set.includes(one));
+}
