@@ -60,6 +60,10 @@ it('a hint says what to do, with the facts', () => {
   expect(hintOf(new ConfigError('STATE_DIR_UNWRITABLE', 'what', { facts: { hasCheckpoint: true } }))).toMatch(
     /^let this user write there again, then run the same command again/,
   );
+  const hidden = new ConfigError('STATE_DIR_UNWRITABLE', 'what', { facts: { hasCheckpoint: 'hidden' } });
+  expect(hintOf(hidden)).toMatch(
+    /^let this user enter that folder.*with another stateDir it would be paid again/,
+  );
   const inFolder = new ConfigError('STATE_IN_FOLDER', 'what', { facts: { stateDir: "it's/state" } });
   expect(hintOf(inFolder)).toContain("foliopipe state copy --from 'it'\\''s/state'; or");
   const moved = new ConfigError('STATE_MOVED', 'what', { facts: { state: "it's", place: 'p' } });

@@ -4,7 +4,7 @@
  * is being added to a state that others use is `moving`: its rows are there together or not at all. In a folder the mark
  * is a file, `copy.json`.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../errors.js';
 import { syncFolder, writeFileAtomically } from '../../streams/atomic-file.js';
@@ -22,8 +22,11 @@ const NAME = 'copy.json';
 
 /** @returns undefined if there is no mark. */
 export function readCopyMark(stateDir: string): CopyMark | undefined {
+  const path = join(stateDir, NAME);
   try {
-    return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as CopyMark;
+    // In a folder that this user may not enter, an opened file would not tell that it was to be read.
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    return JSON.parse(readFileSync(path, 'utf8')) as CopyMark;
   } catch (error) {
     if (isFileMissing(error)) return undefined;
     // A mark that cannot be read allows no use of the state.

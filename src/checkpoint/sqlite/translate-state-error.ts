@@ -1,10 +1,11 @@
 /** Translates errors of SQLite and of the file system into errors with a foliopipe code. */
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readFileSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
 import { diskError, freeSpaceAt } from '../../disk-error.js';
 import { ConfigError, type ErrorFacts, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
+import { codeOf } from '../../streams/system-error.js';
 
 const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/;
 const UNWRITABLE = /^SQLITE_(READONLY|PERM|AUTH)/;
@@ -113,10 +114,14 @@ function unwritable(message: string, path: string, cause: unknown, facts: ErrorF
   });
 }
 
-/** Whether a path is the folder of a checkpoint, or within it. */
-function isInState(path: string): boolean {
+/** Whether a path is the folder of a checkpoint, or within it. `hidden`: this user may not look into a folder of it. */
+function isInState(path: string): boolean | 'hidden' {
   for (let folder = path; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'checkpoint.db'))) return true;
+    try {
+      if (statSync(join(folder, 'checkpoint.db'), { throwIfNoEntry: false }) !== undefined) return true;
+    } catch (error) {
+      if (codeOf(error) === 'EACCES') return 'hidden';
+    }
     if (folder === dirname(folder)) return false;
   }
 }

@@ -99,7 +99,7 @@ export async function fetchParts(
     if (!(error instanceof MismatchError)) throw error;
     run.logger.warn(
       { chunk: chunk.number, folio: chunk.folio, code: error.code },
-      `chunk ${chunk.number}: ${error.message}; its parts are fetched once more`,
+      `${error.message}; its parts are fetched once more`,
     );
     return fetchOnceMore(run, chunk, error, { until, slots });
   }

@@ -5,6 +5,7 @@
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { BrokenReplyError, FolioLostError, OutageError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { abandonCommand } from '../../report/adoptable.js';
 import { withAbandonHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
@@ -158,12 +159,20 @@ function limitsNow(
 }
 
 /** Leaves a folio after `poll.timeout`. It is still open at the service, so it keeps its permit. */
-async function leaveOpen(run: TrackFoliosNeeds, chunk: ChunkRow, { status }: FolioReport): Promise<void> {
+async function leaveOpen(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport): Promise<void> {
   await run.folioPermits.keep(permitName(run.id, chunk.number));
   run.logger.warn(
     { chunk: chunk.number, folio: chunk.folio },
-    `folio ${chunk.folio} is still ${status} after poll.timeout; ${afterTimeout(run, chunk)}`,
+    `folio ${chunk.folio} is still ${stateOf(report)} after poll.timeout; ${afterTimeout(run, chunk)}`,
   );
+}
+
+/** The status of a folio that is not complete. FINISHED alone would not say what it lacks. */
+function stateOf({ status, counts, listedRecords, successfulParts }: FolioReport): string {
+  if (status !== 'FINISHED') return status;
+  if (counts === null) return 'FINISHED without the counts of its records';
+  const listed = successfulParts.length === 0 ? 0 : listedRecords;
+  return `FINISHED with ${listed} of ${countOf(counts.successful, 'successful record')} in the parts that it lists`;
 }
 
 /**

@@ -341,6 +341,30 @@ it.runIf(mayBind)('a folder that cannot be read is refused, and nothing is sent'
   await service.close();
 });
 
+it.runIf(mayBind)('a state that this user may not enter is not replaced by another one', async () => {
+  const service = await openFakeService(behaviour);
+  const job = await createJob(await folder(), { pipeline: 'hidden', baseUrl: service.url });
+  await mkdir(job.stateDir);
+  writeFileSync(path.join(job.stateDir, 'checkpoint.db'), '');
+  await chmod(job.stateDir, 0);
+  const env = { ...process.env, ...job.env, FOLIOPIPE_TOKEN: service.token };
+  const type = (...words: string[]) => {
+    const command = [process.execPath, ...nodeFlags, 'dist/bundle/cli.js', ...words, job.config, '--json'];
+    const ended = spawnSync('setpriv', [...BOUND, ...command], { timeout: 20_000, env });
+    return jsonLines(String(ended.stdout)).at(-1)!.error as { code: string; message: string; hint: string };
+  };
+  const refused = type('run');
+  expect(refused.code).toBe('STATE_DIR_UNWRITABLE');
+  expect(refused.hint).toMatch(/^let this user enter that folder and write there/);
+  expect(type('status')).toMatchObject({
+    code: 'FILE_UNREADABLE',
+    message: expect.stringContaining(`cannot read ${path.join(job.stateDir, 'copy.json')} (EACCES)`),
+  });
+  expect(service.seen).toEqual([]);
+  await chmod(job.stateDir, 0o700);
+  await service.close();
+});
+
 const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 
 it.runIf(mayMount)(

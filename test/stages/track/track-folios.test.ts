@@ -93,6 +93,23 @@ describe('a folio that is not complete', () => {
     expect(run.log.some((line) => line.startsWith('warn') && line.includes('F2'))).toBe(true);
   });
 
+  it('that is FINISHED and lists too little is told with what it lacks after poll.timeout', async () => {
+    const says = [
+      report('FINISHED', 2, { listedRecords: 1 }),
+      report('FINISHED', 2, { listedRecords: null, successfulParts: [] }),
+      report('FINISHED'),
+    ];
+    const run = await open((folio) => says[Number(folio.slice(1)) - 1]!);
+    expect(await trackAll(run)).toEqual([]);
+    expect(run.log.filter((line) => line.startsWith('warn')).sort()).toEqual([
+      expect.stringContaining(
+        'F1 is still FINISHED with 1 of 2 successful records in the parts that it lists after poll.timeout',
+      ),
+      expect.stringContaining('F2 is still FINISHED with 0 of 2 successful records in the parts'),
+      expect.stringContaining('F3 is still FINISHED without the counts of its records after poll.timeout'),
+    ]);
+  });
+
   it('is polled once more if the machine slept past poll.timeout while a reply was on its way', async () => {
     const run: StageRun = await open(async (_, nth, signal) => {
       if (nth === 2) await run.clock.sleep(3 * 60 * 60 * 1000, signal);
