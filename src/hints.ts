@@ -151,10 +151,10 @@ function afterBehind({ journal }: ErrorFacts): string {
 
 /** Another state folder knows nothing of what is paid for. */
 function afterUnwritable({ hasCheckpoint }: ErrorFacts): string {
-  if (hasCheckpoint === 'hidden')
-    return 'let this user enter that folder and write there, then run the same command again (if foliopipe was at work there before, what is paid for is recorded there: with another stateDir it would be paid again)';
-  return hasCheckpoint === true
-    ? 'let this user write there again, then run the same command again (what is paid for is recorded there: with another stateDir it would be paid again); to read it now, copy the whole folder to a disk that can be written, and name the copy with --state-dir'
+  if (hasCheckpoint === true)
+    return 'let this user write there again, then run the same command again (what is paid for is recorded there: with another stateDir it would be paid again); to read it now, copy the whole folder to a disk that can be written, and name the copy with --state-dir';
+  return hasCheckpoint === 'hidden'
+    ? 'let this user enter that folder and write there, then run the same command again (if foliopipe was at work there before, what is paid for is recorded there: with another stateDir it would be paid again)'
     : 'if this is where foliopipe was at work before, let this user write there again; else set stateDir (--state-dir) to a folder that this user may write';
 }
 

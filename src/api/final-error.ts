@@ -75,10 +75,15 @@ export function misconfiguredError(failure: Failure, facts: ErrorFacts): ConfigE
   }
   const owner = what.startsWith(BY_PROXY) ? "the proxy's" : "the service's";
   return new ConfigError('CONFIG_CERTIFICATE', `${owner} certificate does not verify: ${what}`, {
-    hint: 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
+    hint: OUT_OF_TIME.has(String(facts.reason))
+      ? `is the clock of this machine right (date)? if it is, a new certificate is needed: ask those who run what answers there; then ${GO_ON}`
+      : 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
     facts,
   });
 }
+
+/** What Node says of a certificate that is good at another time. */
+const OUT_OF_TIME: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 
 /** A part that cannot be read may stay so. */
 function orGiveUp({ kind }: Failure, { operation, facts }: Call): string {

@@ -5,6 +5,7 @@ import net, { type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
+import { misconfiguredError } from '../../src/api/final-error.js';
 import { createProxyChoice } from '../../src/api/http-client.js';
 import type { ApiOptions } from '../../src/api/open-prediction-api.js';
 import { ConfigError, TroubleError } from '../../src/errors.js';
@@ -59,6 +60,14 @@ test('a certificate that does not verify is a config error, and is not retried f
     hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
     facts: { reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
   });
+});
+
+test('of a certificate for another time the clock is in the hint, and no other authority', async () => {
+  for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
+    const { hint } = misconfiguredError({ kind: 'misconfigured', code, message: 'what' }, { reason: code });
+    expect(hint).toMatch(/clock of this machine right \(date\).*new certificate.*run the same command again/);
+    expect(hint).not.toContain('NODE_EXTRA_CA_CERTS');
+  }
 });
 
 test('requests that wait for their connection reach the service no faster than the rate', async () => {
