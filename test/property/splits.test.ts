@@ -9,6 +9,7 @@ import { chunkRecords } from '../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit/submit-chunks.js';
 import { createFakeApi, idsOf } from '../fake-service/fake-api.js';
 import { fineNames, predictedCode, withLocalJob } from '../helpers/jobs/local-job.js';
+import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 import { forTime } from '../helpers/properties/for-time.js';
 import { collect, createStageRun } from '../helpers/stages/stage-run.js';
 import { turns } from '../helpers/streams/gates.js';
@@ -61,6 +62,8 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
           const run = await createStageRun(folder, {
             records,
             api: { ...service, upload },
+            // Many changes, in little time.
+            checkpoint: createMemoryCheckpoint(),
             config: {
               chunks: { maxRecords },
               concurrency: { uploads, folios: 100 },

@@ -1,4 +1,5 @@
 /** The port over plain objects: the model that the contract suite and the property test hold SQLite to. */
+import { setImmediate } from 'node:timers/promises';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import { memoryCutChanges } from './memory-cut-changes.js';
 import { memoryMergeChanges } from './memory-merge-changes.js';
@@ -10,8 +11,12 @@ import { memoryRunChanges } from './memory-run-changes.js';
 import type { Memory } from './memory-state.js';
 import { memoryUploadChanges } from './memory-upload-changes.js';
 
-/** Makes an empty checkpoint that lives as long as the object. */
-export function createMemoryCheckpoint(): Checkpoint {
+/**
+ * Makes an empty checkpoint that lives as long as the object.
+ * @param options.takesTime whether a change is made only after a turn of the event loop, as on a server: whoever does not
+ *   wait for it goes on before it.
+ */
+export function createMemoryCheckpoint({ takesTime = false } = {}): Checkpoint {
   const memory: Memory = {
     runs: new Map(),
     singles: new Map(),
@@ -21,7 +26,7 @@ export function createMemoryCheckpoint(): Checkpoint {
     loads: new Map(),
     outputUploads: new Map(),
   };
-  return asPromised({
+  const made = asPromised({
     ...memoryReads(memory),
     ...memoryRunChanges(memory),
     ...memoryCutChanges(memory),
@@ -33,6 +38,18 @@ export function createMemoryCheckpoint(): Checkpoint {
     verifyPaid: (): 'whole' => 'whole',
     close() {},
   });
+  return takesTime ? slowChanges(made) : made;
+}
+
+function slowChanges(checkpoint: Checkpoint): Checkpoint {
+  const slow = Object.entries(checkpoint).map(([name, method]) => [
+    name,
+    async (...args: never[]) => {
+      if (name.startsWith('record')) await setImmediate();
+      return (method as (...given: never[]) => unknown)(...args);
+    },
+  ]);
+  return Object.fromEntries(slow) as Checkpoint;
 }
 
 type Methods = Record<string, (...args: never[]) => unknown>;

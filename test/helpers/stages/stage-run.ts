@@ -1,6 +1,8 @@
 /** A run for tests of single stages: real source and files, checkpoint in memory, fake service, virtual clock. */
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import { fixedValues } from '../../../src/config/fixed-values.js';
 import { parseConfig } from '../../../src/config/load-config.js';
 import type { Config } from '../../../src/config/schema.js';
@@ -38,6 +40,8 @@ export interface StageRunOptions {
   readonly api?: FakeApi;
   /** Records of the canary; 0. */
   readonly canary?: number;
+  /** By default one whose changes take time. */
+  readonly checkpoint?: Checkpoint;
 }
 
 export function numberedSource(records: number): string {
@@ -68,7 +72,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     maxRecordBytes: 1_000_000,
     signal: controller.signal,
   });
-  const checkpoint = createMemoryCheckpoint();
+  const checkpoint = options.checkpoint ?? createMemoryCheckpoint({ takesTime: true });
   const clock = createVirtualClock();
   const service = 'https://service.test';
   const id = '20261121T031002-4f9c1a';
