@@ -49,7 +49,9 @@ export async function keepAnswers(
   const { records: _, ...of } = originsOf(counts).sent;
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
-  if (isKept) return undefined;
+  // A run may choose for `upload.duplicates` alone. Its results are there if reuse is set later.
+  const isUseless = run.config.reuse.maxAge === 0 && known === undefined;
+  if (isKept || isUseless) return undefined;
   try {
     const segment = await makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
     return segment && { segment, replaced: known?.id };

@@ -1,6 +1,6 @@
 /** Answers of runs that were not published, or that are older than `reuse.maxAge`'s being set. */
 import { describe, expect, it } from 'vitest';
-import { InterruptedError, submit } from '../../../pipelines/index.js';
+import { InterruptedError, showReuse, submit } from '../../../pipelines/index.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import {
@@ -145,6 +145,15 @@ describe('upload.duplicates: once', () => {
       expect((await nights.night(A)).bought).toEqual(twins);
       await expectEnriched(nights);
       expect((await nights.night(noted('b'))).bought).toEqual(twins);
+    });
+  });
+
+  it('without reuse keeps no answers, which nothing would remove; reuse that is set later takes them', async () => {
+    await withNights({ config: once }, async (nights) => {
+      await nights.night(A, { reuse: { maxAge: 0 } });
+      expect((await showReuse(nights.config())).segments).toEqual([]);
+      expect((await nights.night(noted('b'))).bought).toEqual([]);
+      await expectEnriched(nights);
     });
   });
 
