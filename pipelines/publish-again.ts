@@ -2,10 +2,12 @@
 import {
   checkDoneSource,
   checkPublished,
+  holdsPublication,
   isEchoChanged,
   judgedCounts,
   type OpenRun,
   type Publication,
+  type Refetch,
   type Run,
   refetchParts,
   releaseReason,
@@ -13,6 +15,7 @@ import {
   rewriteMarker,
   type SummaryNotes,
   type Withheld,
+  withoutGivingUp,
 } from '../src/index.js';
 import { fetchFinished } from './fetch-finished.js';
 import { mergeAndPublish } from './merge-and-publish.js';
@@ -20,7 +23,7 @@ import { mergeAndPublish } from './merge-and-publish.js';
 /**
  * Publishes the run again from the stored results, as a new publication, if the output is missing, was replaced by
  * another publication of this pipeline, or is configured differently now. The service is asked only for parts that are
- * missing or damaged on the disk. A missing marker is written again, because a loader waits for it. A withheld run is
+ * missing or damaged on the disk; what it no longer has stays in the output that is in place. A missing marker is written again, because a loader waits for it. A withheld run is
  * published if the config allows it now; else nothing is done. Nor is it for a confirmed run, which has no output.
  * @param run a run that is done or withheld.
  * @returns the reason why it was published, for the summary.
@@ -67,7 +70,10 @@ async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Prom
   return publication === null ? {} : { released: why };
 }
 
-/** Writes all rows again, and publishes them. @returns null if they are withheld. */
+/**
+ * Writes all rows again, and publishes them. Never replaces a row of the same run that has an answer by one without.
+ * @returns null if they are withheld.
+ */
 async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publication | null> {
   const again = { ...run, source: await checkDoneSource(run, why) };
   await run.prepareOutput();
@@ -75,8 +81,10 @@ async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publicat
     { run: run.id },
     `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,
   );
+  const refetch: Refetch = (chunk) => refetchParts(again, chunk);
+  const isThere = await holdsPublication(run, row);
   await prepareToMergeAgain(again, row);
-  return mergeAndPublish(again, (chunk) => refetchParts(again, chunk));
+  return mergeAndPublish(again, isThere ? withoutGivingUp(run.id, refetch) : refetch);
 }
 
 /**

@@ -246,7 +246,7 @@ export { isCanaryAnswered, isPastCanary } from './stages/chunk/canary-chunks.js'
 export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
-export type { Refetch } from './stages/download/repair-parts.js';
+export { type Refetch, withoutGivingUp } from './stages/download/repair-parts.js';
 export { mayRescue, rescueFailed, searchOnce } from './stages/failed/rescue-failed.js';
 export { closeRound, isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';
@@ -261,7 +261,7 @@ export {
   isAllMerged,
   isSourceAnswered,
 } from './stages/publish/check-complete.js';
-export { checkPublished } from './stages/publish/check-published.js';
+export { checkPublished, holdsPublication } from './stages/publish/check-published.js';
 export { checkAllGiven, confirmRows } from './stages/publish/confirm-rows.js';
 export { appendMerged, hasWorkFile, publishOutput } from './stages/publish/publish-output.js';
 export { publishPartly } from './stages/publish/publish-partly.js';

@@ -157,6 +157,38 @@ async function attempt<T>(
   }
 }
 
+/**
+ * Fetches parts again for rows that replace those of an output in place: a chunk is not given up, because that output has
+ * its answers.
+ */
+export function withoutGivingUp(run: string, refetch: Refetch): Refetch {
+  return async (chunk) => {
+    const replacement = await refetch(chunk);
+    return {
+      ...replacement,
+      get parts() {
+        return replacement.parts;
+      },
+      fetchOne: (part) =>
+        replacement.fetchOne(part).catch((error: unknown) => {
+          throw error instanceof FolioLostError ? onlyInOutputError(run, chunk, error) : error;
+        }),
+    };
+  };
+}
+
+function onlyInOutputError(run: string, { number, folio }: ChunkRow, cause: FolioLostError): UntrustedError {
+  return new UntrustedError(
+    'ANSWERS_ONLY_IN_OUTPUT',
+    `chunk ${number}: a stored part of it is damaged, the service no longer knows folio ${folio}, and the output in place has its answers`,
+    {
+      hint: `nothing is published, and that output stays: undo the change of the config, or keep a copy of it; to replace it all the same, with these records UNPROCESSED: foliopipe publish ${run}`,
+      facts: { run, chunk: number, folio },
+      cause,
+    },
+  );
+}
+
 /** Whether it is the error of a damaged part that could not be fetched again. */
 export function isPartDamaged(error: unknown): boolean {
   return error instanceof UntrustedError && error.code === 'PART_DAMAGED';

@@ -3,7 +3,7 @@ import type { CheckpointReader, Publication, PublishedFile, Run } from '../../ch
 import type { Config } from '../../config/schema.js';
 import { publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError } from '../../errors.js';
-import type { OutputStore } from '../../files/output-store.js';
+import { hasContent, type OutputStore } from '../../files/output-store.js';
 import { refuseOtherPipeline } from '../../report/output-owner.js';
 import { manifestPath, markerPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
@@ -55,6 +55,17 @@ export async function checkPublished(
   if (!manifest && row.prunedAt === null) return mustPublish('its manifest was not there');
   const marker = (await output.identity(markerPath(place, row, publication.exitCode))) !== undefined;
   return { kind: 'in-place', manifest, marker };
+}
+
+/** Whether the run's publication is whole where it would be published again. Reads it. */
+export async function holdsPublication(
+  { config, output }: Pick<RunContext, 'config' | 'output'>,
+  { id, publication }: Run,
+): Promise<boolean> {
+  const { path } = config.output;
+  if (publication === null || publication.output.path !== path) return false;
+  const found = await output.identity(publicationPlace(path, id, publication.number));
+  return found !== undefined && hasContent(found, publication);
 }
 
 function mustPublish(why: string): OutputState {

@@ -5,8 +5,11 @@ import { describe, expect, it } from 'vitest';
 import {
   collect,
   createLocalOutputStore,
+  type FoliopipeError,
+  hintOf,
   openCheckpointReader,
   planRun,
+  publish,
   summarizeRun,
 } from '../../../pipelines/index.js';
 import { B, enrichB, expectPublication, listen, withDoneJob } from '../../helpers/jobs/done-job.js';
@@ -236,6 +239,41 @@ describe('a done run with a damaged part', () => {
       expect(await job.enrich()).toMatchObject({ run, found: 'done', publication: 2 });
       expect(await job.output()).toBe(output);
       expect(job.service.seen.slice(asked).map(({ operation }) => operation)).toEqual(['download']);
+    });
+  });
+});
+
+describe('a done run with a damaged part that the service no longer has', () => {
+  it('is not published in the place of its output, which has the answers, unless a person asks for it', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const { run } = await job.enrich();
+      const output = await job.output();
+      const folder = path.join(job.config().stateDir, 'runs', run);
+      const part = (await readdir(folder)).find((name) => name.startsWith('part-000002-'))!;
+      await writeFile(path.join(folder, part), 'not gzip');
+      for (const folio of job.service.folios) folio.forgotten = true;
+      const changes = { output: { lineage: true } };
+      const error = await job.failure(changes);
+      expect(error).toMatchObject({ code: 'ANSWERS_ONLY_IN_OUTPUT', exitCode: 6, facts: { chunk: 2 } });
+      expect(hintOf(error as FoliopipeError)).toContain(`foliopipe publish ${run}`);
+      expect(await job.output()).toBe(output);
+      expect(await job.enrich()).toMatchObject({ run, publication: 1, publishedAgain: null, exitCode: 0 });
+      expect(await publish(job.config(changes), run)).toMatchObject({
+        exitCode: 3,
+        counts: { unprocessed: 10 },
+      });
+    });
+  });
+
+  it('is published without its answers where the output is gone', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const { run } = await job.enrich();
+      const folder = path.join(job.config().stateDir, 'runs', run);
+      const part = (await readdir(folder)).find((name) => name.startsWith('part-000002-'))!;
+      await writeFile(path.join(folder, part), 'not gzip');
+      await rm(job.outputPath);
+      for (const folio of job.service.folios) folio.forgotten = true;
+      expect(await job.enrich()).toMatchObject({ run, exitCode: 3, counts: { unprocessed: 10 } });
     });
   });
 });
