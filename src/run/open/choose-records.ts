@@ -29,6 +29,8 @@ export interface ChooseContext {
 
 /** Looks up the records of a source while it is checked. */
 export interface ChoiceWatch extends RecordWatch {
+  /** The earlier runs whose answers cannot be reused. */
+  readonly lost: readonly string[];
   /** The look-up of all records; undefined if the check did not have to read them. */
   lookup(): AnswerLookup | undefined;
   close(): Promise<void>;
@@ -46,9 +48,10 @@ export async function watchRecords(
 ): Promise<ChoiceWatch | undefined> {
   const { config } = context;
   if (!mayChoose(config)) return undefined;
-  if (config.reuse.maxAge > 0) await makeMissingSegments(context, unfinished);
+  const lost = config.reuse.maxAge > 0 ? await makeMissingSegments(context, unfinished) : [];
   let lookup: AnswerLookup | undefined;
   return {
+    lost,
     begin: async (columns, delimiter) => {
       const files = [{ dialect: { delimiter } }];
       // A damaged segment is an error only if a new run begins: it is found again then.

@@ -31,7 +31,7 @@ import {
   sourceChangedError,
   withCurrentFiles,
 } from './done-run.js';
-import { checkGivenUp, findGivenUp, hasPaidNothing } from './given-up-run.js';
+import { checkGivenUp, checkKept, findGivenUp, hasPaidNothing } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 
 export interface FoundRun {
@@ -120,10 +120,10 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
       }
     }
     if (excess !== undefined) throw excess;
-    const { logger } = context;
-    await checkReplaced(output, config, clock.now(), checkpoint, { ...options, logger });
+    await checkReplaced(output, config, clock.now(), checkpoint, { ...options, logger: context.logger });
     await context.prepareOutput(config.output.path);
-    const before = { run: begun, unfinished, givenUp, lookup: watch?.lookup() };
+    const left = await checkKept(context, givenUp, watch?.lost ?? [], options);
+    const before = { run: begun, unfinished, givenUp: left, lookup: watch?.lookup() };
     return { run: await beginRun(context, options, source, before), found: 'new' };
   } finally {
     await watch?.close();

@@ -131,6 +131,35 @@ export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunO
 }
 
 /**
+ * Checks once more when the answers of the run were made ready for later runs: those that cannot be are bought again,
+ * such as where the service has changed what it gives back.
+ * @param lost the runs whose answers could not be made ready.
+ * @returns what is lost.
+ * @throws ConfigError `RUN_UNFINISHED_PAID`.
+ */
+export async function checkKept(
+  context: Pick<GivenUpContext, 'config'> & { readonly checkpoint: Pick<CheckpointReader, 'segments'> },
+  givenUp: GivenUpRun | undefined,
+  lost: readonly string[],
+  options: Pick<RunOptions, 'yes'>,
+): Promise<GivenUpRun | undefined> {
+  if (givenUp === undefined || givenUp.boughtAgain !== null || givenUp.collected.chunks === 0) return givenUp;
+  if (!lost.includes(givenUp.run)) return givenUp;
+  const segment = (await context.checkpoint.segments()).find(({ run }) => run === givenUp.run);
+  const kept = segment === undefined ? 0 : segment.successful + segment.failed;
+  const records = Math.max(givenUp.paid - kept, 0);
+  const { pricePerRecord, currency } = context.config.budget;
+  const found = {
+    ...givenUp,
+    inVain: { records, amount: priceOf(records, pricePerRecord), currency },
+    boughtAgain: 'they cannot be read, or joined to their records',
+    needsYes: records > 0,
+  };
+  checkGivenUp(found, options);
+  return found;
+}
+
+/**
  * For a run that a changed source ends (`source.onChange`), after its folios were collected. An upload that may have been
  * accepted is no reason to stop: waiting does not change it.
  * @throws TroubleError `FOLIOS_TIMED_OUT` when folios are open and `--yes` was not given.

@@ -35,11 +35,12 @@ export interface SegmentContext {
  * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
  * source has changed is left out if its results do not hold what was sent: its records are bought again.
  * @param unfinished a run that will be superseded.
+ * @returns the runs whose answers cannot be reused.
  */
 export async function makeMissingSegments(
   context: SegmentContext,
   unfinished: Run | undefined,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { config, checkpoint, logger } = context;
   const lost: string[] = [];
   const known = await checkpoint.segments();
@@ -47,11 +48,17 @@ export async function makeMissingSegments(
     const replaced = known.find((segment) => segment.run === run.id);
     if (!(await remakeSegment(context, run, replaced))) lost.push(run.id);
   }
-  if (lost.length === 0 || known.length > 0) return;
-  logger.warn(
-    { runs: lost },
-    `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent; an output can be imported: foliopipe reuse import FILE`,
-  );
+  // Those that were said before are not said each night. The newest run has just been superseded, or is given up now.
+  if (
+    lost.length > 0 &&
+    (known.length === 0 || lost.includes((await checkpoint.runs(config.pipeline))[0]!.id))
+  ) {
+    logger.warn(
+      { runs: lost },
+      `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent, or because they cannot be joined to their records; an output can be imported: foliopipe reuse import FILE`,
+    );
+  }
+  return lost;
 }
 
 /**

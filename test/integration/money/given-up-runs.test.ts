@@ -47,6 +47,9 @@ async function openRun(job: Job): Promise<void> {
   await interrupt(job, stopAt('after-downloaded-before-merge', 1));
 }
 
+/** Whether a column of a result is none that was sent. */
+const isAdded = (name: string) => !['name', 'address', 'state'].includes(name);
+
 const sequential: Changes = { concurrency: { uploads: 1, folios: 3 } };
 
 async function statesOf(job: Job): Promise<readonly string[]> {
@@ -93,6 +96,44 @@ describe('a new run that gives up an unfinished one', () => {
       expect(told.join('\n')).toMatch(/unfinished run \S+ is given up: \d+ of the \d+ records paid for/);
       expect(await statesOf(job)).toEqual(['done', 'superseded']);
       await expectEnriched(job);
+    });
+  });
+
+  it('asks first where the answers that are here cannot be joined to their records, although reuse would take them', async () => {
+    const config = { ...price, ...reuse, upload: { keyColumn: null } };
+    const behaviour = { style: () => ({ columns: (all: readonly string[]) => all.filter(isAdded) }) };
+    await withJob({ config, behaviour }, async (job) => {
+      expect(await job.failure()).toMatchObject({ code: 'JOIN_IMPOSSIBLE', exitCode: 6 });
+      const uploads = job.service.count('upload');
+      const error = (await job.failure({}, { fresh: true })) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'RUN_UNFINISHED_PAID', exitCode: 2 });
+      expect(error.facts.inVain).toBe(error.facts.paid);
+      expect(error.message).toContain('bought again: they cannot be read, or joined to their records');
+      expect(job.service.count('upload')).toBe(uploads);
+      expect(await statesOf(job)).toEqual(['open']);
+      job.service.behaviour = {};
+      expect(await job.enrich({}, { fresh: true, yes: true })).toMatchObject({ exitCode: 0 });
+    });
+  });
+
+  it('says where a superseded run had answers that cannot be joined, on a later night too', async () => {
+    const config = { ...reuse, ...supersede, upload: { keyColumn: null } };
+    await withJob({ config }, async (job) => {
+      await job.enrich();
+      job.service.behaviour = {
+        style: () => ({ columns: (all: readonly string[]) => all.filter(isAdded) }),
+      };
+      await writeFile(job.sourcePath, sourceText(70));
+      expect(await job.failure()).toMatchObject({ code: 'JOIN_IMPOSSIBLE' });
+      job.service.behaviour = {};
+      await writeFile(job.sourcePath, sourceText(75));
+      const { logger, told } = listen();
+      expect(await job.enrich({}, { logger })).toMatchObject({ exitCode: 0 });
+      expect(told.join('\n')).toContain('the answers of 1 earlier run cannot be reused');
+      const later = listen();
+      await writeFile(job.sourcePath, sourceText(80));
+      await job.enrich({}, { logger: later.logger });
+      expect(later.told.join('\n')).not.toContain('cannot be reused');
     });
   });
 
