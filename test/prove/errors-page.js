@@ -89,6 +89,7 @@ function shown(text, named) {
   // What a template holds within a template is left out.
   return filled
     .replace(/(?<!\\)\$\{.*$/s, FACT)
+    .replaceAll(/…+/g, FACT)
     .replaceAll('\\n', ' ')
     .replaceAll(/\\(['"`\\$])/g, '$1')
     .replaceAll('|', '\\|')

@@ -12,6 +12,7 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson, stderr } from '../output.js';
+import { hideSecrets } from '../redact.js';
 import { withEndpoint } from '../with-endpoint.js';
 
 interface Options extends CommonOptions {
@@ -31,10 +32,12 @@ export function addSearch(command: Command, finish: Finish): void {
     const config = await readConfig(options, file);
     const logger = createLogger(options);
     await withEndpoint(config, async (service) => {
-      const { answer, ...found } = await search(config, searchRecord(options), {
+      const { answer: given, ...found } = await search(config, searchRecord(options), {
         ...{ ...service, logger },
         ...(failpoint && { at: failpoint }),
       });
+      // A service may repeat the request, which holds the token.
+      const answer = hideSecrets(given);
       const text = `${safeJson(answer, 2)}\n`;
       if (found.rehearsal) logger.info('a local service has answered: nothing was paid');
       try {

@@ -102,6 +102,20 @@ describe('the token', () => {
     await service.close();
   });
 
+  it('is not in the answer of a search that repeats the request', async () => {
+    const body = JSON.stringify({ asked: { name: 'Elm', token: serveToken }, naics_code: '238160' });
+    const service = await openFakeService({ trouble: () => ({ kind: 'answer', status: 200, body }) });
+    const job = await createJob(await folder(), { pipeline: 'searched', baseUrl: service.url });
+    const legacy = ['--set', `service.legacyBaseUrl=${service.url}`];
+    for (const flags of [[], ['--json']]) {
+      const args = ['search', job.config, ...legacy, '--name', 'Elm', ...flags];
+      const end = await runCli(args, { env: job.env });
+      expect(end, end.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('238160') });
+      await expectNoToken(job, end);
+    }
+    await service.close();
+  });
+
   it('is not in the process list while a run works', async () => {
     const job = await createJob(await folder(), { pipeline: 'listed' });
     const child = spawnCli(['run', job.config], { env: job.env });
