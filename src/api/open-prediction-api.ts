@@ -80,7 +80,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         { fileName: upload.file.name },
         signal,
         async (reply) => ({ ...(await readJson(reply.body, uploadReply)), rehearsal: isRehearsal(reply) }),
-        { refused: upload.refused, begins: upload.begins },
+        { refused: upload.refused, paused: upload.paused, begins: upload.begins },
       ),
 
     track: async (folio, signal, until, begins) => {

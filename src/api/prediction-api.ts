@@ -1,5 +1,5 @@
 /** The port to the prediction service: its four operations, without anything about HTTP. */
-import type { Bytes, FileStatus, FolioCounts, UploadContent } from '../types.js';
+import type { Bytes, FileStatus, FolioCounts, Milliseconds, UploadContent } from '../types.js';
 
 /** The file of an upload. */
 export interface UploadFile extends UploadContent {
@@ -16,6 +16,11 @@ export interface UploadRequest {
    * ends the upload. An implementation need not call it.
    */
   readonly refused?: () => Promise<void> | void;
+  /**
+   * Called when the service asks to wait before the upload is sent again, but not because of too many. What it throws
+   * ends the upload. An implementation need not call it.
+   */
+  readonly paused?: (time: Milliseconds) => void;
   /**
    * Called just before each attempt is sent, when it waits for nothing more. What it throws ends the upload, which is
    * then not sent. An implementation need not call it.

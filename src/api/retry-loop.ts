@@ -59,6 +59,8 @@ interface CallState {
   broken: { readonly breach: string; readonly since: number; readonly count: number } | null;
   /** The service named the time to wait: the rate limiter waits exactly that long, so there is no back-off. */
   skipsBackOff: boolean;
+  /** The time that the last reply has asked for; 0 if it has asked for none. */
+  pause: Milliseconds;
 }
 
 /** What else decides how long a call waits. */
@@ -67,6 +69,8 @@ export interface CallWaits {
   readonly until?: AbortSignal | undefined;
   /** Called with each 429. What it throws ends the call. */
   readonly refused?: (() => Promise<void> | void) | undefined;
+  /** Called with each other reply that asks to wait, with the time. What it throws ends the call. */
+  readonly paused?: ((time: Milliseconds) => void) | undefined;
   /** Called when an attempt is about to be written and waits for nothing more. What it throws ends the call. */
   readonly begins?: (() => void) | undefined;
 }
@@ -89,7 +93,7 @@ export class RetryLoop {
     call: Call,
     attempt: (written: Written) => Promise<T>,
     signal: AbortSignal,
-    { until, refused }: CallWaits = {},
+    { until, refused, paused }: CallWaits = {},
   ): Promise<T> {
     const { retry, show, clock } = this.#options;
     const state: CallState = {
@@ -97,6 +101,7 @@ export class RetryLoop {
       missing: null,
       broken: null,
       skipsBackOff: false,
+      pause: 0,
     };
     let outcome: Outcome<T> | undefined;
     const attemptOnce = async (): Promise<void> => {
@@ -110,6 +115,7 @@ export class RetryLoop {
         outcome = failure === undefined ? { error } : this.#decide(call, failure, state, signal, isLast);
         if (outcome !== undefined) return;
         if (isTooMany(failure)) outcome = await errorOf(refused);
+        else if (state.pause > 0) outcome = await errorOf(() => paused?.(state.pause));
         if (outcome === undefined) throw error;
       }
     };
@@ -175,6 +181,7 @@ export class RetryLoop {
     if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };
     if (signal.aborted) return { error: signal.reason };
 
+    state.pause = 0;
     const facts = callFacts(call, failure);
     const message = describeFailure(failure);
     logger.debug(facts, `${operation} failed and is tried again: ${message}`);
@@ -203,6 +210,8 @@ export class RetryLoop {
     } else {
       const pause = Math.min(decision.after, retry.giveUpAfter);
       limiter.pause(pause);
+      // After so long a wait, a further call would measure a new outage, and would never give up.
+      state.pause = 2 * pause > retry.giveUpAfter ? 0 : pause;
       watcher?.throttled(pause, message);
     }
     state.skipsBackOff = decision.after !== null && decision.after >= retry.first;

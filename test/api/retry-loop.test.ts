@@ -46,7 +46,7 @@ function createLoop(
     loop.run({ operation, path: '/x', request: 'GET http://x/x', facts: { folio: 'F' } }, attempt, signal, {
       until,
     });
-  return { run, log };
+  return { loop, run, log };
 }
 
 /** Fails in these ways, one an attempt, then gives `done`. */
@@ -279,4 +279,24 @@ test('a Retry-After of 0 does not cause a storm of requests', async () => {
   };
   await errorOf(run('upload', attempt));
   expect(attempts).toBeLessThan(101);
+});
+
+test.each([
+  ['a pause is told, and may end the call', status(503, 20), [20]],
+  ['not one that is most of giveUpAfter', status(503, 40), []],
+  ['nor a refusal because of too many', status(429, 20), []],
+  ['nor a failure without one', status(503), []],
+])('%s', async (_, failure, told) => {
+  const { loop } = createLoop(60);
+  const times: number[] = [];
+  const paused = (time: number) => {
+    times.push(time);
+    throw new Error('taken back');
+  };
+  const { attempt, attempts } = failing(failure);
+  const call = { operation: 'upload', path: '/x', request: 'POST http://x/x', facts: {} } as const;
+  const ended = loop.run(call, attempt, noSignal, { paused });
+  await (told.length > 0 ? expect(ended).rejects.toThrow('taken back') : expect(ended).resolves.toBe('done'));
+  expect(times).toEqual(told);
+  expect(attempts()).toBe(told.length > 0 ? 1 : 2);
 });

@@ -8,7 +8,7 @@ import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, FoliopipeError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { permitName } from '../../streams/permits.js';
-import type { Doubt, UploadContent } from '../../types.js';
+import type { Doubt, Milliseconds, UploadContent } from '../../types.js';
 import { restoreChunk } from '../chunk/save-chunk.js';
 import { checkNotMisread, checkOneService, noteService } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submission.js';
@@ -87,6 +87,9 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     const asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
     if (!asksAgain) throw new NotAdmitted();
   };
+  const paused = (time: Milliseconds) => {
+    if (time > LATE_MS) throw new NotAdmitted();
+  };
   const since = run.clock.now();
   const begins = () => {
     run.at('after-slot-before-post');
@@ -96,7 +99,7 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     if (run.lock.isHeld?.() === false) throw new NotAdmitted();
   };
   try {
-    return await run.api.upload({ file, description, refused, begins }, run.signal);
+    return await run.api.upload({ file, description, refused, paused, begins }, run.signal);
   } catch (error) {
     const now = run.clock.now();
     const doubt = whyAmbiguous(error, run.signal);
@@ -107,8 +110,8 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
 }
 
 /**
- * The service admits no more folios now, uploads were stopped meanwhile, or the lock may have passed to another process.
- * The upload ends without being sent, so that no kill makes it ambiguous while it waits for another folio to end.
+ * The service admits no more folios now or asks to wait, uploads were stopped meanwhile, or the lock may have passed to
+ * another process. The upload ends without being sent, so that no kill makes it ambiguous while it waits.
  */
 export class NotAdmitted extends Error {}
 
@@ -142,8 +145,8 @@ async function recordAccepted(
 
 /**
  * Says why a paid request that ended with an error is ambiguous. The API port guarantees that the request was not
- * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused` or
- * `begins` has thrown. Any other error proves nothing, so the request counts as ambiguous.
+ * accepted if it throws the reason of the signal, a FoliopipeError other than AmbiguousUploadError, or what `refused`,
+ * `paused` or `begins` has thrown. Any other error proves nothing, so the request counts as ambiguous.
  * @returns undefined if the request was certainly not accepted.
  */
 export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {

@@ -114,6 +114,26 @@ describe('submitting', () => {
     expect(await statesOf(run)).toEqual([waits === 0 ? 'submitted' : 'cut']);
   });
 
+  it('takes an upload back while the service asks to wait, and sends it after that', async () => {
+    const service = createFakeApi();
+    const waits = [60_000, 1_000];
+    const seen: string[][] = [];
+    const run: StageRun = await open({
+      records: 2,
+      api: {
+        ...service,
+        ready: async () => void seen.push(await attemptsOf(run)),
+        upload: async (request, signal) => {
+          for (let time = waits.shift(); time !== undefined; time = waits.shift()) request.paused?.(time);
+          return service.upload(request, signal);
+        },
+      },
+    });
+    expect(await submitAll(run)).toMatchObject([{ state: 'submitted', folio: 'F1' }]);
+    expect(seen).toEqual([[], ['1.1 dropped']]);
+    expect(await attemptsOf(run)).toEqual(['1.1 dropped', '1.2 accepted']);
+  });
+
   it('takes an upload back that is about to be sent after a pause of this process in which the lock may have passed', async () => {
     const service = createFakeApi();
     const run = await open({
