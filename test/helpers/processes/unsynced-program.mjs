@@ -4,7 +4,7 @@
  * functions of Node must be replaced before foliopipe is loaded.
  *
  * Arguments: the built library, the config, the folder to watch. Writes a JSON object a line: the failpoint, or `rename`
- * and the new name, and what would be lost there.
+ * and the new name, and what would be lost there; and the new name of a file that gets it before its bytes are synced.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -72,7 +72,10 @@ for (const name of ['sync', 'datasync']) {
 }
 const { renameSync } = fs;
 fs.renameSync = (from, to) => {
-  if (!relative(watched, to).startsWith('..')) tell(`rename ${relative(watched, to)}`);
+  if (!relative(watched, to).startsWith('..')) {
+    tell(`rename ${relative(watched, to)}`);
+    if (!isSynced(statOf(from))) tell('rename of what is not synced', [relative(watched, to)]);
+  }
   renameSync(from, to);
 };
 syncBuiltinESMExports();
@@ -90,7 +93,7 @@ function lost() {
   const add = (what, path) => found.push(`${what} ${relative(watched, path)}`);
   walk(watched, (path, stat) => {
     if (!stat.isDirectory()) {
-      if (stat.size > 0n && files.get(identityOf(stat)) !== stateOf(stat)) add('bytes', path);
+      if (!isSynced(stat)) add('bytes', path);
       return;
     }
     const durable = folders.get(identityOf(stat)) ?? new Map();
@@ -101,11 +104,15 @@ function lost() {
   return found;
 }
 
-function tell(point) {
-  process.stdout.write(`${JSON.stringify({ point, lost: lost() })}\n`);
+function isSynced(stat) {
+  return stat.size === 0n || files.get(identityOf(stat)) === stateOf(stat);
+}
+
+function tell(point, names = lost()) {
+  process.stdout.write(`${JSON.stringify({ point, lost: names })}\n`);
 }
 
 walk(watched, (path, stat) => snapshot(path, stat)());
 const { enrich, loadConfig } = await import(library);
 const loaded = await loadConfig({ files: [config], env: process.env, overrides: [], cwd: watched });
-await enrich(loaded, { at: tell });
+await enrich(loaded, { at: (point) => tell(point) });

@@ -335,6 +335,15 @@ describe('fetching anew', () => {
     expect((await readWhole(run.files.readPart(1, after[1]!))).toString()).toBe(good['FAILED 4']);
   });
 
+  it('takes nothing of another service', async () => {
+    const { run, chunk } = await finished((part) => good[part]!);
+    const now = report('FINISHED', 1, { counts: { successful: 1, failed: 1 }, failedPart: 4 });
+    const api = { ...run.api, track: async () => ({ ...now, rehearsal: true }) };
+    const replacement = await refetchParts({ ...run, api }, chunk);
+    await expect(replacement.fetchAll()).rejects.toMatchObject({ code: 'SERVICE_MIXED' });
+    expect(run.api.asked).toEqual([]);
+  });
+
   it('leaves nothing behind where it was in vain', async () => {
     const { run, chunk } = await finished((part, nth) => good[part]!.replace('c1', `c${nth}`));
     await fetchParts(run, chunk);

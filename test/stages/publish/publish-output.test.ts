@@ -11,6 +11,7 @@ import { putInPlace } from '../../../src/stages/publish/put-in-place.js';
 import { stampAt } from '../../../src/streams/file-identity.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
 const header = 'name,address,prediction_status,prediction_error_code,prediction_error,prediction_code\n';
@@ -221,5 +222,55 @@ describe('rejected records', () => {
     expect(rejects[2]).toMatch(`${path},4,5,32,SOURCE_FIELD_COUNT,`);
     expect(rejects[2]).toMatch(/,"three,of,them"$/);
     expect(rejects).toHaveLength(4);
+  });
+});
+
+describe('whatever cannot be changed while an output is put in place', () => {
+  const failure = new Error('cannot be changed');
+
+  /** A store and a checkpoint that take their time, and whose nth change fails. */
+  function failingAt(run: StageRun, nth: number) {
+    let changes = 0;
+    const late = <T extends object>(of: T, isChange: (name: string) => boolean): T => {
+      const methods = Object.entries(of).map(([name, method]) => [
+        name,
+        isChange(name)
+          ? async (...args: never[]) => {
+              changes += 1;
+              const fails = changes === nth;
+              await turns();
+              if (fails) throw failure;
+              return (method as (...given: never[]) => unknown)(...args);
+            }
+          : method,
+      ]);
+      return Object.fromEntries(methods) as T;
+    };
+    const output = late(run.output, (name) => ['put', 'remove', 'checkWritable'].includes(name));
+    const checkpoint = late(run.checkpoint, (name) => name.startsWith('record'));
+    return { failing: { ...run, output, checkpoint }, changes: () => changes };
+  }
+
+  it('ends the run with its error, and no marker stands beside less than the whole', async () => {
+    for (let nth = 1; ; nth++) {
+      const run = await downloaded();
+      const { failing, changes } = failingAt(run, nth);
+      const end = await publish(failing).then(
+        () => 'done',
+        (error: unknown) => error,
+      );
+      const names = await besides();
+      if (names.includes('out.csv._SUCCESS')) {
+        expect(names).toEqual(['out.csv', 'out.csv._SUCCESS', 'out.csv.manifest.json']);
+        expect(await output(run)).toBe(whole);
+      }
+      if (changes() < nth) {
+        expect(end).toBe('done');
+        expect(nth).toBeGreaterThan(10);
+        return;
+      }
+      expect(end, `change ${nth}`).toBe(failure);
+      for (const name of names) await rm(join(await folder(), name));
+    }
   });
 });

@@ -151,4 +151,19 @@ describe('submitting what is refused', () => {
     expect(await run.folioPermits.acquire(permitName(run.id, 98), run.signal)).toBe(true);
     expect(await run.folioPermits.acquire(permitName(run.id, 99), run.signal)).toBe(true);
   });
+
+  it('splits no more chunks than allowed, also where several are refused at the same time', async () => {
+    const service = createFakeApi();
+    let sent = 0;
+    const upload: typeof service.upload = async (request, signal) => {
+      sent += 1;
+      if (sent === 1) return service.upload(request, signal);
+      throw new RefusedError('SERVICE_REFUSED', 'upload: the service refuses', { facts: { status: 422 } });
+    };
+    const config = { chunks: { maxRecords: 2 }, concurrency: { uploads: 3 }, failures: { maxSplits: 1 } };
+    const run = await createStageRun(await folder(), { records: 6, config, api: { ...service, upload } });
+    const submitting = collect(submitChunks(run)(chunkRecords(run)()));
+    await expect(submitting).rejects.toMatchObject({ hint: expect.stringContaining('failures.maxSplits') });
+    expect((await run.checkpoint.tally(run.id)).chunks.split).toBe(1);
+  });
 });

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { AmbiguousUploadError, LockedError, RefusedError, UntrustedError } from '../../../src/errors.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
@@ -58,6 +58,16 @@ describe('submitting', () => {
       fileName: expect.stringMatching(/^nightly-20261121T031002-4f9c1a-1-1-[0-9a-f]{8}\.csv$/),
       description: expect.stringMatching(/^nightly 20261121T031002-4f9c1a 1 [0-9a-f]{8}$/),
     });
+  });
+
+  it('leaves no timer behind that would say of a folio that it is not recorded', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await submitAll(await open());
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('never has more folios open than allowed, and goes on when one is given back', async () => {
