@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
 import { journalPath, readJournal, wholeLength } from '../../checkpoint/journal/journal-file.js';
 import { readSearchJournal } from '../../checkpoint/journal/search-journal.js';
-import { checkDatabaseCopy, type PaidCounts } from '../../checkpoint/sqlite/copy-database.js';
+import {
+  type CopiedDatabase,
+  checkDatabaseCopy,
+  type PaidCounts,
+} from '../../checkpoint/sqlite/copy-database.js';
 import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
 import { ConfigError } from '../../errors.js';
 import { DATABASE } from './backup-files.js';
@@ -51,21 +55,41 @@ function paymentsIn(path: string): ReadonlySet<string> {
 /**
  * Whether what is left of a state folder knows of everything that was paid. Journals alone cannot tell: a lost journal,
  * or the lost end of one, leaves no trace. So it is known only where the database of the same state is left too, is
- * whole, and tells the same. Sends and changes nothing. A state that was restored before counts as
- * one that does not know.
+ * whole, and tells the same. A database that lacks what the backup knows is another one: of a new state, which a night
+ * has begun after the old one was lost, or of an older copy. A state that was restored before counts as one that does
+ * not know. Sends and changes nothing.
  */
-export async function knowsPayments(stateDir: string): Promise<boolean> {
+export async function knowsPayments(stateDir: string, backup: CopiedDatabase): Promise<boolean> {
   const path = join(stateDir, DATABASE);
   if (isRestored({ stateDir }) || !existsSync(path)) return false;
   try {
     await refuseLost(path);
     const { paid, singleSearches } = checkDatabaseCopy(path);
-    const known = new Set(paid.map(({ run }) => run));
+    const known = new Map(paid.map((counts) => [counts.run, counts]));
     if (runsWithFiles(stateDir).some((run) => !known.has(run))) return false;
+    if (singleSearches < backup.singleSearches) return false;
+    if (!backup.paid.every((then) => isSuccessor(known.get(then.run), then))) return false;
     if (readSearchJournal(stateDir).size !== singleSearches) return false;
     return paid.every((counts) => knowsTheSame(journalPath(stateDir, counts.run), counts));
   } catch {
     // A state that cannot be read proves nothing.
+    return false;
+  }
+}
+
+/** An intent may be taken back, because nothing was sent; a folio or a search never is. */
+function isSuccessor(now: PaidCounts | undefined, then: PaidCounts): boolean {
+  return now !== undefined && now.folios >= then.folios && now.searches >= then.searches;
+}
+
+/** Whether a state folder holds no run, no search and no answer: a night has begun it, and has ended before it paid. */
+export function holdsNothing(stateDir: string): boolean {
+  const path = join(stateDir, DATABASE);
+  if (!existsSync(path)) return false;
+  try {
+    const { runs, segments, singleSearches } = checkDatabaseCopy(path);
+    return runs.length + segments.length + singleSearches + runsWithFiles(stateDir).length === 0;
+  } catch {
     return false;
   }
 }

@@ -34,7 +34,7 @@ import {
   damagedBackup,
   readBackupList,
 } from './backup-list.js';
-import { chooseJournal, type JournalChoice, knowsPayments } from './journal-payments.js';
+import { chooseJournal, holdsNothing, type JournalChoice, knowsPayments } from './journal-payments.js';
 import { type Recovered, rebuildAll } from './recover.js';
 import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 
@@ -90,8 +90,9 @@ export async function restoreState(
   const report = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
   if (options.dryRun) return { ...report, recovered: null, isComplete: false, aside: [] };
 
-  // What stands there of this backup's own unfinished restore is no state yet.
-  const mayReplace = options.replace === true || isRestoring(stateDir, folder, createdAt);
+  // What stands there of this backup's own unfinished restore is no state yet, nor is one that knows nothing.
+  const mayReplace =
+    options.replace === true || isRestoring(stateDir, folder, createdAt) || holdsNothing(stateDir);
   refuseState(stateDir, mayReplace);
   const releasers = createReleasers();
   try {
@@ -124,12 +125,12 @@ interface Restoring {
   readonly signal: AbortSignal;
 }
 
-async function putBack({ folder, stateDir, list, at, signal }: Restoring) {
+async function putBack({ folder, stateDir, list, database, at, signal }: Restoring) {
   const journals = new Map<string, JournalChoice>();
   for (const { path } of list.files) {
     if (isJournal(path)) journals.set(path, chooseJournal(folder, stateDir, path));
   }
-  const isComplete = await knowsPayments(stateDir);
+  const isComplete = await knowsPayments(stateDir, database);
   await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
   // Not the ending under which `recover` keeps files: both may happen in the same second.

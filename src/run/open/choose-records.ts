@@ -225,11 +225,13 @@ export async function checkMiss(
     outdated === 0
       ? ''
       : `; ${formatCount(outdated)} of them have one that is too old or of another reuse.epoch`;
+  // A clock that is a year ahead makes all answers too old.
+  const clock = outdated === 0 ? '' : ', the clock of this machine (date)';
   throw new GuardError(
     'REUSE_MISS',
     `${formatCount(sent)} of ${formatCount(records)} records (${share}) have no answer that can be reused, and reuse.maxMiss is ${formatPercent(reuse.maxMiss, 3)}${outdatedText}`,
     {
-      hint: `nothing was sent; to buy them${cost}, add --yes; else check what has changed: the sent columns and how the source writes them, reuse.epoch, reuse.maxAge, service.baseUrl, service.name (foliopipe reuse show)`,
+      hint: `nothing was sent; to buy them${cost}, add --yes; else check what has changed: the sent columns and how the source writes them, reuse.epoch, reuse.maxAge${clock}, service.baseUrl, service.name (foliopipe reuse show)`,
       facts: { sent, records, maxMiss: reuse.maxMiss, outdated },
     },
   );

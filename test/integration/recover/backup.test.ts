@@ -161,6 +161,41 @@ describe('after the loss of', () => {
     });
   });
 
+  it('the state, and a night has begun a new one: it is no state, it proves nothing, and it is asked', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      const { stateDir } = job.config();
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      await backupState(job.config(), { folder });
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      for (const replace of [false, true]) {
+        await loseState(job.config());
+        await job.failure({ budget: { perRun: 1 } });
+        expect(await readdir(stateDir)).toContain('checkpoint.db');
+        const restored = await restoreState(job.config(), { folder, replace });
+        expect(restored).toMatchObject({ isComplete: false });
+        await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      }
+    });
+  });
+
+  it('the state, and an older copy was put back by hand: it proves nothing, and it is asked', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const folder = join(job.folder, 'backup');
+      const { stateDir } = job.config();
+      await job.failure({}, stopAt('after-accepted-before-poll', 1));
+      await cp(stateDir, join(job.folder, 'copy'), { recursive: true });
+      await job.failure({}, stopAt('after-accepted-before-poll', 2));
+      await backupState(job.config(), { folder });
+      await loseState(job.config());
+      await cp(join(job.folder, 'copy'), stateDir, { recursive: true });
+      await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
+      const restored = await restoreState(job.config(), { folder, replace: true });
+      expect(restored).toMatchObject({ isComplete: false });
+      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+    });
+  });
+
   it('nothing: the old database and the journals agree, and nothing is asked', async () => {
     await withJob({ behaviour }, async (job) => {
       const folder = join(job.folder, 'backup');

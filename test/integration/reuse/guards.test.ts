@@ -27,7 +27,7 @@ describe('reuse.maxMiss', () => {
       expect(error).toMatchObject({
         exitCode: 9,
         code: 'REUSE_MISS',
-        hint: expect.stringContaining('--yes'),
+        hint: expect.stringMatching(/--yes.*reuse\.maxAge, service\.baseUrl/),
       });
       expect(error).toMatchObject({ facts: { sent: 31, records: 60 } });
       expect(bought).toEqual([]);

@@ -122,7 +122,10 @@ describe('a night with the answers of earlier nights', () => {
       await nights.night(A);
       const next = (note: string) => A.map((one) => withNote(one, note));
       const raised = { reuse: { epoch: '2' } };
-      expect((await nights.badNight(next('b'), raised)).error).toMatchObject({ code: 'REUSE_MISS' });
+      expect((await nights.badNight(next('b'), raised)).error).toMatchObject({
+        code: 'REUSE_MISS',
+        hint: expect.stringContaining('reuse.maxAge, the clock of this machine (date), service.baseUrl'),
+      });
       expect((await nights.night(next('b'), raised, { yes: true })).bought).toHaveLength(200);
       expect((await nights.night(next('c'), raised)).bought).toEqual([]);
       await expectEnriched(nights);
