@@ -61,9 +61,9 @@ async function fill() {
       sentColumns: SENT_COLUMNS,
       columns: ANSWER_COLUMNS,
       epoch: '',
-      keyColumn: null,
+      keyColumn: 'Account',
     });
-    await writer.add(batch, 1, batch.numbers, answersOf(batch));
+    await writer.add(batch, batch.numbers, answersOf(batch));
     read += batch.bytes.length;
     if (read < size * (segments.length + 1) || segments.length === Number(wish) - 1) continue;
     segments.push(await writer.finish());
