@@ -1,8 +1,9 @@
 /**
- * Gives up a folio that the service never finishes, or whose parts it never gives as it counts them, so that its run can
- * end without it. Sends nothing; needs no token and no source.
+ * Gives up a folio that the service never finishes, or whose answers cannot be trusted, so that its run can end without
+ * it. Sends nothing; needs no token and no source.
  */
 import {
+  abandonCommand,
   adoptCommand,
   type Checkpoint,
   type ChunkRow,
@@ -41,10 +42,13 @@ export interface AbandonedChunk extends Abandonment {
   readonly already: boolean;
 }
 
-/** The options of `abandon`. */
+/**
+ * The options of `abandon`. With `yes`, a chunk is given up too whose answers are here: where they cannot be trusted, its
+ * run would end with exit 6 for ever.
+ */
 export type AbandonOptions = Pick<
   RunOptions,
-  'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock'
+  'signal' | 'logger' | 'waitLock' | 'holder' | 'clock' | 'checkpoint' | 'lock' | 'yes'
 >;
 
 /**
@@ -63,7 +67,11 @@ export async function abandon(
   const work = withState(config, options, async ({ checkpoint }) => {
     const run = await findOpenRun(checkpoint, config.pipeline, what.run);
     await checkpoint.verifyPaid(run.id);
-    const { chunk, already } = await findStuckChunk(checkpoint, run.id, what.chunk);
+    const { chunk, already } = await findStuckChunk(checkpoint, run.id, what.chunk, options.yes === true);
+    if (chunk.state === 'downloaded') {
+      // Its rows may be merged. What a round has answered may be in any of them.
+      await checkpoint.recordUnmerged(run.id, chunk.round === 0 ? chunk.firstRecord : 1);
+    }
     if (!already) await checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_ABANDONED');
     const { pricePerRecord, currency } = config.budget;
     return {
@@ -102,6 +110,7 @@ async function findStuckChunk(
   checkpoint: Checkpoint,
   run: string,
   number: number,
+  isHereToo: boolean,
 ): Promise<{ readonly chunk: ChunkRow; readonly already: boolean }> {
   const chunk = await checkpoint.chunk(run, number);
   if (chunk === undefined) {
@@ -111,7 +120,8 @@ async function findStuckChunk(
     });
   }
   const { state, cause, folio } = chunk;
-  if (state === 'submitted' || state === 'finished') return { chunk, already: false };
+  const isHere = state === 'downloaded' && isHereToo;
+  if (state === 'submitted' || state === 'finished' || isHere) return { chunk, already: false };
   if (cause === 'FOLIO_ABANDONED') return { chunk, already: true };
   const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
   throw new ConfigError(
@@ -125,7 +135,7 @@ async function findStuckChunk(
 function hintFor(run: string, { number, state, folio }: ChunkRow): string {
   switch (state) {
     case 'downloaded':
-      return 'its answers are here: foliopipe run takes them';
+      return `its answers are here, and foliopipe run takes them; where that ends with exit 6 because of them, to end the run without them: ${abandonCommand(run, number)} --yes`;
     case 'uploading':
     case 'ambiguous':
       return `foliopipe run decides on it; with ambiguous.policy: hold it is given up and not sent again; if the service lists its file: ${adoptCommand(run, number, 'FOLIO')}`;

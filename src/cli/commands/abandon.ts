@@ -20,21 +20,23 @@ import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-optio
 interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {
   readonly run: string;
   readonly chunk: number;
+  readonly yes?: boolean;
 }
 
 export function addAbandon(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
     .requiredOption('--run <id>', 'the run that the chunk belongs to: an id, the beginning of one, or last')
-    .requiredOption('--chunk <number>', 'its number, as foliopipe status shows it', chunkNumber);
+    .requiredOption('--chunk <number>', 'its number, as foliopipe status shows it', chunkNumber)
+    .option('--yes', 'also a chunk whose answers are here, such as after exit 6');
   withOutputOptions(withWaitOption(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {
       const config = await readConfig(options, file, 'nothing');
       const logger = createLogger(options);
-      const { run, chunk } = options;
+      const { run, chunk, yes } = options;
       const times = readTimeOptions(options, logger);
       const abandoned = await untilStopped((signal) =>
-        abandon(config, { run, chunk }, { ...times, logger, signal, holder: lockHolder() }),
+        abandon(config, { run, chunk }, { ...times, logger, signal, yes, holder: lockHolder() }),
       );
       if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });
       else await print(nextSteps(abandonedText(abandoned)));

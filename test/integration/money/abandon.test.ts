@@ -54,6 +54,42 @@ async function runInto(job: Job, changes: Changes = impatient): Promise<string> 
 
 const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
 
+describe('a chunk whose answers are here and cannot be joined', () => {
+  const columns = (names: readonly string[]) => names.filter((name) => name !== 'record_id');
+
+  it('is given up with yes alone, and the other answers are published', async () => {
+    const style: Behaviour['style'] = ({ chunk }) => (chunk === 3 ? { columns } : {});
+    await withJob({ behaviour: { style, finishedAtPoll: ({ chunk }) => chunk } }, async (job) => {
+      const error = (await job.failure()) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'JOIN_WEAKER', facts: { chunk: 3 } });
+      const config = job.config();
+      const refusal = await abandon(config, { run: 'last', chunk: 3 }).catch((found) => found);
+      expect(refusal).toMatchObject({ code: 'ABANDON_CHUNK_STATE' });
+      expect(hintOf(refusal)).toMatch(/exit 6 .*foliopipe abandon --run \S+ --chunk 3 --yes$/);
+      await abandon(config, { run: 'last', chunk: 3 }, { yes: true });
+      const summary = await job.enrich();
+      expect(summary).toMatchObject({ exitCode: 3, counts: { read: 60, unprocessed: 10 } });
+      await expectEnriched(job, without(3));
+      expect(await abandon(config, { run: 'last', chunk: 3 }).catch((found) => found)).toMatchObject({
+        code: 'ABANDON_RUN_ENDED',
+      });
+    });
+  });
+
+  it('of a round is given up, and its records stay FAILED', async () => {
+    await withJob({}, async (job) => {
+      const { run, counts } = await job.enrich();
+      const before = await job.output();
+      job.service.behaviour = { style: () => ({ columns }) };
+      const error = (await retry(job.config(), run).catch((found) => found)) as FoliopipeError;
+      expect(error).toMatchObject({ code: 'JOIN_WEAKER' });
+      await abandon(job.config(), { run, chunk: Number(error.facts.chunk) }, { yes: true });
+      expect(await job.enrich()).toMatchObject({ run, state: 'done', counts });
+      expect(await job.output()).toBe(before);
+    });
+  });
+});
+
 describe('a folio that never gives all its records', () => {
   it('is given up by hand, and the other answers are published', async () => {
     const results: Behaviour['results'] = (all, { chunk }) => (chunk === 2 ? all.slice(1) : all);
