@@ -105,6 +105,12 @@ test.each([
   expect(scripted.server.seen).toHaveLength(1);
 });
 
+test('only an upload has a file that is too large: no other 413 proposes smaller chunks in a new run', async () => {
+  await open((response) => sendJson(response, { message: 'no' }, 413));
+  const error = await errorOf(scripted.client.track('F', noSignal));
+  expect(error).toMatchObject({ code: 'SERVICE_REFUSED', hint: expect.not.stringContaining('--new') });
+});
+
 test('a refusal that suggests a wrong address names the address, without query and token', async () => {
   await open((response) => sendJson(response, { message: 'no' }, 404), {}, '/v1/');
   const path = 'naics/naics/external/upload';
