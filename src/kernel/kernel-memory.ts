@@ -62,6 +62,7 @@ export class KernelMemory<Exports extends { readonly memory: WebAssembly.Memory 
   readonly exports: Exports;
   #bytes: Buffer;
 
+  /** @throws TroubleError `MEMORY_REFUSED`. */
   constructor() {
     this.exports = (spare.pop() ?? makeInstance()) as Exports;
     this.#bytes = Buffer.from(this.exports.memory.buffer);
@@ -116,7 +117,15 @@ const spare: unknown[] = [];
 
 function makeInstance(): unknown {
   compiled ??= new WebAssembly.Module(Buffer.from(kernelCode, 'base64'));
-  return new WebAssembly.Instance(compiled).exports;
+  try {
+    return new WebAssembly.Instance(compiled).exports;
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new TroubleError('MEMORY_REFUSED', 'the system gives no room for the memory of the CSV kernel', {
+      hint: 'Node reserves gigabytes of addresses for it, and uses few of them: raise the limit of virtual memory (ulimit -v), and limit the memory by a container or a cgroup; then run the same command again: nothing is paid again',
+      cause,
+    });
+  }
 }
 
 function pastLimit(size: number): ConfigError {

@@ -31,6 +31,20 @@ describe('the memory of a kernel', () => {
     expect(error).toMatchObject({ code: 'MEMORY_REFUSED', cause: expect.any(RangeError) });
   });
 
+  it('for which there are no addresses, as under ulimit -v, is a TroubleError that names this limit', () => {
+    vi.spyOn(WebAssembly, 'Instance').mockImplementation(function refuse() {
+      throw new RangeError('WebAssembly.Instance(): Out of memory: Cannot allocate Wasm memory');
+    });
+    const kept: unknown[] = [];
+    const error = thrownBy(() => {
+      // Released ones are used first.
+      for (;;) kept.push(new KernelMemory<Exports>());
+    });
+    vi.restoreAllMocks();
+    expect(error).toBeInstanceOf(TroubleError);
+    expect(error).toMatchObject({ code: 'MEMORY_REFUSED', hint: expect.stringContaining('ulimit -v') });
+  });
+
   it('is reused after release, unless it has grown very large', () => {
     const one = new KernelMemory<Exports>();
     one.release();
