@@ -100,7 +100,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       return call('download', requests.download(folio, part, fileStatus), facts, signal, read, { until });
     },
 
-    search: async (record, signal) => {
+    search: async (record, signal, paused) => {
       const request = requests.search(record);
       if (request === undefined) {
         throw new ConfigError(
@@ -111,10 +111,11 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
           },
         );
       }
-      return call('search', request, {}, signal, async (reply) => ({
+      const read = async (reply: HttpReply) => ({
         answer: await readJson(reply.body, searchReply),
         rehearsal: isRehearsal(reply),
-      }));
+      });
+      return call('search', request, {}, signal, read, { paused });
     },
 
     ready: async (signal) => limiter.ready?.(signal),

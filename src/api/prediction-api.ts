@@ -129,8 +129,11 @@ export interface PredictionApi {
     until?: AbortSignal,
   ): Promise<T>;
 
-  /** The single-record search (interface, 4.4). It costs money, so it is never retried when ambiguous. */
-  search(record: SearchRecord, signal: AbortSignal): Promise<SearchReply>;
+  /**
+   * The single-record search (interface, 4.4). It costs money, so it is never retried when ambiguous.
+   * @param paused as for `upload`.
+   */
+  search(record: SearchRecord, signal: AbortSignal, paused?: UploadRequest['paused']): Promise<SearchReply>;
 
   /**
    * Resolves when no pause of the service is in force: a paid request that begins within one is in doubt after a kill.

@@ -121,9 +121,9 @@ export function createRunMeasure(now: () => Milliseconds = () => performance.now
           api.download(request, (content, reply) => consume(counted(content), reply), signal, until),
         );
       },
-      search: (record, signal) => {
+      search: (record, signal, paused) => {
         requests.searches += 1;
-        return api.search(record, signal);
+        return api.search(record, signal, paused);
       },
       ready: async (signal) => api.ready?.(signal),
       close: () => api.close(),

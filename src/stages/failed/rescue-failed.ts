@@ -12,9 +12,10 @@ import { searchValues } from '../../results/search-answers.js';
 import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
+import type { Milliseconds } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { createReplyBreaker } from '../submit/check-replies.js';
-import { whyAmbiguous } from '../submit/upload-chunk.js';
+import { NotAdmitted, takeBackIfLong, whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';
 
@@ -37,7 +38,8 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
   let stopped = false;
   const breaker = createReplyBreaker(0);
 
-  const rescue = async ({ record, fields }: SearchableRecord): Promise<undefined> => {
+  const rescue = async (one: SearchableRecord): Promise<undefined> => {
+    const { record, fields } = one;
     // After a kill within a pause, a search that had begun would be in doubt, and its record never searched again.
     await run.api.ready?.(run.signal);
     if (stopped) return;
@@ -48,6 +50,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
       if (values !== null) sum.answered += 1;
       run.at('after-search-before-next');
     } catch (error) {
+      if (error instanceof NotAdmitted) return rescue(one);
       if (error instanceof AmbiguousUploadError && error.doubt !== 'redirected') {
         run.logger.warn(
           { record, code: error.code },
@@ -124,6 +127,7 @@ async function searchRecord(
       return values;
     },
     fail: (state) => run.checkpoint.recordSearchEnd(run.id, record, { state }),
+    paused: takeBackIfLong,
   });
 }
 
@@ -150,6 +154,8 @@ export interface SearchRecording<T> {
   readonly answer: (reply: SearchReply) => Promise<T>;
   /** `dropped`: it was certainly not accepted. */
   readonly fail: (state: 'dropped' | 'ambiguous') => Promise<void>;
+  /** See `PredictionApi.search`. */
+  readonly paused?: (time: Milliseconds) => void;
 }
 
 /**
@@ -163,13 +169,13 @@ export interface SearchRecording<T> {
 export async function searchOnce<T>(
   run: Pick<RunContext, 'api' | 'signal' | 'at'>,
   fields: SearchRecord,
-  { begin, answer, fail }: SearchRecording<T>,
+  { begin, answer, fail, paused }: SearchRecording<T>,
 ): Promise<T> {
   await begin();
   run.at('after-search-intent-before-post');
   let reply: SearchReply;
   try {
-    reply = await run.api.search(fields, run.signal);
+    reply = await run.api.search(fields, run.signal, paused);
   } catch (error) {
     await fail(whyAmbiguous(error, run.signal) === undefined ? 'dropped' : 'ambiguous');
     throw error;

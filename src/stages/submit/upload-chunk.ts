@@ -87,9 +87,6 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     const asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
     if (!asksAgain) throw new NotAdmitted();
   };
-  const paused = (time: Milliseconds) => {
-    if (time > LATE_MS) throw new NotAdmitted();
-  };
   const since = run.clock.now();
   const begins = () => {
     run.at('after-slot-before-post');
@@ -99,7 +96,7 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
     if (run.lock.isHeld?.() === false) throw new NotAdmitted();
   };
   try {
-    return await run.api.upload({ file, description, refused, paused, begins }, run.signal);
+    return await run.api.upload({ file, description, refused, paused: takeBackIfLong, begins }, run.signal);
   } catch (error) {
     const now = run.clock.now();
     const doubt = whyAmbiguous(error, run.signal);
@@ -114,6 +111,11 @@ async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadConte
  * another process. The upload ends without being sent, so that no kill makes it ambiguous while it waits.
  */
 export class NotAdmitted extends Error {}
+
+/** Takes a paid request back that would wait for long before it is sent again. @throws NotAdmitted. */
+export function takeBackIfLong(time: Milliseconds): void {
+  if (time > LATE_MS) throw new NotAdmitted();
+}
 
 /** A folio that cannot be recorded for this long is logged. An upload that begins later has waited for the service. */
 const LATE_MS = 5_000;

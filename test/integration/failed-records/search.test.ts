@@ -132,6 +132,24 @@ describe('the search for failed records', () => {
     });
   });
 
+  it('takes a search back while the service asks to wait, and sends it after that', async () => {
+    const asksToWait = { on: 'search', calls: 2, fault: { status: 503, retryAfter: '10s' } };
+    await withLocalJob(failingSetup([...rules, asksToWait]), async (job) => {
+      const seen: string[] = [];
+      const requests = {
+        wait: async () => undefined,
+        ready: async () => void seen.push((await searchesOf(job)).map(({ state }) => state).join(' ')),
+        pause: () => undefined,
+      };
+      const config = { ...rescuing(job), concurrency: { uploads: 1 } };
+      const { searches } = await job.enrich(config, { limits: { requests } });
+      const from = seen.indexOf('answered');
+      expect(seen.slice(from, from + 3)).toEqual(['answered', 'answered dropped', 'answered answered']);
+      expect(searches).toEqual({ answered: (await searchesOf(job)).length, ambiguous: 0 });
+      await expectPredicted(job);
+    });
+  });
+
   it('stops in an outage, and goes on without a second request for a record', async () => {
     const out = { on: 'search', calls: { from: 4 }, fault: { status: 503 } };
     const config = { retry: { giveUpAfter: '100ms' } };
