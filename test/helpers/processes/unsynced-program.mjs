@@ -15,7 +15,7 @@ const [, , library, config, watched] = process.argv;
 /** What is on the disk for certain, by inode: the state of each file, and the inodes of the names in each folder. */
 const files = new Map();
 const folders = new Map();
-const { openSync, readdirSync, lstatSync, fstatSync } = fs;
+const { openSync, readdirSync, readFileSync, lstatSync, fstatSync } = fs;
 
 const identityOf = ({ dev, ino }) => `${dev} ${ino}`;
 const stateOf = ({ size, mtimeNs }) => `${size} ${mtimeNs}`;
@@ -93,7 +93,7 @@ function lost() {
   const add = (what, path) => found.push(`${what} ${relative(watched, path)}`);
   walk(watched, (path, stat) => {
     if (!stat.isDirectory()) {
-      if (!isSynced(stat)) add('bytes', path);
+      if (!isSynced(stat)) add(['bytes', ...typesOfLines(path, stat)].join(' '), path);
       return;
     }
     const durable = folders.get(identityOf(stat)) ?? new Map();
@@ -102,6 +102,14 @@ function lost() {
     for (const name of durable.keys()) if (!now.has(name)) add('removal', join(path, name));
   });
   return found;
+}
+
+/** What the lines tell that were added to a journal since its last sync. */
+function typesOfLines(path, stat) {
+  if (!path.endsWith('.log')) return [];
+  const synced = Number.parseInt(files.get(identityOf(stat)) ?? '0', 10);
+  const added = readFileSync(path).subarray(synced).toString();
+  return Array.from(added.matchAll(/"type":"([a-z-]+)"/g), ([, type]) => type);
 }
 
 function isSynced(stat) {

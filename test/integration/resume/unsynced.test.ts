@@ -42,9 +42,8 @@ const UNNEEDED = [
   // Of the publication before.
   /^removal .*\.rows$/,
 ];
-/** Its other lines are added after a change that is in the database. The next start adds them where they are missing. */
-const JOURNAL = /\/paid\.log$/;
-/** Whatever of the journal is not on the disk here could be paid for again. */
+/** Of these lines the database knows the change. The next start adds them where they are missing. */
+const LATER_LINES = /^bytes(?! .*\b(?:intent|accepted) ).* \S+\/paid\.log$/;
 const PAID: readonly Failpoint[] = [
   'after-intent-before-post',
   'after-slot-before-post',
@@ -72,7 +71,7 @@ async function lostIn(job: Job, first: number): Promise<Map<string, Set<string>>
     const { point, lost } = JSON.parse(line) as { point: Failpoint; lost: string[] };
     const matters = (one: string) =>
       !UNNEEDED.some((pattern) => pattern.test(one)) &&
-      (PAID.includes(point) || !JOURNAL.test(one)) &&
+      !LATER_LINES.test(one) &&
       (!BEFORE_ROWS.includes(point) || !WORK_FILE.test(one)) &&
       NAMED_LATER[point]?.test(one) !== true;
     const all = String(point) === UNSYNCED_RENAME ? lost : lost.filter(matters);
