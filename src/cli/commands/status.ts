@@ -45,6 +45,7 @@ import {
   endedText,
   otherSourceText,
   stateLine,
+  touchedSourceText,
   unfinishedText,
   workingText,
 } from '../texts/status-text.js';
@@ -116,6 +117,7 @@ export function addStatus(command: Command, finish: Finish): void {
           nextSteps(
             text +
               missingLoadText(missing) +
+              (holder === undefined ? await touchedSourceText(run, config) : '') +
               workingText(holder, nextStop, snapshot, run.source.files[0]?.name) +
               accountLine(account) +
               stateLine(config),

@@ -131,3 +131,15 @@ export async function otherSourceText({ source, state, prunedAt }: Run): Promise
   const copy = name === undefined ? '' : ` (the copy of ${escapeUnprintable(name)})`;
   return `  These need the source that the run has read: ${path}${copy} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
 }
+
+/**
+ * For an unfinished run that no process works on: its source was changed, or only touched, and `run` may not go on with
+ * it. Of copies, and of files that other machines have read, stamps tell nothing.
+ */
+export async function touchedSourceText({ source }: Run, { state }: Pick<Config, 'state'>): Promise<string> {
+  if (state !== null || source.files.some(({ name }) => name !== undefined)) return '';
+  const file = await findRestamped(source.files);
+  return file === undefined
+    ? ''
+    : `  the source has changed or was touched since the run has read it: ${escapeUnprintable(file.path)}; if its content differs, foliopipe run says so and names the ways on\n`;
+}

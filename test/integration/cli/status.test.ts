@@ -45,6 +45,11 @@ it('names the process that works on an unfinished run, and after a kill the comm
     /\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml, which waits for \d open folios? with \d+ records.*, and publishes the whole output; if what stopped it lasts, that run says what it is\n$/,
   );
   expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: null });
+  expect(killed.stdout).not.toContain('the source has changed');
+  await writeFile(job.source, sourceText(61));
+  expect((await status()).stdout).toContain(
+    `\n  the source has changed or was touched since the run has read it: ${job.source}; if its content differs, foliopipe run -c ${job.config} says so`,
+  );
   const shown = await callMain(['runs', 'show', job.config], { env });
   expect(shown.stdout).toMatch(
     /^run (\S+) is open\n[\s\S]*how it goes on: foliopipe status -c \S+job\.yaml --run \1\n$/,
