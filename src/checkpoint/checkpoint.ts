@@ -108,9 +108,9 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost or
    * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the named one if
-   * that is ambiguous, or else to the newest ambiguous one, or else to the newest accepted one. Parts of another folio
-   * are deleted. Rows from this chunk on become unmerged; all rows do if the run has no columns yet. The chunk's round
-   * and the rounds after it are open again. A `done` or `withheld` run becomes `open`.
+   * that is ambiguous, or else to the newest ambiguous one, or else to the newest accepted one. Parts of another folio,
+   * or of a chunk that a person gave up, are deleted. Rows from this chunk on become unmerged; all rows do if the run has
+   * no columns yet. The chunk's round and the rounds after it are open again. A `done` or `withheld` run becomes `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AdoptedReply, at: number): Promise<void>;
   /**

@@ -212,6 +212,14 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(chunk).toMatchObject({ state: 'submitted', folio: 'folio-1', cause: null });
       }));
 
+    it('of a chunk that a person gave up although its answers were here gives all of them anew', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'downloaded');
+        await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_ABANDONED');
+        await checkpoint.recordAdopted('r1', 1, { ...found, folio: 'folio-1' }, 9);
+        expect(await checkpoint.parts('r1', 1)).toEqual([]);
+      }));
+
     it('is paid for once: the spending stays the same', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'ambiguous');

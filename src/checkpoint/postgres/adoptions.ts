@@ -7,7 +7,7 @@ import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
 import {
   ACCEPT_ADOPTED,
-  FORGET_OTHER_PARTS,
+  FORGET_PARTS,
   type LateChunk,
   MARK_REHEARSAL,
   REOPEN,
@@ -18,7 +18,7 @@ import { unmergeForAnswer } from './merges.js';
 import { expectRow, type StateSession } from './state-session.js';
 
 const submit: Prepared<LateChunk> = statement(SUBMIT_ADOPTED);
-const forgetOtherParts = statement(FORGET_OTHER_PARTS);
+const forgetParts = statement(FORGET_PARTS);
 const accept = statement(`${ACCEPT_ADOPTED} RETURNING attempt`);
 const submitAgain: Prepared<LateChunk> = statement(SUBMIT_FOUND);
 const reopen = statement(REOPEN);
@@ -31,7 +31,7 @@ export function adoptionChanges(db: StateSession): Pick<Checkpoint, 'recordAdopt
     recordAdopted: (run, chunk, { folio, serviceRecords, rehearsal, attempt = null }, at) =>
       db.changes(async (query) => {
         const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
-        await query(forgetOtherParts, { run, chunk, folio });
+        await query(forgetParts, { run, chunk, folio });
         const rows = await query(submit, { run, chunk, folio, at });
         const adopted = expectRow(rows, 'recordAdopted', missing);
         const reply = { attempt, folio, local: rehearsal ? 1 : 0, serviceRecords };

@@ -24,10 +24,11 @@ export const SUBMIT_FOUND = `
       AND pruned_at IS NULL)
   RETURNING round, first_record AS first`;
 
-/** Forgets the parts of a chunk's other folio. */
-export const FORGET_OTHER_PARTS = `
+/** Forgets the parts of a chunk's other folio, and those of a chunk that was given up, whose parts may be wrong. */
+export const FORGET_PARTS = `
   DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
-    (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio)`;
+    (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio
+      AND coalesce(cause, '') <> 'FOLIO_ABANDONED')`;
 
 /** The attempt that has this folio is accepted; else the named or the last ambiguous one; else the last accepted one. */
 export const ACCEPT_ADOPTED = `

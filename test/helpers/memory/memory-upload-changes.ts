@@ -83,7 +83,7 @@ export function memoryUploadChanges(memory: Memory) {
         attempts.findLast(({ state }) => state === 'accepted');
       must('recordAdopted', row.state === 'ambiguous' || row.cause !== 'DEADLINE');
       must('recordAdopted', upload !== undefined);
-      if (row.folio !== folio) chunk.listed = [];
+      if (row.folio !== folio || row.cause === 'FOLIO_ABANDONED') chunk.listed = [];
       Object.assign(row, { state: 'submitted', folio, submittedAt: at, cause: null, counts: null });
       Object.assign(upload, { state: 'accepted', doubt: null, folio, local, serviceRecords, endedAt: at });
       takeBack(run, row);

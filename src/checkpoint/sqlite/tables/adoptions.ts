@@ -5,7 +5,7 @@
 import type { AdoptedReply, Checkpoint } from '../../checkpoint.js';
 import {
   ACCEPT_ADOPTED,
-  FORGET_OTHER_PARTS,
+  FORGET_PARTS,
   type LateChunk,
   MARK_REHEARSAL,
   REOPEN,
@@ -18,7 +18,7 @@ import { UNMERGE_FOR_ANSWER } from './merges.js';
 /** Makes `recordAdopted` and `recordFound`. */
 export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {
   const submit = db.prepare<[object], LateChunk>(SUBMIT_ADOPTED);
-  const forgetOtherParts = db.prepare(FORGET_OTHER_PARTS);
+  const forgetParts = db.prepare(FORGET_PARTS);
   const accept = db.prepare(ACCEPT_ADOPTED);
   const submitAgain = db.prepare<[object], LateChunk>(SUBMIT_FOUND);
   const unmerge = db.prepare(UNMERGE_FOR_ANSWER);
@@ -37,7 +37,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
     recordAdopted: db.change((run: string, chunk: number, reply: AdoptedReply, at: number) => {
       const { folio, serviceRecords, rehearsal, attempt = null } = reply;
       const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
-      forgetOtherParts.run({ run, chunk, folio });
+      forgetParts.run({ run, chunk, folio });
       const adopted = expectRow(submit.get({ run, chunk, folio, at }), 'recordAdopted', missing);
       const local = rehearsal ? 1 : 0;
       const values = { run, chunk, attempt, folio, local, serviceRecords, at };
