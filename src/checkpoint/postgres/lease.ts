@@ -232,8 +232,10 @@ function hold(
     isAsking = true;
     extend()
       .catch((error: unknown) => {
-        failure = error;
-        return !isOver();
+        const isLeft = !isOver();
+        // Later it tells nothing: the connection of a process that was paused may have ended too.
+        if (isLeft) failure = error;
+        return isLeft;
       })
       .then((isHeld) => {
         isAsking = false;

@@ -44,7 +44,9 @@ it('fetches a folio that was recorded after its chunk was given up', async () =>
   const first = await site.machine('first');
   const second = await site.machine('second');
   const env = { ...first.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit:3:pause' };
-  const paused = spawnCli(['run', ...first.args], { cwd: first.folder, env });
+  // It polls nothing yet: the server would end a transaction that another stage leaves open for so long.
+  const flags = ['--set', 'poll.first=1m', '--set', 'poll.max=1m'];
+  const paused = spawnCli(['run', ...first.args, ...flags], { cwd: first.folder, env });
   await expect
     .poll(async () => (await readFile(`/proc/${paused.pid}/stat`, 'utf8')).split(' ')[2], { timeout: 30_000 })
     .toBe('T');
