@@ -23,8 +23,9 @@ import { mergeAndPublish } from './merge-and-publish.js';
 /**
  * Publishes the run again from the stored results, as a new publication, if the output is missing, was replaced by
  * another publication of this pipeline, or is configured differently now. The service is asked only for parts that are
- * missing or damaged on the disk; what it no longer has stays in the output that is in place. A missing marker is written again, because a loader waits for it. A withheld run is
- * published if the config allows it now; else nothing is done. Nor is it for a confirmed run, which has no output.
+ * missing or damaged on the disk; what it no longer has stays in the output that is in place. A missing marker is written
+ * again, because a loader waits for it. A withheld run is published if the config allows it now; else nothing is done. Nor
+ * is it for a confirmed run, which has no output.
  * @param run a run that is done or withheld.
  * @returns the reason why it was published, for the summary.
  * @throws ConfigError `OUTPUT_CHANGED` when something else has changed the output, `RUN_DONE_OTHERWISE`; GuardError
@@ -82,9 +83,11 @@ async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publicat
     `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,
   );
   const refetch: Refetch = (chunk) => refetchParts(again, chunk);
-  const isThere = await holdsPublication(run, row);
   await prepareToMergeAgain(again, row);
-  return mergeAndPublish(again, isThere ? withoutGivingUp(run.id, refetch) : refetch);
+  return mergeAndPublish(
+    again,
+    withoutGivingUp(run.id, refetch, () => holdsPublication(run, row)),
+  );
 }
 
 /**

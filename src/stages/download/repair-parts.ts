@@ -158,10 +158,11 @@ async function attempt<T>(
 }
 
 /**
- * Fetches parts again for rows that replace those of an output in place: a chunk is not given up, because that output has
- * its answers.
+ * Fetches parts again for rows that may replace those of an output in place: a chunk is not given up if that output has its
+ * answers.
+ * @param isInOutput reads the whole output, so it is asked only when a folio is lost.
  */
-export function withoutGivingUp(run: string, refetch: Refetch): Refetch {
+export function withoutGivingUp(run: string, refetch: Refetch, isInOutput: () => Promise<boolean>): Refetch {
   return async (chunk) => {
     const replacement = await refetch(chunk);
     return {
@@ -170,8 +171,9 @@ export function withoutGivingUp(run: string, refetch: Refetch): Refetch {
         return replacement.parts;
       },
       fetchOne: (part) =>
-        replacement.fetchOne(part).catch((error: unknown) => {
-          throw error instanceof FolioLostError ? onlyInOutputError(run, chunk, error) : error;
+        replacement.fetchOne(part).catch(async (error: unknown) => {
+          const isKept = error instanceof FolioLostError && (await isInOutput());
+          throw isKept ? onlyInOutputError(run, chunk, error) : error;
         }),
     };
   };
