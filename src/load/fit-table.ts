@@ -69,7 +69,7 @@ export function fitTable(
       load,
       found,
       { columns, missing },
-      (lastColumns ?? []).filter((name) => !names.includes(name)),
+      (lastColumns ?? []).filter((name) => known.has(name) && !names.includes(name)),
     );
     if (load.mode === 'merge') checkKey(load, found, columns);
   }

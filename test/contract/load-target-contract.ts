@@ -464,6 +464,12 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
         await target.check(publication(2, first, { onSchema, columns: unanswered }), options.signal);
         await query('alter table businesses add column region varchar(9)');
         expect(await load(more)).toMatchObject({ written: 3, added: [] });
+        // What the hint says: a column that is gone from both is no difference.
+        await query('alter table businesses drop column paid_by');
+        await query('alter table businesses drop column region');
+        const narrow = { ...fewer, publication: 3 };
+        await target.check(narrow, options.signal);
+        expect(await load(narrow)).toMatchObject({ written: 3, added: [] });
       }),
     );
 

@@ -43,8 +43,8 @@ function readText(path: string, columns: number): string {
     max_line_size = ${MAX_RECORD_BYTES}, buffer_size = ${MAX_RECORD_BYTES})`;
 }
 
-/** Texts and names in quotes, which may hold anything, and values. */
-const TOKEN = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
+/** Texts and names in quotes, which may hold anything, and values. A name without quotes may hold a $ within it. */
+const TOKEN = /"(?:[^"]|"")*"|'(?:[^']|'')*'|(?<![\p{L}\p{N}_$])\$(\d+)/gu;
 
 /** A statement with its values in it: DuckDB and printed scripts have it as one text. */
 export function inlined({ text, values = [] }: Statement): string {

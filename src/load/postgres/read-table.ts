@@ -60,7 +60,7 @@ export async function readTable(query: Query, { schema, name }: TableName): Prom
     Record<'name' | 'type' | 'category' | 'generated' | 'identity', string> &
       Record<'required' | 'hasDefault' | 'isPlain' | 'isLoose', boolean> & { readonly value: string | null }
   >({
-    text: `select a.attname as name, format_type(a.atttypid, null) as type, t.typcategory::text as category,
+    text: `select a.attname as name, format_type(a.atttypid, -1) as type, t.typcategory::text as category,
                   a.attnotnull or t.typnotnull as required, a.atthasdef as "hasDefault",
                   a.attgenerated::text as generated, a.attidentity::text as identity,
                   t.typname in ('text', 'varchar') as "isPlain",

@@ -10,6 +10,12 @@ describe('inlined', () => {
     expect(inlined({ text, values })).toBe("select 'it''s $2', 7, null, 'tenth'");
   });
 
+  it('leaves a name without quotes alone that holds a $', () => {
+    expect(inlined({ text: 'delete from sales$1 where run = $1', values: ['x'] })).toBe(
+      "delete from sales$1 where run = 'x'",
+    );
+  });
+
   it('leaves names and texts alone, whatever they hold', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('$', '1', '"', "'", 'a', '\\') }), (odd) => {
