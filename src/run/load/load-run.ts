@@ -201,7 +201,7 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
   run.logger.info(facts, `loading publication ${publication.number} into ${table} of ${into}`);
   reportLoad(run, row, publication, { state: 'begun', written: null });
   await checkLoadFile(run, row, publication);
-  const request = requestOf(run, row, publication);
+  const request = await requestOf(run, row, publication);
   const loading = run.loadTarget.load(request, { signal: run.signal, at: run.at });
   const { already, ...loaded } = await loading.catch((error: unknown) => {
     throw nameRun(error, row.id);
@@ -218,11 +218,11 @@ function nameRun(error: unknown, run: string): unknown {
   return reworded(error, { message: error.message, hint });
 }
 
-function requestOf(
+async function requestOf(
   { config, output }: Pick<LoadNeeds, 'config' | 'output'>,
   row: Run,
   publication: Publication,
-): LoadRequest {
+): Promise<LoadRequest> {
   const layout = createOutputLayout(row.source, publication.output);
   const path = publicationPlace(publication.output.path, row.id, publication.number);
   const { records, content } = publication;
@@ -234,16 +234,22 @@ function requestOf(
     run: row.id,
     publication: publication.number,
     file,
-    delta: deltaOf(config, publication, () => output.stream(deltaPath(path))),
+    delta: await deltaOf(config, publication, output, deltaPath(path)),
   };
 }
 
-/** A delta by another key does not name the rows of the table. */
-function deltaOf(config: Config, { delta }: Publication, open: LoadFile['open']): LoadDelta | null {
+/** A delta by another key does not name the rows of the table. Where its file was taken away, the output has all rows. */
+async function deltaOf(
+  config: Config,
+  { delta }: Publication,
+  output: LoadNeeds['output'],
+  path: string,
+): Promise<LoadDelta | null> {
   if (delta == null || delta.base === null) return null;
   if (JSON.stringify(delta.key) !== JSON.stringify(config.source.key)) return null;
+  if ((await output.identity(path)) === undefined) return null;
   const { base, bytes, sha256, added, changed, removed } = delta;
-  return { base, bytes, sha256, records: added + changed + removed, open };
+  return { base, bytes, sha256, records: added + changed + removed, open: () => output.stream(path) };
 }
 
 /** @throws ConfigError `LOAD_KEY_UNCHECKED` if it is not known that the key names each record of the run once. */

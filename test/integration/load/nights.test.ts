@@ -192,6 +192,20 @@ describe('load.mode: merge', () => {
   });
 });
 
+describe('a delta that was taken away', () => {
+  it('is no reason to load nothing: the whole output is loaded', async () => {
+    const changes = { output: { delta: true } };
+    await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete' }, async (job) => {
+      await night(job, first, changes);
+      const { run } = await night(job, second, { ...changes, load: { into: 'none' } });
+      await rm(`${job.outputPath}.delta.csv`);
+      const loaded = await loadRun(job.config(changes), run);
+      expect(loaded).toMatchObject({ state: 'loaded', base: null, written: 3, removed: 2 });
+      expect(await job.table()).toEqual(await job.rows());
+    });
+  });
+});
+
 describe('what is not loaded', () => {
   it('is a publication with more failures than are tolerated, unless load.partial is set', async () => {
     await withLoadedJob(server, { mode: 'replace' }, async (job) => {
