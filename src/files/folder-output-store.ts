@@ -74,7 +74,7 @@ export function createFolderOutputStore({
     identity: async (name) => {
       const place = await placeOf(name);
       const found = place === undefined ? undefined : await readStamps(place);
-      return found && { ...found, sha256: () => hashParts(place!) };
+      return found && { ...found, sha256: () => hashDurably(place!) };
     },
     read: async (name, bytes) => {
       const place = await placeOf(name);
@@ -122,9 +122,11 @@ async function readStamps(place: string) {
   return { bytes, stamp: hash.digest('hex') };
 }
 
-async function hashParts(place: string): Promise<string | undefined> {
+/** Whoever compares the content goes on from it, and a kill may have come before its names were durable. */
+async function hashDurably(place: string): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {
+    await syncFolder(dataPath(place));
     for await (const piece of readJoined(place)) hash.update(piece);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;

@@ -1,6 +1,8 @@
 /** Publications in folders on local disks: what a killed put leaves, and what a sweep removes. */
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import fs, { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFolderOutputStore } from '../../src/files/folder-output-store.js';
@@ -56,6 +58,26 @@ describe('a folder of publications', () => {
       await put(folder, 1, 'nightly', null);
       expect(await readdir(`${name}data`)).toEqual(['part-00000.csv']);
       expect(await textOf(name)).toBe(csv);
+    }));
+
+  it('makes the name of a part durable before its content is compared: a kill may have come first', () =>
+    withFolder(async (folder) => {
+      const { name } = await put(folder, 1, 'nightly', null);
+      const found = (await store.identity(name))!;
+      const synced: string[] = [];
+      const { openSync } = fs;
+      fs.openSync = (path, ...rest) => {
+        synced.push(String(path));
+        return openSync(path, ...rest);
+      };
+      syncBuiltinESMExports();
+      try {
+        expect(await found.sha256()).toBe(createHash('sha256').update(csv).digest('hex'));
+      } finally {
+        fs.openSync = openSync;
+        syncBuiltinESMExports();
+      }
+      expect(synced).toContain(`${name}data/`);
     }));
 
   it('removes the publications of a pipeline, half ones too, and nothing of others', () =>

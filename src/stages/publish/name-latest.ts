@@ -14,9 +14,12 @@ type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'publications'>;
 };
 
-/** The stamp of a publication that is already named, and whole: a kill came after that; undefined if it is not. */
+/**
+ * The stamp of a publication that is already named, and whole: a kill came after that; undefined if it is not. It is named
+ * once more, because the kill may have come before the name was durable.
+ */
 export async function stampIfLatest(
-  run: Pick<RunContext, 'id' | 'output'>,
+  run: NameLatestNeeds,
   publication: Publication,
 ): Promise<string | undefined> {
   const { path } = publication.output;
@@ -24,7 +27,9 @@ export async function stampIfLatest(
   const place = publicationPlace(path, run.id, publication.number);
   if (`${path}${(await readLatest(run.output, path))?.folder}` !== place) return undefined;
   const there = await run.output.identity(place);
-  return there !== undefined && (await hasContent(there, publication)) ? there.stamp : undefined;
+  if (there === undefined || !(await hasContent(there, publication))) return undefined;
+  await nameLatest(run, publication);
+  return there.stamp;
 }
 
 /** Names the publication, whose other files are in place, and the earlier ones that stay (`output.keep`). */
