@@ -133,7 +133,7 @@ export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunO
 /**
  * Checks once more when the answers of the run were made ready for later runs: those that cannot be are bought again,
  * such as where the service has changed what it gives back.
- * @param lost the runs whose answers could not be made ready.
+ * @param lost the runs whose answers could not all be made ready.
  * @returns what is lost.
  * @throws ConfigError `RUN_UNFINISHED_PAID`.
  */
@@ -152,7 +152,7 @@ export async function checkKept(
   const found = {
     ...givenUp,
     inVain: { records, amount: priceOf(records, pricePerRecord), currency },
-    boughtAgain: 'they cannot be read, or joined to their records',
+    boughtAgain: `${kept > 0 ? 'some of them' : 'they'} cannot be read, or joined to their records`,
     needsYes: records > 0,
   };
   checkGivenUp(found, options);

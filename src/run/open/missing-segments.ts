@@ -35,7 +35,7 @@ export interface SegmentContext {
  * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
  * source has changed is left out if its results do not hold what was sent: its records are bought again.
  * @param unfinished a run that will be superseded.
- * @returns the runs whose answers cannot be reused.
+ * @returns the runs whose answers cannot be reused, with `unfinished` if only some of its answers can be.
  */
 export async function makeMissingSegments(
   context: SegmentContext,
@@ -43,10 +43,12 @@ export async function makeMissingSegments(
 ): Promise<readonly string[]> {
   const { config, checkpoint, logger } = context;
   const lost: string[] = [];
+  const partly: string[] = [];
   const known = await checkpoint.segments();
   for (const run of await runsWithoutSegment(checkpoint, config, unfinished)) {
     const replaced = known.find((segment) => segment.run === run.id);
     if (!(await remakeSegment(context, run, replaced))) lost.push(run.id);
+    else if (run.id === unfinished?.id && (await isPartlyKept(checkpoint, run))) partly.push(run.id);
   }
   // Those that were said before are not said each night. The newest run has just been superseded, or is given up now.
   if (
@@ -58,7 +60,12 @@ export async function makeMissingSegments(
       `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent, or because they cannot be joined to their records; an output can be imported: foliopipe reuse import FILE`,
     );
   }
-  return lost;
+  return [...lost, ...partly];
+}
+
+async function isPartlyKept(checkpoint: SegmentContext['checkpoint'], { id }: Run): Promise<boolean> {
+  const segment = (await checkpoint.segments()).find(({ run }) => run === id);
+  return segment === undefined || lacksAnswers(checkpoint, segment);
 }
 
 /**

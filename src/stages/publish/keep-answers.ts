@@ -5,7 +5,7 @@
 import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
 import { fixedAddress } from '../../config/fixed-values.js';
-import { type FoliopipeError, SourceError } from '../../errors.js';
+import { type FoliopipeError, SourceError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';
 import type { ColumnChange } from '../../results/output-layout.js';
@@ -70,6 +70,11 @@ function isLost(error: unknown): error is FoliopipeError {
   return error instanceof SourceError || isPartDamaged(error);
 }
 
+/** Whether the results of a chunk do not match its records, or not in the way in which the run joins them. */
+function isUnjoined(error: unknown): boolean {
+  return error instanceof UntrustedError && !isPartDamaged(error);
+}
+
 /** Removes the file of the segment that was replaced: without its row it would only be in the way. */
 export async function removeReplaced(
   { answers }: Pick<RunContext, 'answers'>,
@@ -89,7 +94,7 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
 /**
  * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Chunks whose
  * kept file is lost and whose source has changed are left out, and so are those with a damaged part that the service no
- * longer has as it was; that is logged.
+ * longer has as it was, and those whose results do not match in a run whose join other chunks prove; that is logged.
  * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
  * @param options `of`: how the run's sent records have ended; left out if it has not been published. `refetch` fetches
  *   damaged parts again.
@@ -140,8 +145,7 @@ async function writeSegment(
     ...(of && { of }),
   });
   try {
-    const mayLeaveOut = run.chosen !== null && replaced === undefined;
-    const isAny = await addChunks(run, writer, { columns, added, refetch, mayLeaveOut });
+    const isAny = await addChunks(run, writer, { columns, added, refetch, isFirst: replaced === undefined });
     return isAny && added.size === 0 ? await writer.finish() : undefined;
   } finally {
     await writer.close();
@@ -168,16 +172,18 @@ async function addChunks(
     readonly columns: readonly string[];
     readonly added: Set<string>;
     readonly refetch: Refetch | undefined;
-    readonly mayLeaveOut: boolean;
+    readonly isFirst: boolean;
   },
 ): Promise<boolean> {
-  const { columns, added, refetch, mayLeaveOut } = terms;
+  const { columns, added, refetch, isFirst } = terms;
+  const isProven = () => run.join.method?.judged?.isProven === true;
   const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
   };
   const answers = await openChunkAnswers(run, { columns, onChange, refetch, isFinal: true });
   let isAny = false;
   let lost = 0;
+  let unjoined: unknown;
   try {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
@@ -189,18 +195,23 @@ async function addChunks(
         releaseBlock(block);
         isAny = true;
       } catch (error) {
-        const isFinal = isPartDamaged(error) && refetch === undefined;
-        if (!mayLeaveOut || isFinal || !isLost(error)) throw error;
+        const mayRepair = isPartDamaged(error) && refetch === undefined;
+        const isGone = run.chosen !== null && isLost(error) && !mayRepair;
+        // Answers that were joined before without a proof may be just as wrong.
+        const isAlone = isUnjoined(error) && refetch === undefined && (isProven() || !isAny);
+        if (!isFirst || !(isGone || isAlone)) throw error;
+        if (isAlone) unjoined ??= error;
         lost += chunk.records;
       }
     }
   } finally {
     await answers.close();
   }
+  if (unjoined !== undefined && !isProven()) throw unjoined;
   if (lost > 0) {
     run.logger.warn(
       { run: run.id, records: lost },
-      `run ${run.id}: the answers of ${countOf(lost, 'record')} cannot be kept for later runs, because the source has changed, or stored results are damaged`,
+      `run ${run.id}: the answers of ${countOf(lost, 'record')} cannot be kept for later runs, because the source has changed, or stored results are damaged or do not match`,
     );
   }
   return isAny;

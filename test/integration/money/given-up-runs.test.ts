@@ -137,6 +137,47 @@ describe('a new run that gives up an unfinished one', () => {
     });
   });
 
+  describe('of which the answers of one chunk cannot be joined', () => {
+    const style = ({ chunk }: { chunk: number }) =>
+      chunk === 3
+        ? { columns: (names: readonly string[]) => names.filter((name) => name !== 'record_id') }
+        : {};
+    const behaviour = { style, finishedAtPoll: ({ chunk }: { chunk: number }) => chunk };
+
+    it('takes all others, and asks first for those of this chunk', async () => {
+      await withJob({ config: { ...price, ...reuse }, behaviour }, async (job) => {
+        expect(await job.failure()).toMatchObject({ code: 'JOIN_WEAKER', facts: { chunk: 3 } });
+        job.service.behaviour = { style };
+        // What was still open is fetched first.
+        expect(await job.failure()).toMatchObject({ code: 'JOIN_WEAKER', facts: { chunk: 3 } });
+        for (const _ of ['before anything is kept', 'then']) {
+          const error = (await job.failure({}, { fresh: true })) as FoliopipeError;
+          expect(error).toMatchObject({ code: 'RUN_UNFINISHED_PAID', facts: { paid: 60, inVain: 10 } });
+          expect(error.message).toContain('some of them cannot be read, or joined to their records');
+        }
+        job.service.behaviour = {};
+        const { origins } = await job.enrich({}, { fresh: true, yes: true });
+        // One of the ten records is equal to another one.
+        expect([origins.reused.records, origins.sent.records]).toEqual([51, 9]);
+        await expectEnriched(job);
+      });
+    });
+
+    it('leaves the others to the run that supersedes it', async () => {
+      await withJob({ config: { ...reuse, ...supersede }, behaviour }, async (job) => {
+        expect(await job.failure()).toMatchObject({ code: 'JOIN_WEAKER', facts: { chunk: 3 } });
+        job.service.behaviour = {};
+        await writeFile(job.sourcePath, sourceText(70));
+        const { logger, told } = listen();
+        const { origins } = await job.enrich({}, { logger });
+        // So is one of the ten new ones.
+        expect([origins.reused.records, origins.sent.records]).toEqual([52, 18]);
+        expect(told.join('\n')).toContain('the answers of 10 records cannot be kept for later runs');
+        expect(told.join('\n')).not.toContain('earlier run cannot be reused');
+      });
+    });
+  });
+
   it('tells apart what reuse takes again, also with --no-reuse', async () => {
     await withJob({ config: { ...price, ...reuse, ...sequential } }, async (job) => {
       await openRun(job);
