@@ -51,7 +51,7 @@ export function submitChunks(
     // One at a time: the records that were sent again before decide whether the next chunk may be sent again.
     const submitLast = async (chunk: ChunkRow, add: AddItems<ChunkRow>) =>
       submitUndecided(submission, chunk, add);
-    yield* mapGrowing(undecidedChunks(run, left), 1, submitLast, run.controller);
+    yield* mapGrowing(undecidedChunks(submission, left), 1, submitLast, run.controller);
   };
   return (chunks) => abortOnEarlyReturn(submitAll(chunks), run.controller);
 }
@@ -149,15 +149,17 @@ async function ambiguousChunks(run: SubmitChunksNeeds): Promise<Set<number>> {
 }
 
 /**
- * The chunks that are ambiguous now, then those that were ambiguous at the start and no longer are.
+ * The chunks that are ambiguous now, then those that were ambiguous at the start and no longer are, unless this process
+ * has decided about them already.
  * @param left the numbers of chunks that were ambiguous before and have not been passed on.
  */
-async function* undecidedChunks(run: SubmitChunksNeeds, left: Set<number>): AsyncGenerator<ChunkRow> {
+async function* undecidedChunks({ run, decided }: Submission, left: Set<number>): AsyncGenerator<ChunkRow> {
   for await (const chunk of eachChunk(run.checkpoint, run.id, ['ambiguous'])) {
     left.delete(chunk.number);
     yield chunk;
   }
   for (const number of left) {
+    if (decided.has(number)) continue;
     const chunk = await run.checkpoint.chunk(run.id, number);
     if (chunk?.state === 'submitted' || chunk?.state === 'cut') yield chunk;
   }

@@ -264,6 +264,26 @@ describe('an ambiguous upload', () => {
     });
   });
 
+  it('that is decided about early, because it holds the only permit, is passed on once', async () => {
+    const run = await open({ records: 4, config: { concurrency: one } });
+    await collect(chunkRecords(run)());
+    const name = { before: 'nightly-1-', after: '.csv' };
+    await run.checkpoint.recordIntent(run.id, 1, name, 1, NO_BUDGET);
+    await run.checkpoint.recordAmbiguous(run.id, 1, 2, 'no-reply');
+    let isDoubtful = true;
+    const acquire: StageRun['folioPermits']['acquire'] = async (holder, signal) => {
+      if (!isDoubtful || holder !== permitName(run.id, 2)) return run.folioPermits.acquire(holder, signal);
+      isDoubtful = false;
+      return 'doubtful';
+    };
+    const submitted = await submitAll({ ...run, folioPermits: { ...run.folioPermits, acquire } });
+    expect(submitted.map(({ number, state }) => `${number} ${state}`)).toEqual([
+      '1 submitted',
+      '2 submitted',
+    ]);
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '1.2 accepted', '2.1 accepted']);
+  });
+
   it('is not sent a third time by this process, and gives its permit back', async () => {
     const run = await open({
       config: { concurrency: { uploads: 1, folios: 3 } },
