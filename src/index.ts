@@ -2,6 +2,7 @@
 export type {
   DownloadRequest,
   FolioReport,
+  PaidWaits,
   PredictionApi,
   SearchRecord,
   SearchReply,

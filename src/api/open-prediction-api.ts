@@ -100,7 +100,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
       return call('download', requests.download(folio, part, fileStatus), facts, signal, read, { until });
     },
 
-    search: async (record, signal, paused) => {
+    search: async (record, signal, waits) => {
       const request = requests.search(record);
       if (request === undefined) {
         throw new ConfigError(
@@ -115,7 +115,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         answer: await readJson(reply.body, searchReply),
         rehearsal: isRehearsal(reply),
       });
-      return call('search', request, {}, signal, read, { paused });
+      return call('search', request, {}, signal, read, waits);
     },
 
     ready: async (signal) => limiter.ready?.(signal),

@@ -7,25 +7,29 @@ export interface UploadFile extends UploadContent {
   readonly name: string;
 }
 
-/** What is to be uploaded. */
-export interface UploadRequest {
-  readonly file: UploadFile;
-  readonly description: string;
+/** What decides, while a paid request waits, whether it is sent. An implementation need not call any of it. */
+export interface PaidWaits {
   /**
-   * Called when the service has refused the upload because of too many (429), before it is sent again. What it throws
-   * ends the upload. An implementation need not call it.
-   */
-  readonly refused?: () => Promise<void> | void;
-  /**
-   * Called when the service asks to wait before the upload is sent again, but not because of too many. What it throws
-   * ends the upload. An implementation need not call it.
+   * Called when the request was certainly not accepted, before it is sent again. What it throws ends it.
+   * @param time for which the service asks to wait; 0 if it does not say.
    */
   readonly paused?: (time: Milliseconds) => void;
   /**
-   * Called just before each attempt is sent, when it waits for nothing more. What it throws ends the upload, which is
-   * then not sent. An implementation need not call it.
+   * Called just before each attempt is sent, when it waits for nothing more. What it throws ends the request, which is
+   * then not sent.
    */
   readonly begins?: () => void;
+}
+
+/** What is to be uploaded. */
+export interface UploadRequest extends PaidWaits {
+  readonly file: UploadFile;
+  readonly description: string;
+  /**
+   * Called when the service has refused the upload because of too many (429), before `paused`. What it throws ends the
+   * upload. An implementation need not call it.
+   */
+  readonly refused?: () => Promise<void> | void;
 }
 
 /** The reply to an upload (interface, 2.1). */
@@ -131,9 +135,9 @@ export interface PredictionApi {
 
   /**
    * The single-record search (interface, 4.4). It costs money, so it is never retried when ambiguous.
-   * @param paused as for `upload`.
+   * @param waits as for `upload`.
    */
-  search(record: SearchRecord, signal: AbortSignal, paused?: UploadRequest['paused']): Promise<SearchReply>;
+  search(record: SearchRecord, signal: AbortSignal, waits?: PaidWaits): Promise<SearchReply>;
 
   /**
    * Resolves when no pause of the service is in force: a paid request that begins within one is in doubt after a kill.

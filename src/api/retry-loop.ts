@@ -59,8 +59,8 @@ interface CallState {
   broken: { readonly breach: string; readonly since: number; readonly count: number } | null;
   /** The service named the time to wait: the rate limiter waits exactly that long, so there is no back-off. */
   skipsBackOff: boolean;
-  /** The time that the last reply has asked for; 0 if it has asked for none. */
-  pause: Milliseconds;
+  /** The time that the last reply has asked for; 0 if it has asked for none; null if only this call can wait so long. */
+  pause: Milliseconds | null;
 }
 
 /** What else decides how long a call waits. */
@@ -69,7 +69,10 @@ export interface CallWaits {
   readonly until?: AbortSignal | undefined;
   /** Called with each 429. What it throws ends the call. */
   readonly refused?: (() => Promise<void> | void) | undefined;
-  /** Called with each other reply that asks to wait, with the time. What it throws ends the call. */
+  /**
+   * Called before each further attempt, with the time for which the service asks to wait, or 0. What it throws ends the
+   * call.
+   */
   readonly paused?: ((time: Milliseconds) => void) | undefined;
   /** Called when an attempt is about to be written and waits for nothing more. What it throws ends the call. */
   readonly begins?: (() => void) | undefined;
@@ -115,7 +118,8 @@ export class RetryLoop {
         outcome = failure === undefined ? { error } : this.#decide(call, failure, state, signal, isLast);
         if (outcome !== undefined) return;
         if (isTooMany(failure)) outcome = await errorOf(refused);
-        else if (state.pause > 0) outcome = await errorOf(() => paused?.(state.pause));
+        const { pause } = state;
+        if (outcome === undefined && pause !== null) outcome = await errorOf(() => paused?.(pause));
         if (outcome === undefined) throw error;
       }
     };
@@ -211,7 +215,7 @@ export class RetryLoop {
       const pause = Math.min(decision.after, retry.giveUpAfter);
       limiter.pause(pause);
       // After so long a wait, a further call would measure a new outage, and would never give up.
-      state.pause = 2 * pause > retry.giveUpAfter ? 0 : pause;
+      state.pause = 2 * pause > retry.giveUpAfter ? null : pause;
       watcher?.throttled(pause, message);
     }
     state.skipsBackOff = decision.after !== null && decision.after >= retry.first;

@@ -121,9 +121,9 @@ export function createRunMeasure(now: () => Milliseconds = () => performance.now
           api.download(request, (content, reply) => consume(counted(content), reply), signal, until),
         );
       },
-      search: (record, signal, paused) => {
+      search: (record, signal, waits) => {
         requests.searches += 1;
-        return api.search(record, signal, paused);
+        return api.search(record, signal, waits);
       },
       ready: async (signal) => api.ready?.(signal),
       close: () => api.close(),

@@ -281,11 +281,25 @@ test('a Retry-After of 0 does not cause a storm of requests', async () => {
   expect(attempts).toBeLessThan(101);
 });
 
+test('a refusal because of too many is told first, and may end the call alone', async () => {
+  const { loop } = createLoop(60);
+  const told: string[] = [];
+  const refused = () => void told.push('refused');
+  const paused = (time: number) => {
+    told.push(`paused ${time}`);
+    throw new Error('taken back');
+  };
+  const call = { operation: 'upload', path: '/x', request: 'POST http://x/x', facts: {} } as const;
+  const { attempt } = failing(status(429, 20));
+  await expect(loop.run(call, attempt, noSignal, { refused, paused })).rejects.toThrow('taken back');
+  expect(told).toEqual(['refused', 'paused 20']);
+});
+
 test.each([
   ['a pause is told, and may end the call', status(503, 20), [20]],
-  ['not one that is most of giveUpAfter', status(503, 40), []],
-  ['nor a refusal because of too many', status(429, 20), []],
-  ['nor a failure without one', status(503), []],
+  ['one that is most of giveUpAfter is not told', status(503, 40), []],
+  ['a pause after a refusal because of too many is told', status(429, 20), [20]],
+  ['a wait for which the service has not asked is told too', status(503), [0]],
 ])('%s', async (_, failure, told) => {
   const { loop } = createLoop(60);
   const times: number[] = [];

@@ -15,7 +15,7 @@ import { checkNotMisread, checkOneService, createReplyBreaker } from './check-re
 import { findEarlyFailures } from './find-early-failures.js';
 import { decideNext, submitUndecided } from './resolve-ambiguous.js';
 import type { Submission, SubmitChunksNeeds } from './submission.js';
-import { uploadChunk } from './upload-chunk.js';
+import { NotAdmitted, uploadChunk, type Waiting } from './upload-chunk.js';
 
 /**
  * Passes on chunks whose folio is known, and chunks that are given up or refused. Does not pass on a chunk that stays
@@ -66,11 +66,12 @@ async function submit(
   if (chunk.state === 'finished' || chunk.state === 'refused') return chunk;
   if (run.uploads.stopped && chunk.state !== 'submitted') return undefined;
   const permit = permitName(run.id, chunk.number);
+  const waiting: Waiting = { since: undefined };
   for (;;) {
     const acquired = await run.folioPermits.acquire(permit, run.signal);
     if (acquired === false) break;
     if (acquired === true) {
-      const end = await submitWithPermit(submission, chunk, permit, add);
+      const end = await submitWithPermit(submission, chunk, { permit, waiting }, add);
       if (end !== 'not-admitted') return end;
     } else if (submission.early === undefined) {
       // This chunk is next when the other one is decided.
@@ -94,19 +95,22 @@ async function submit(
 async function submitWithPermit(
   submission: Submission,
   chunk: ChunkRow,
-  permit: string,
+  { permit, waiting }: { readonly permit: string; readonly waiting: Waiting },
   add: AddItems<ChunkRow>,
 ): Promise<ChunkRow | undefined | 'not-admitted'> {
   const { folioPermits } = submission.run;
-  try {
-    const submitted = chunk.state === 'submitted' ? chunk : await uploadIfAllowed(submission, chunk);
-    if (submitted !== undefined) {
+  for (;;) {
+    try {
+      const submitted =
+        chunk.state === 'submitted' ? chunk : await uploadIfAllowed(submission, chunk, waiting);
+      if (submitted === undefined) break;
       await folioPermits.opened?.(permit);
       return submitted;
+    } catch (error) {
+      if (error instanceof NotAdmitted && error.asksAgain) continue;
+      await folioPermits.release(permit);
+      return afterFailure(submission, chunk, error, add);
     }
-  } catch (error) {
-    await folioPermits.release(permit);
-    return afterFailure(submission, chunk, error, add);
   }
   await folioPermits.release(permit);
   return undefined;
@@ -119,6 +123,7 @@ async function submitWithPermit(
 async function uploadIfAllowed(
   { run, refetch, breaker }: Submission,
   chunk: ChunkRow,
+  waiting: Waiting,
 ): Promise<ChunkRow | undefined> {
   // A pause may last for hours, and what is known after it decides.
   await run.api.ready?.(run.signal);
@@ -132,7 +137,7 @@ async function uploadIfAllowed(
   // same upload: the first of them begins the next one before the others look.
   while (breaker.unreadable > 0 && inFlight.size > 0) await anyUploadEnds(inFlight);
   if (run.uploads.stopped || !breaker.allowsRequest) return undefined;
-  const uploading = breaker.watch(uploadChunk(run, chunk));
+  const uploading = breaker.watch(uploadChunk(run, chunk, waiting));
   inFlight.add(uploading);
   try {
     return await uploading;

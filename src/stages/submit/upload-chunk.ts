@@ -15,12 +15,23 @@ import type { SubmitChunksNeeds } from './submission.js';
 import { afterUnrecorded } from './unrecorded-folios.js';
 import { uploadNames } from './upload-names.js';
 
+/** What is known of a chunk that the service has certainly not accepted, over all attempts of this process. */
+export interface Waiting {
+  /** When that was known first. */
+  since: number | undefined;
+}
+
 /**
+ * @param waiting kept by the caller for the next attempt.
  * @returns the chunk, `submitted`.
  * @throws AmbiguousUploadError, RefusedError, OutageError from the upload; NotAdmitted; GuardError when the budget is
  *   used up; UntrustedError when the service counts a different number of records, or when more than one service answers.
  */
-export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Promise<ChunkRow> {
+export async function uploadChunk(
+  run: SubmitChunksNeeds,
+  chunk: ChunkRow,
+  waiting: Waiting,
+): Promise<ChunkRow> {
   await restoreChunk(run, chunk);
   // Read before the intent is committed, so that a file that cannot be read leaves no ambiguous upload.
   const content = await run.files.chunkContent(chunk.number);
@@ -36,7 +47,7 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
     return await acceptedMeanwhile(run, chunk, error);
   }
   // Logged only now: before the intent was recorded, a guard or the budget could have stopped the upload.
-  if (chunk.state === 'ambiguous') {
+  if (chunk.state === 'ambiguous' && waiting.since === undefined) {
     run.logger.warn(
       { chunk: chunk.number, records: chunk.records },
       `chunk ${chunk.number} is sent again: its ${countOf(chunk.records, 'record')} may be paid for twice`,
@@ -45,7 +56,7 @@ export async function uploadChunk(run: SubmitChunksNeeds, chunk: ChunkRow): Prom
   run.at('after-intent-before-post');
   let receipt: UploadReceipt;
   try {
-    receipt = await post(run, intent, content, names.description);
+    receipt = await post(run, { intent, content, description: names.description }, waiting);
   } catch (error) {
     return await acceptedMeanwhile(run, chunk, error);
   }
@@ -81,36 +92,68 @@ async function acceptedMeanwhile(
   return now;
 }
 
-async function post(run: SubmitChunksNeeds, intent: Upload, content: UploadContent, description: string) {
+interface Sending {
+  readonly intent: Upload;
+  readonly content: UploadContent;
+  readonly description: string;
+}
+
+async function post(run: SubmitChunksNeeds, { intent, content, description }: Sending, waiting: Waiting) {
   const file = { ...content, name: intent.fileName };
+  const { max, giveUpAfter } = run.config.retry;
+  let asksAgain = false;
   const refused = async () => {
-    const asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
+    asksAgain = (await run.folioPermits.refused?.(permitName(run.id, intent.chunk))) ?? true;
     if (!asksAgain) throw new NotAdmitted();
+  };
+  const paused = (time: Milliseconds) => {
+    const now = run.clock.now();
+    waiting.since ??= now;
+    const waited = now - waiting.since;
+    if (time > LATE_MS) throw new NotAdmitted({ asksAgain });
+    // As long again, as a back-off; but so that the outage is still known after it.
+    if (waited > LATE_MS) throw new NotAdmitted({ asksAgain, wait: Math.min(waited, max, giveUpAfter / 2) });
   };
   const since = run.clock.now();
   const begins = () => {
     run.at('after-slot-before-post');
     // One that is sent at once was allowed when uploads were not stopped yet.
     if (run.uploads.stopped && run.clock.now() - since > LATE_MS) throw new NotAdmitted();
-    // This process was paused: another one may have taken over, and sends the chunk again.
-    if (run.lock.isHeld?.() === false) throw new NotAdmitted();
+    expectStillHeld(run);
   };
   try {
-    return await run.api.upload({ file, description, refused, paused: takeBackIfLong, begins }, run.signal);
+    return await run.api.upload({ file, description, refused, paused, begins }, run.signal);
   } catch (error) {
     const now = run.clock.now();
     const doubt = whyAmbiguous(error, run.signal);
     if (doubt === undefined) await run.checkpoint.recordDropped(run.id, intent.chunk, now);
     else await run.checkpoint.recordAmbiguous(run.id, intent.chunk, now, doubt);
+    if (error instanceof NotAdmitted && error.wait > 0) await run.clock.sleep(error.wait, run.signal);
     throw error;
   }
 }
 
 /**
- * The service admits no more folios now or asks to wait, uploads were stopped meanwhile, or the lock may have passed to
- * another process. The upload ends without being sent, so that no kill makes it ambiguous while it waits.
+ * The service admits no more folios now, asks to wait or does not answer, uploads were stopped meanwhile, or the lock may
+ * have passed to another process. The upload ends without being sent, so that no kill makes it ambiguous while it waits.
  */
-export class NotAdmitted extends Error {}
+export class NotAdmitted extends Error {
+  /** Whether its permit asks again, alone (`Permits.refused`): then it is kept. */
+  readonly asksAgain: boolean;
+  /** How long to wait before the next attempt. A pause of the service is waited for anyway. */
+  readonly wait: Milliseconds;
+
+  constructor({ asksAgain = false, wait = 0 }: { asksAgain?: boolean; wait?: Milliseconds } = {}) {
+    super();
+    this.asksAgain = asksAgain;
+    this.wait = wait;
+  }
+}
+
+/** After a pause of this process another one may have taken over, and sends the same. @throws NotAdmitted. */
+export function expectStillHeld({ lock }: Pick<SubmitChunksNeeds, 'lock'>): void {
+  if (lock.isHeld?.() === false) throw new NotAdmitted();
+}
 
 /** Takes a paid request back that would wait for long before it is sent again. @throws NotAdmitted. */
 export function takeBackIfLong(time: Milliseconds): void {

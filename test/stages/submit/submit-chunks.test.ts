@@ -144,6 +144,39 @@ describe('submitting', () => {
     expect(await attemptsOf(run)).toEqual(['1.1 dropped', '1.2 accepted']);
   });
 
+  it('takes an upload back that waits for long for a service that does not answer, and leaves no intent meanwhile', async () => {
+    const service = createFakeApi();
+    const slept: [number, readonly string[]][] = [];
+    const run: StageRun = await open({
+      records: 2,
+      config: { retry: { max: '1m', giveUpAfter: '2h' } },
+      api: {
+        ...service,
+        upload: async (request, signal) => {
+          while (clock.now() < back) {
+            await clock.sleep(2_000, signal);
+            request.paused?.(0);
+          }
+          return service.upload(request, signal);
+        },
+      },
+    });
+    const { clock } = run;
+    const back = clock.now() + 180_000;
+    const sleep: StageRun['clock']['sleep'] = async (time, signal) => {
+      slept.push([time, await statesOf(run)]);
+      await clock.sleep(time, signal);
+    };
+    const submitted = await submitAll({ ...run, clock: { ...clock, sleep } });
+    expect(submitted).toMatchObject([{ state: 'submitted', folio: 'F1' }]);
+    // About twice as long each time, a minute at most.
+    expect(slept).toEqual([6_000, 14_000, 30_000, 60_000, 60_000].map((time) => [time, ['cut']]));
+    expect(await attemptsOf(run)).toEqual([
+      ...[1, 2, 3, 4, 5].map((attempt) => `1.${attempt} dropped`),
+      '1.6 accepted',
+    ]);
+  });
+
   it('takes an upload back that is about to be sent after a pause of this process in which the lock may have passed', async () => {
     const service = createFakeApi();
     const run = await open({
@@ -249,6 +282,35 @@ describe('an upload that the service refuses because of too many open folios', (
     expect(refusals).toEqual(['2', '2']);
     expect(await attemptsOf(run)).toEqual(['1.1 accepted', '2.1 dropped', '2.2 accepted', '3.1 accepted']);
   });
+
+  it.each([
+    ['says how long to wait', 60_000],
+    ['does not say how long to wait', 0],
+  ])(
+    'asks again alone where no folio is open, without an intent while it waits: the service %s',
+    async (_, pause) => {
+      const service = createFakeApi();
+      const asked: string[] = [];
+      const seen: (readonly string[])[] = [];
+      const upload: PredictionApi['upload'] = async (request, signal) => {
+        for (;;) {
+          asked.push(request.file.name.split('-').at(-3)!);
+          if (asked.length > 6) return service.upload(request, signal);
+          await turns(5);
+          await request.refused!();
+          if (pause === 0) await run.clock.sleep(3_000, signal);
+          request.paused?.(pause);
+        }
+      };
+      const ready = async () => void seen.push(await statesOf(run));
+      const config = { concurrency: { uploads: 2, folios: 2 } };
+      const run: StageRun = await open({ records: 4, config, api: { ...service, upload, ready } });
+      expect(await submitAll(run)).toHaveLength(2);
+      expect(asked.slice(0, 7)).toEqual(['1', '2', '1', '1', '1', '1', '1']);
+      const alone = seen.filter((states) => !states.includes('uploading') && !states.includes('submitted'));
+      expect(alone.length).toBeGreaterThan(2);
+    },
+  );
 });
 
 describe('an ambiguous upload', () => {
