@@ -3,7 +3,7 @@
  * request (rule "Intent first", docs/architecture.md#intent-first). A record is not searched again if its search may
  * have been accepted.
  */
-import type { SearchRecord, SearchReply } from '../../api/prediction-api.js';
+import type { PaidWaits, SearchRecord, SearchReply } from '../../api/prediction-api.js';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { AmbiguousUploadError, GuardError, OutageError, RefusedError, UntrustedError } from '../../errors.js';
@@ -12,15 +12,14 @@ import { searchValues } from '../../results/search-answers.js';
 import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
-import type { Milliseconds } from '../../types.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { createReplyBreaker } from '../submit/check-replies.js';
-import { NotAdmitted, takeBackIfLong, whyAmbiguous } from '../submit/upload-chunk.js';
+import { expectStillHeld, NotAdmitted, takeBackIfLong, whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';
 
 export type RescueFailedNeeds = FailedRecordsNeeds &
-  Pick<RunContext, 'api' | 'controller' | 'deferred' | 'clock'> & {
+  Pick<RunContext, 'api' | 'controller' | 'deferred' | 'clock' | 'lock'> & {
     readonly checkpoint: Pick<Checkpoint, 'recordSearchIntent' | 'recordSearchEnd' | 'recordUnmerged'>;
   };
 
@@ -127,7 +126,7 @@ async function searchRecord(
       return values;
     },
     fail: (state) => run.checkpoint.recordSearchEnd(run.id, record, { state }),
-    paused: takeBackIfLong,
+    waits: { paused: takeBackIfLong, begins: () => expectStillHeld(run) },
   });
 }
 
@@ -155,7 +154,7 @@ export interface SearchRecording<T> {
   /** `dropped`: it was certainly not accepted. */
   readonly fail: (state: 'dropped' | 'ambiguous') => Promise<void>;
   /** See `PredictionApi.search`. */
-  readonly paused?: (time: Milliseconds) => void;
+  readonly waits?: PaidWaits;
 }
 
 /**
@@ -169,13 +168,13 @@ export interface SearchRecording<T> {
 export async function searchOnce<T>(
   run: Pick<RunContext, 'api' | 'signal' | 'at'>,
   fields: SearchRecord,
-  { begin, answer, fail, paused }: SearchRecording<T>,
+  { begin, answer, fail, waits }: SearchRecording<T>,
 ): Promise<T> {
   await begin();
   run.at('after-search-intent-before-post');
   let reply: SearchReply;
   try {
-    reply = await run.api.search(fields, run.signal, paused);
+    reply = await run.api.search(fields, run.signal, waits);
   } catch (error) {
     await fail(whyAmbiguous(error, run.signal) === undefined ? 'dropped' : 'ambiguous');
     throw error;

@@ -150,6 +150,27 @@ describe('the search for failed records', () => {
     });
   });
 
+  it('takes a search back that is about to be sent when the lock may have passed to another process', async () => {
+    await withLocalJob(failingSetup(rules), async (job) => {
+      const states: string[] = [];
+      let searches = 0;
+      const requests = {
+        wait: async (_: AbortSignal, operation: string) => {
+          if (operation === 'search') searches += 1;
+        },
+        ready: async () => void states.push((await searchesOf(job)).map(({ state }) => state).join(' ')),
+        pause: () => undefined,
+      };
+      const held = { isHeld: () => searches !== 2, close: async () => undefined };
+      const config = { ...rescuing(job), concurrency: { uploads: 1 } };
+      const summary = await job.enrich(config, { limits: { requests }, lock: { take: async () => held } });
+      const from = states.indexOf('answered');
+      expect(states.slice(from, from + 3)).toEqual(['answered', 'answered dropped', 'answered answered']);
+      expect(summary.searches).toEqual({ answered: (await searchesOf(job)).length, ambiguous: 0 });
+      await expectPredicted(job);
+    });
+  });
+
   it('stops in an outage, and goes on without a second request for a record', async () => {
     const out = { on: 'search', calls: { from: 4 }, fault: { status: 503 } };
     const config = { retry: { giveUpAfter: '100ms' } };
