@@ -23,6 +23,17 @@ export function serviceIdentity(config: Config): string {
 }
 
 /**
+ * Whether a local service has answered a run at another address than the configured one, perhaps under its name. Such a
+ * run is none of the service (rule "A rehearsal never looks real").
+ */
+export function isRehearsalElsewhere(
+  config: Pick<Config, 'service' | 'stateDir'>,
+  run: Pick<Run, 'service' | 'frozen' | 'rehearsal'>,
+): boolean {
+  return run.rehearsal && fixedAddress(run) !== serviceAddress(config);
+}
+
+/**
  * The config with the address that a run has recorded, if none is given: for commands that ask no service, and know runs
  * by theirs.
  */

@@ -4,15 +4,14 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
-import { fixedAddress } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
-import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { checkDeltaBase } from '../../stages/publish/write-delta.js';
 import type { Source } from '../../types.js';
+import { isRehearsalElsewhere } from '../configured-service.js';
 
 /** One cap of the budget, in records. */
 export interface BudgetLeft {
@@ -90,9 +89,7 @@ export async function canaryRecords(
   if (canary !== 'auto') return canary;
   const runs = (await reader?.runs(config.pipeline)) ?? [];
   const nights = runs.filter((run) => run.source.limit === undefined);
-  // A local service has answered under the name of another one, if its address is not that of now.
-  const isOfService = (run: Run) =>
-    run.service === service && (!run.rehearsal || fixedAddress(run) === serviceAddress(config));
+  const isOfService = (run: Run) => run.service === service && !isRehearsalElsewhere(config, run);
   const before = nights.find((run) => isOfService(run) && run.state === 'done');
   const isKnown = before !== undefined && isDeepStrictEqual(before.source.columns, source.columns);
   return isKnown ? 0 : automaticCanary;

@@ -15,7 +15,7 @@ import type { RecordWatch } from '../../source/scan-file.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, lastFile, recordsFrom, watchFiles } from '../../stages/read-source.js';
 import type { Choice, Segment, Source } from '../../types.js';
-import { serviceIdentity } from '../configured-service.js';
+import { isRehearsalElsewhere, serviceIdentity } from '../configured-service.js';
 import type { RunOptions } from '../run-options.js';
 import { makeMissingSegments, remakeSegment, type SegmentContext } from './missing-segments.js';
 
@@ -248,7 +248,9 @@ export async function isMiss(
   if (options.limit !== undefined) return false;
   if (choice.sent === 0 || choice.sent / recordsOf(choice) <= reuse.maxMiss) return false;
   const runs = (await checkpoint?.runs(pipeline)) ?? [];
-  return runs.some(({ state, source }) => state === 'done' && source.limit === undefined);
+  return runs.some(
+    (run) => run.state === 'done' && run.source.limit === undefined && !isRehearsalElsewhere(config, run),
+  );
 }
 
 function recordsOf({ sent, reused, duplicates }: Choice): number {

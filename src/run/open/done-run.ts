@@ -3,9 +3,11 @@
  * opened again.
  */
 
-import type { Run } from '../../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { isCompleted } from '../../checkpoint/state.js';
 import { changedValues, fixedValues, isOutputValue } from '../../config/fixed-values.js';
+import type { Config } from '../../config/schema.js';
+import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { countOf, formatCount } from '../../quantities.js';
@@ -15,9 +17,30 @@ import { showText } from '../../text.js';
 import type { Source } from '../../types.js';
 import { type CheckSourceOptions, checkSource } from '../check/check-source.js';
 import { type DifferenceContext, differenceText } from '../check/source-difference.js';
-import { serviceIdentity } from '../configured-service.js';
+import { isRehearsalElsewhere, serviceIdentity } from '../configured-service.js';
 import type { BeginRunContext } from './begin-run.js';
 import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
+
+/**
+ * The run that has done a source, see `pickDoneRun`: also one from before the service had its name, and none that a local
+ * service has answered at another address.
+ * @throws ConfigError `RUN_DONE_OTHERWISE`.
+ */
+export async function findDoneRun(
+  checkpoint: Pick<CheckpointReader, 'doneRuns'>,
+  config: Config,
+  sourceSha256: string,
+  frozen: Readonly<Record<string, string>>,
+): Promise<Run | undefined> {
+  const found: Run[] = [];
+  for (const service of new Set([serviceIdentity(config), serviceAddress(config)])) {
+    found.push(...(await checkpoint.doneRuns(config.pipeline, service, sourceSha256)));
+  }
+  return pickDoneRun(
+    found.filter((run) => !isRehearsalElsewhere(config, run)),
+    frozen,
+  );
+}
 
 /**
  * The newest run that has read and sent the source with the values of the current config. The sizes of its chunks do

@@ -26,7 +26,7 @@ import { watchRecords } from './choose-records.js';
 import {
   asBegun,
   checkAgain,
-  pickDoneRun,
+  findDoneRun,
   prunedError,
   sourceChangedError,
   withCurrentFiles,
@@ -113,7 +113,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
     const checking = { ...reading, ...(watch && { watch }), onExcess };
     const source = await checkSource({ config, output, signal }, checking, true, sameParsing(latest, frozen));
     if (!options.fresh) {
-      const done = pickDoneRun(await checkpoint.doneRuns(config.pipeline, service, source.sha256), frozen);
+      const done = await findDoneRun(checkpoint, config, source.sha256, frozen);
       if (done !== undefined) {
         await verifyPaid(context, done);
         return { run: await withCurrentFiles(context, done, source), found: 'done' };

@@ -24,7 +24,7 @@ import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from '../check
 import { checkOutput } from '../check/check-output.js';
 import { checkSource } from '../check/check-source.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../configured-service.js';
-import { asBegun, pickDoneRun, prunedError } from '../open/done-run.js';
+import { asBegun, findDoneRun, prunedError } from '../open/done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
 import { withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
@@ -257,7 +257,7 @@ async function findNext(
     if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
     return { kind: 'changed', run: unfinished };
   }
-  const done = pickDoneRun(await reader.doneRuns(config.pipeline, service, source.sha256), frozen);
+  const done = await findDoneRun(reader, config, source.sha256, frozen);
   if (done === undefined) return begins;
   const { withheld, confirmed } = done;
   if (confirmed !== null) return { kind: 'done', run: done, publishedAgain: null };

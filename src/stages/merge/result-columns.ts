@@ -5,6 +5,8 @@
  */
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
+import { fixedAddress } from '../../config/fixed-values.js';
+import { EMBEDDED } from '../../config/sections/service-section.js';
 import { statusOf } from '../../results/answers.js';
 import { checkTypes } from '../../results/column-types.js';
 import { addedColumns, createOutputLayout } from '../../results/output-layout.js';
@@ -53,13 +55,15 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
         if (!isAnswered(chunk)) return undefined;
         if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
           const learned = await learnColumns(run, chunk, refetch);
-          if (learned !== undefined) return fix(learned, true);
+          if (learned !== undefined) return fix(learned, !isNamedRehearsal(row));
         }
         searched = chunk.lastRecord;
       }
       if (!isEnd || row.chunks === null) return undefined;
       const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
-      if (retried !== undefined) return fix(retried.columns, retried.learned);
+      if (retried !== undefined) {
+        return fix(retried.columns, retried.learned && !isNamedRehearsal(row));
+      }
       // No answer of this run shows the columns, so those of the reused answers are taken.
       const reused = merged === 0 ? (row.choice?.columns ?? []) : [];
       if (reused.length > 0) return fix(reused, false);
@@ -67,6 +71,11 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
       return [];
     },
   };
+}
+
+/** Whether a local service has answered a run under the name of another one, which may add other columns. */
+function isNamedRehearsal(run: Run): boolean {
+  return run.rehearsal && !run.service.startsWith(EMBEDDED) && fixedAddress(run) !== run.service;
 }
 
 /**

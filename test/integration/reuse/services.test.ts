@@ -1,7 +1,7 @@
 /** Whose answers a night may take: those of the same service, of all pipelines, and never those of a rehearsal. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openCheckpointReader } from '../../../pipelines/index.js';
+import { openCheckpointReader, plan } from '../../../pipelines/index.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import {
@@ -59,6 +59,18 @@ describe('a service that has moved', () => {
       const B = changedLines(A, 4);
       expect((await nights.night(B, named)).bought).toEqual(unknownNames(B, A));
       await expectEnriched(nights);
+    });
+  });
+
+  it('gets its first name: what it has done stays done, also without reuse', async () => {
+    await withNights({ config: { reuse: { maxAge: 0 } } }, async (nights) => {
+      const { run } = await nights.night(A);
+      const named = { service: { name: 'predictor' } };
+      expect(await plan(nights.config(named))).toMatchObject({ next: { kind: 'done', run } });
+      expect(await nights.again(named)).toMatchObject({ found: 'done', run, bought: [] });
+      // The next night is one of the service with its name.
+      expect(await nights.night(noted('b'), named)).toMatchObject({ service: 'predictor', found: 'new' });
+      expect(await nights.again(named)).toMatchObject({ found: 'done', bought: [] });
     });
   });
 
@@ -132,6 +144,30 @@ describe('a rehearsal', () => {
       expect(summary).toMatchObject({ rehearsal: false, found: 'new' });
       expect(summary.bought).toHaveLength(60);
       await expectEnriched(nights);
+    });
+  });
+
+  it('under the name of a service is no night of it, and no run that is done', async () => {
+    await withNights({ config: { service: { name: 'predictor' } } }, async (nights) => {
+      const known = async () => {
+        const reader = (await openCheckpointReader(nights.config().stateDir))!;
+        const columns = await reader.knownColumns('hostile', 'predictor');
+        await reader.close();
+        return columns;
+      };
+      await rehearse(nights, async (local) => {
+        expect(await nights.night(A, local)).toMatchObject({ rehearsal: true });
+        expect(await nights.again(local)).toMatchObject({ found: 'done' });
+      });
+      expect(await known()).toBeUndefined();
+      expect(await plan(nights.config())).toMatchObject({
+        next: { kind: 'begin' },
+        reuse: { stops: null },
+      });
+      const summary = await nights.again();
+      expect(summary).toMatchObject({ found: 'new', rehearsal: false });
+      expect(summary.bought).toHaveLength(60);
+      expect(await known()).toEqual(summary.columns);
     });
   });
 
