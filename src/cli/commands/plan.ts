@@ -140,7 +140,7 @@ function planText(
     ...(budget.length > 0 ? ['budget', ...budget.map((cap) => `  ${budgetText(cap, next.records)}`)] : []),
     ...(disks.length > 0 ? ['disk', ...disks.map((disk) => `  ${diskText(disk)}`)] : []),
     `next\n  ${nextSteps(nextText(next, isNew, reuse))}`,
-    ...givesUpLines(next, isNew),
+    ...givesUpLines(next, isNew, reuse?.unkept ?? 0),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -206,8 +206,11 @@ function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records
     : `${state}: foliopipe run would stop after at most ${countOf(left, 'record')} with exit 9`;
 }
 
-/** What the new run costs besides: an unfinished one is given up. */
-function givesUpLines({ givesUp }: Plan['next'], isNew: boolean): string[] {
+/**
+ * What the new run costs besides: an unfinished one is given up.
+ * @param unkept earlier runs whose answers are not in the store yet: nobody has joined all of them.
+ */
+function givesUpLines({ givesUp }: Plan['next'], isNew: boolean, unkept: number): string[] {
   if (givesUp === null) return [];
   if (!isNew) {
     return [
@@ -217,6 +220,11 @@ function givesUpLines({ givesUp }: Plan['next'], isNew: boolean): string[] {
   return [
     `  it gives up unfinished run ${givesUp.run}: ${givenUpText(givesUp)}`,
     ...(givesUp.needsYes ? ['  so foliopipe run --new ends with exit 2; --yes passes'] : []),
+    ...(givesUp.boughtAgain === null && givesUp.collected.chunks > 0 && unkept > 0
+      ? [
+          '  foliopipe run --new joins these answers to their records first: those that cannot be joined are bought again, which it asks about (exit 2; --yes passes)',
+        ]
+      : []),
   ];
 }
 

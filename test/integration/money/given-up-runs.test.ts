@@ -396,3 +396,22 @@ it('the command names the exact command that passes, and plan --new says the sam
     await service.close();
   }
 });
+
+it('plan --new says that answers which are here are joined first, before it counts on them', async () => {
+  const finishedAtPoll = ({ chunk }: { chunk: number }) => (chunk === 1 ? 1 : Number.POSITIVE_INFINITY);
+  const service = await openFakeService({ finishedAtPoll });
+  try {
+    const settings = { poll: { timeout: '200ms' }, reuse: { maxAge: '90d', maxMiss: '100%' } };
+    const options = { pipeline: 'joins', baseUrl: service.url, records: 30, settings };
+    const job = await createJob(await folder(), options);
+    const env = { FOLIOPIPE_TOKEN: service.token };
+    expect(await callMain(['run', job.config], { env })).toMatchObject({ code: 5 });
+    const planned = await callMain(['plan', job.config, '--new'], { env });
+    expect(planned.stdout).toContain('are here, and later runs take them');
+    expect(planned.stdout).toMatch(/foliopipe run .*--new joins these answers to their records first/);
+    const without = await callMain(['plan', job.config, '--new', '--no-reuse'], { env });
+    expect(without.stdout).not.toContain('joins these answers');
+  } finally {
+    await service.close();
+  }
+});
