@@ -2,6 +2,7 @@
  * Reads the records that a program hands in, and copes with any iterator: one that throws, gives promises of any kind,
  * never waits, or is never read.
  */
+import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { FoliopipeError, SourceError } from '../errors.js';
 import { showText, thrownText } from '../text.js';
@@ -59,6 +60,14 @@ export function openItems(records: unknown): HandedItems {
     quietly(() => iterable.destroy?.());
   };
   return { next, close };
+}
+
+/**
+ * Takes the errors of a stream that is read later, such as one of a missing file, which fails at once: Node would end
+ * the process, because nobody listens. The stream keeps the error for its reader.
+ */
+export function expectErrors(records: unknown): void {
+  quietly(() => (records as Readable | undefined)?.on?.('error', () => undefined));
 }
 
 /** Closes what was not iterated. An iterable that opens something only when it is iterated has nothing to close. */

@@ -5,7 +5,7 @@
 import { types } from 'node:util';
 import { SourceError } from '../errors.js';
 import { abortable } from '../streams/abortable.js';
-import { closeUnread, openItems } from './handed-items.js';
+import { closeUnread, expectErrors, openItems } from './handed-items.js';
 import { type Spool, writeCopy } from './spool-folder.js';
 import { type NextObject, writeObjects } from './write-objects.js';
 
@@ -40,6 +40,7 @@ export class HandedRecords {
   /** @param records read to their end, or closed when that fails. */
   constructor(records: SourceRecords) {
     this.#records = records;
+    expectErrors(records);
   }
 
   get isCopied(): boolean {

@@ -1,4 +1,5 @@
 /** Async iterables that end at once when they are aborted, or when their consumer returns early. */
+import { setMaxListeners } from 'node:events';
 import { FoliopipeError, stopError } from '../errors.js';
 
 /**
@@ -83,9 +84,22 @@ export function abortOnEarlyReturn<T>(
 }
 
 /**
- * Does the work under a signal that aborts when the caller's does, and whose reason is a FoliopipeError: the caller's
- * reason, if it is one, else an `InterruptedError` with that as its cause. The work ends with it wherever it notices the
- * abort, also where a part of Node throws an error of its own.
+ * Aborts the controller when the caller's signal does, or has, with a FoliopipeError: the signal's reason, if it is one,
+ * else an `InterruptedError` with that as its cause.
+ * @returns leaves nothing with the signal.
+ */
+export function followCaller(controller: AbortController, signal: AbortSignal): () => void {
+  // Avoids a warning: a program may give the same signal to any number of jobs.
+  setMaxListeners(0, signal);
+  const follow = () => controller.abort(stopError(signal.reason));
+  if (signal.aborted) follow();
+  signal.addEventListener('abort', follow, { once: true });
+  return () => signal.removeEventListener('abort', follow);
+}
+
+/**
+ * Does the work under a signal that aborts when the caller's does, see `followCaller`. The work ends with its reason
+ * wherever it notices the abort, also where a part of Node throws an error of its own.
  * @param signal left out: nothing stops the work.
  * @param work need not listen to its signal.
  */
@@ -95,16 +109,14 @@ export async function withStopErrors<T>(
 ): Promise<T> {
   if (signal === undefined) return work();
   const controller = new AbortController();
-  const follow = () => controller.abort(stopError(signal.reason));
-  if (signal.aborted) follow();
-  signal.addEventListener('abort', follow, { once: true });
+  const leave = followCaller(controller, signal);
   try {
     return await work(controller.signal);
   } catch (error) {
     const isStop = controller.signal.aborted && !(error instanceof FoliopipeError);
     throw isStop && (error === signal.reason || isAbortError(error)) ? controller.signal.reason : error;
   } finally {
-    signal.removeEventListener('abort', follow);
+    leave();
   }
 }
 

@@ -3,6 +3,7 @@
  * waits of the other stages are aborted, and every stage has ended before the chain ends.
  */
 import { pipeline } from 'node:stream/promises';
+import { ConfigError } from '../errors.js';
 
 /** The first stage of a chain. */
 export type SourceStage<Out> = () => AsyncIterable<Out>;
@@ -18,7 +19,8 @@ type AnyStage = (items: AsyncIterable<never>) => AsyncIterable<unknown> | Promis
  * @param controller aborted when a stage fails or returns early. The stages must listen to its signal and throw its
  *   reason.
  * @returns the result of the last stage.
- * @throws the error of the stage that failed first, not the errors that follow from the abort.
+ * @throws the error of the stage that failed first, not the errors that follow from the abort; ConfigError `STAGE_ENDED`
+ *   where a stage between others has ended early. The last stage may do so.
  */
 export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E, G = F, H = G>(
   controller: AbortController,
@@ -65,7 +67,7 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E, G 
     return await run(first, ...guarded);
   } catch (error) {
     // A stage that fails closes its source before its own error arrives here, so a later stage may throw first.
-    throw failures.find((failure) => !(failure instanceof StageEnded)) ?? error;
+    throw failures.find(isFailure) ?? error;
   } finally {
     // The last stage may end while an earlier one still finishes work, such as an upload that is paid for.
     await Promise.allSettled(sources.map((source) => source.return?.()));
@@ -77,8 +79,16 @@ export async function drain(items: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of items);
 }
 
-/** The reason of the abort when a stage has ended. It is never thrown to the caller. */
-class StageEnded extends Error {}
+/** The reason of the abort when a stage has ended before its items: what is thrown where no stage has failed. */
+function stageEnded(): ConfigError {
+  return new ConfigError('STAGE_ENDED', 'a stage has ended before it had read all that it was given', {
+    hint: 'let each stage of the program read its items to their end; the run goes on when it is opened again, and pays nothing twice',
+  });
+}
+
+function isFailure(error: unknown): boolean {
+  return !(error instanceof ConfigError && error.code === 'STAGE_ENDED');
+}
 
 /** Gives the same items; aborts the controller when they fail or the consumer returns early. */
 function guard<T>(
@@ -95,7 +105,7 @@ function guard<T>(
           throw error;
         }),
       return: async () => {
-        controller.abort(new StageEnded('the stage after this one has ended'));
+        controller.abort(stageEnded());
         await iterator.return?.();
         return { done: true, value: undefined };
       },

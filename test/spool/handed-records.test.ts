@@ -1,6 +1,8 @@
+import { createReadStream } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import vm from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HandedRecords, type SourceRecords } from '../../src/spool/handed-records.js';
@@ -131,6 +133,16 @@ it.each<[string, () => unknown, string, RegExp, object]>([
     code,
     message: expect.stringMatching(message),
     facts: expect.objectContaining(facts),
+  });
+});
+
+it('gives the error of a stream that has failed before it is read, and Node ends no process', async () => {
+  const records = new HandedRecords(createReadStream(join(folder, 'missing.csv')));
+  await sleep(50);
+  const spool = { folder, signal: new AbortController().signal, at: () => undefined };
+  await expect(records.copyInto(spool, undefined)).rejects.toMatchObject({
+    code: 'SOURCE_RECORDS_FAILED',
+    cause: { code: 'ENOENT' },
   });
 });
 

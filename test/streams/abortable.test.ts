@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, it } from 'vitest';
-import { abortable } from '../../src/streams/abortable.js';
+import { describe, expect, it, vi } from 'vitest';
+import { abortable, withStopErrors } from '../../src/streams/abortable.js';
 import { turns } from '../helpers/streams/gates.js';
 
 /** Gives the items, then waits forever, as a destroyed Node stream does; records what happened to it. */
@@ -123,5 +123,13 @@ it('leaves no listener on the signal', async () => {
   for await (const _ of abortable(items(), signal)) {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   }
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+it('any number of jobs may have the same signal: Node warns of nothing, and nothing is left with it', async () => {
+  const { signal } = new AbortController();
+  const warn = vi.spyOn(process, 'emitWarning');
+  await Promise.all(Array.from({ length: 12 }, () => withStopErrors(signal, () => turns())));
+  expect(warn).not.toHaveBeenCalled();
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -132,6 +132,24 @@ describe('a failure', () => {
   });
 });
 
+it('a stage between others that returns early ends the chain, which says so', async () => {
+  const { controller, ended, within, numbers, sleepy } = createChain();
+  const chain = runStages(
+    controller,
+    () => within('first')(numbers()),
+    async function* (items: AsyncIterable<number>) {
+      for await (const item of items) {
+        yield item;
+        if (item === 2) return;
+      }
+    },
+    sleepy,
+    drain,
+  );
+  await expect(chain).rejects.toMatchObject({ code: 'STAGE_ENDED', exitCode: 2 });
+  expect(ended).toEqual(['first']);
+});
+
 describe('an abort from outside', () => {
   it('ends a chain whose stage waits for hours, with its own reason', async () => {
     const { controller, ended, within, numbers, sleepy } = createChain();

@@ -182,7 +182,7 @@ function openClient(
   config: Config,
   options: RunOptions,
   account: OpenState['account'],
-  { controller, releasers, measure, clock, logger }: Opening,
+  { releasers, measure, clock, logger }: Opening,
 ) {
   const waits = createWaits(options.onProgress, () => Date.now());
   const service = serviceIdentity(config);
@@ -190,7 +190,7 @@ function openClient(
   const api = measure.watch(options.api ?? openApi(config, { ...options, limits }, waits));
   if (options.api === undefined) releasers.add(api);
   const uploads: OpenRun['uploads'] = { stopped: false, inFlight: new Set(), unrecorded: [] };
-  releasers.add({ close: () => endUploads(controller, uploads.inFlight) });
+  releasers.add({ close: () => endUploads(uploads.inFlight) });
   return { service, api, uploads, waits, folioPermits: limits.folios };
 }
 
@@ -273,7 +273,8 @@ function contextOf(
     prepareOutput: () => prepareOutput(config.output.path),
     close: () => {
       given.isClosed = true;
-      if (given.isTaking) opening.controller.abort(closedError(run.id));
+      // Ends what still works on the run, such as a chain of the program's own that polls folios.
+      opening.controller.abort(closedError(run.id));
       return releasers.close().catch((error: unknown) => {
         throw asDiskError(config, error);
       });

@@ -1,16 +1,13 @@
 /** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
 import { setMaxListeners } from 'node:events';
 import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
-import { ConfigError, DeadlineError, InterruptedError, stopError } from '../../errors.js';
+import { ConfigError, DeadlineError } from '../../errors.js';
+import { followCaller } from '../../streams/abortable.js';
 import type { Clock } from '../../streams/clock.js';
 import type { Closeable, Releasers } from './releasers.js';
 
 /** Waits for the uploads in flight, because they may be paid for: their replies must be recorded. */
-export async function endUploads(
-  controller: AbortController,
-  inFlight: ReadonlySet<Promise<unknown>>,
-): Promise<void> {
-  if (inFlight.size > 0) controller.abort(new InterruptedError());
+export async function endUploads(inFlight: ReadonlySet<Promise<unknown>>): Promise<void> {
   while (inFlight.size > 0) await Promise.allSettled(inFlight);
 }
 
@@ -20,10 +17,8 @@ export function linkedController(signal: AbortSignal | undefined, releasers: Rel
   // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
   setMaxListeners(0, controller.signal);
   if (signal === undefined) return controller;
-  const follow = () => controller.abort(stopError(signal.reason));
-  if (signal.aborted) follow();
-  signal.addEventListener('abort', follow, { once: true });
-  releasers.add({ close: async () => signal.removeEventListener('abort', follow) });
+  const leave = followCaller(controller, signal);
+  releasers.add({ close: async () => leave() });
   return controller;
 }
 

@@ -1,14 +1,14 @@
 /** Checks that a run has reached a certain step. The error says what is missing and what to do next. */
 import type { Checkpoint, Tally } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
-import { TroubleError } from '../../errors.js';
+import { FoliopipeError, TroubleError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { abandonCommand, adoptHints } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
 import { createReplyBreaker } from '../submit/check-replies.js';
 import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
-type CompletenessNeeds = Pick<RunContext, 'id' | 'deferred'> & {
+type CompletenessNeeds = Pick<RunContext, 'id' | 'deferred' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'chunksIn' | 'attempts' | 'doubtsInRow'>;
 };
 
@@ -76,6 +76,9 @@ async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']
   const tally = await run.checkpoint.tally(run.id);
   const row = await run.checkpoint.run(run.id);
   if (left(tally.chunks) === 0 && row?.chunks != null) return;
+  const { reason: stopped } = run.signal;
+  // Nothing is wrong with what is missing: it was not waited for, because a stage of the program has ended early.
+  if (stopped instanceof FoliopipeError) throw run.deferred.error ?? stopped;
   throw run.deferred.error ?? (await incompleteError(run, row?.chunks ?? null, tally));
 }
 

@@ -5,11 +5,20 @@ import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import {
+  type ChunkRow,
+  checkAllDownloaded,
+  chunkRecords,
+  drain,
   InterruptedError,
   type MergedStretch,
   OutageError,
+  openRun,
   RefusedError,
+  refetchParts,
+  runStages,
+  submitChunks,
   TroubleError,
+  trackFolios,
 } from '../../../pipelines/index.js';
 import type { Behaviour, TroubleMaker } from '../../fake-service/behaviour.js';
 import { htmlPage } from '../../fake-service/troubles.js';
@@ -119,6 +128,39 @@ describe('stages as functions, with a sink of one’s own', () => {
       await expect.poll(() => job.service.count('track'), { interval: 5 }).toBe(1);
       controller.abort(new InterruptedError());
       expect(await ended).toBeInstanceOf(InterruptedError);
+    });
+  });
+});
+
+describe('a chain of a run that the program closes', () => {
+  it('ends while it waits for hours, and cannot begin after that', async () => {
+    await withJob({ behaviour: { finishedAtPoll: neverFinished } }, async (job) => {
+      const run = await openRun(job.config(patient));
+      const closed = { code: 'RUN_CLOSED', facts: { run: run.id } };
+      const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
+      const begin = () =>
+        runStages(run.controller, chunkRecords(run), submitChunks(run, refetch), trackFolios(run), drain);
+      const ended = begin().catch((error: unknown) => error);
+      const open = () => job.service.count('track') > 0 && run.uploads.inFlight.size === 0;
+      await expect.poll(open, { interval: 5 }).toBe(true);
+      await run.close();
+      expect(await ended).toMatchObject(closed);
+      await expect(begin()).rejects.toMatchObject(closed);
+      await expectGoesOn(job);
+    });
+  });
+
+  it('is not complete after a last stage that returned early, which is what the check says', async () => {
+    await withJob({ behaviour: lastFirst }, async (job) => {
+      await using run = await openRun(job.config());
+      const first = async (chunks: AsyncIterable<ChunkRow>) => {
+        for await (const chunk of chunks) return chunk.number;
+        return 0;
+      };
+      const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
+      const ended = runStages(run.controller, chunkRecords(run), submitChunks(run, refetch), first);
+      expect(await ended).toBeGreaterThan(0);
+      await expect(checkAllDownloaded(run)).rejects.toMatchObject({ code: 'STAGE_ENDED' });
     });
   });
 });
