@@ -2,7 +2,7 @@
  * A lock on the local disk: an open exclusive transaction on a small database file. The operating system frees it when
  * the process ends, even after kill -9.
  */
-import { constants } from 'node:fs';
+import { constants, lstatSync, type Stats } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { pid as ownPid } from 'node:process';
 import type { Database } from 'better-sqlite3';
@@ -58,6 +58,16 @@ export function isLocked(path: string): boolean {
   } catch (error) {
     return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY');
   }
+}
+
+/** What stands under the name of a lock; a link is not followed. */
+export function lookAt(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+/** Whether both are the same file or folder, and there is one. */
+export function isSame(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
 /** Frees a lock that this process holds. */

@@ -3,13 +3,22 @@
  * beside the output, so that it is found through every link and mount by which the output is reached. Unlike the file
  * of a pipeline's lock it is removed when the lock is freed.
  */
-import { closeSync, lstatSync, openSync, type Stats } from 'node:fs';
+import { closeSync, openSync, type Stats } from 'node:fs';
 import { realpath, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { codeOf } from '../../streams/system-error.js';
 import type { HeldLock, LockHolder } from '../pipeline-lock.js';
-import { freeLock, isHeldHere, partialPath, readHolder, takeLock, writeHolder } from './lock-file.js';
+import {
+  freeLock,
+  isHeldHere,
+  isSame,
+  lookAt,
+  partialPath,
+  readHolder,
+  takeLock,
+  writeHolder,
+} from './lock-file.js';
 import { networkFileSystem } from './refuse-network-folder.js';
 
 /** The path of the lock's file. @param output the path of the output. */
@@ -158,16 +167,7 @@ function create(path: string): Stats | undefined {
   return lookAt(path);
 }
 
-/** A link is not followed. */
-function lookAt(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
-}
-
 /** SQLite would follow a link, and take a FIFO for a disk without locks. */
 function notAFile(path: string): Error {
   return Object.assign(new Error(`${path} is not a file`), { code: 'EEXIST', syscall: 'open', path });
-}
-
-function isSame(one: Stats | undefined, other: Stats | undefined): boolean {
-  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }

@@ -1,13 +1,23 @@
 /**
  * The lock of a pipeline on the local disk (rule "One writer"). The lock file is never removed: otherwise two processes
- * could lock two different files of the same name.
+ * could lock two different files of the same name. Others may remove it, such as a cleaner of old files, so a process
+ * looks at it before it pays and before it publishes.
  */
 import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.js';
 import { namesIn } from '../../streams/system-error.js';
 import { type HeldLock, type LockHolder, lockedError, type PipelineLock } from '../pipeline-lock.js';
-import { freeLock, isHeldHere, isLocked, readHolder, takeLock, writeHolder } from './lock-file.js';
+import {
+  freeLock,
+  isHeldHere,
+  isLocked,
+  isSame,
+  lookAt,
+  readHolder,
+  takeLock,
+  writeHolder,
+} from './lock-file.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { translateStateError } from './translate-state-error.js';
 
@@ -81,12 +91,28 @@ async function takeIn(folder: string, pipeline: string, holder: LockHolder): Pro
     freeLock(path);
     throw error;
   }
-  let closed = false;
+  const locks = lookAt(folder);
+  let file = lookAt(path);
+  let isHeld = true;
   return {
+    async expectHeld() {
+      // A state folder that is gone, or another one, is found by the checkpoint, which saves what it knows.
+      if ((isHeld && isSame(file, lookAt(path))) || !isSame(locks, lookAt(folder))) return;
+      if (isHeld) freeLock(path);
+      isHeld = takeLock(path);
+      if (!isHeld) throw lockedError(pipeline, await readHolder(beside));
+      file = lookAt(path);
+      await writeHolder(beside, holder);
+    },
     async close() {
-      if (closed) return;
-      closed = true;
-      await rm(beside, { force: true }).finally(() => freeLock(path));
+      if (!isHeld) return;
+      isHeld = false;
+      try {
+        // It is that of another process, if the file of the lock was removed.
+        if (isSame(file, lookAt(path))) await rm(beside, { force: true });
+      } finally {
+        freeLock(path);
+      }
     },
   };
 }

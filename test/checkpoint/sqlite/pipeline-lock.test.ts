@@ -1,6 +1,6 @@
 /** What only the lock on the disk can show: files, and processes that are really killed. */
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -90,6 +90,42 @@ describe('createFileLock', () => {
       expect(hintOf(own as LockedError)).toContain('close the run that this process has open');
       await expect(spawnCheckpointChild('lock', folder, 'nightly')).rejects.toThrow('PIPELINE_LOCKED');
       await lock.close();
+    }));
+
+  it('is made again where a cleaner has removed its file, and is held against others then', () =>
+    withFolder(async (folder) => {
+      const lock = await createFileLock(folder).take('nightly', holder);
+      for (const name of await readdir(join(folder, 'locks'))) await rm(join(folder, 'locks', name));
+      await lock.expectHeld!();
+      await expect(spawnCheckpointChild('lock', folder, 'nightly')).rejects.toThrow('PIPELINE_LOCKED');
+      await lock.close();
+      expect(await readdir(join(folder, 'locks'))).toEqual(['nightly.lock']);
+    }));
+
+  it('is lost where another process has locked a new file meanwhile, whose holder stays named', () =>
+    withFolder(async (folder) => {
+      const lock = await createFileLock(folder).take('nightly', holder);
+      for (const name of await readdir(join(folder, 'locks'))) await rm(join(folder, 'locks', name));
+      const other = await spawnCheckpointChild('lock', folder, 'nightly');
+      for (let times = 0; times < 2; times++) {
+        await expect(lock.expectHeld!()).rejects.toMatchObject({
+          code: 'PIPELINE_LOCKED',
+          facts: { pid: other.pid },
+        });
+      }
+      await lock.close();
+      const second = createFileLock(folder).take('nightly', holder);
+      await expect(second).rejects.toMatchObject({ facts: { pid: other.pid } });
+      await other.kill();
+    }));
+
+  it('says nothing of a state folder that is gone: the checkpoint saves what it knew', () =>
+    withFolder(async (folder) => {
+      const lock = await createFileLock(folder).take('nightly', holder);
+      await rm(join(folder, 'locks'), { recursive: true });
+      await lock.expectHeld!();
+      await lock.close();
+      expect(await readdir(folder)).toEqual([]);
     }));
 
   it('is not taken for missing where the folder of the locks cannot be read: others may hold them', () =>
