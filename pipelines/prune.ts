@@ -46,12 +46,16 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
   });
 }
 
-/** Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. */
+/**
+ * Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. By the clock with which the run
+ * has begun: one that was set ahead since would make all that is kept too old.
+ */
 export async function pruneAfter(run: OpenRun): Promise<void> {
   const { config, checkpoint, logger, answers, copies, fileStore: files } = run;
   const now = run.clock.now();
+  const beganAt = async () => Math.min(now, (await checkpoint.run(run.id))!.createdAt);
   try {
-    const limits = { before: now - config.retention.results, now, keep: run.id };
+    const limits = { before: (await beganAt()) - config.retention.results, now, keep: run.id };
     const { length: count } = await pruneRuns({ checkpoint, logger, files, answers, copies, config }, limits);
     if (count > 0)
       logger.info(
@@ -62,9 +66,7 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
   try {
-    // By the clock with which the run has chosen: one that is set ahead by now would make every answer too old.
-    const { createdAt } = (await checkpoint.run(run.id))!;
-    const terms = { now: Math.min(now, createdAt), isUnasked: true };
+    const terms = { now: await beganAt(), isUnasked: true };
     const removed = await pruneAnswers({ checkpoint, answers, config }, terms);
     if (removed.length > 0)
       logger.info(
