@@ -113,12 +113,13 @@ function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: B
 }
 
 function restoredText(restored: Restored, isAnyLost: boolean): string {
-  const { createdAt, runs, files, recovered, isComplete, newerOutputs, aside, results } = restored;
+  const { createdAt, runs, files, recovered, isComplete, newerOutputs, refusal, aside, results } = restored;
   const what = recovered === null ? 'can be restored' : 'restored';
   const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; every file is as it was backed up`;
   const unfinished = runs.filter(isUnfinished);
   return `${[
     head,
+    ...(refusal === null ? [] : [refusalText(refusal)]),
     ...unfinished.map(
       ({ run, pipeline, uploads }) =>
         `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later may not be'}`,
@@ -132,6 +133,10 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
     ...aside.map((path) => `what was there before is kept as ${path}`),
     ...(recovered === null ? [] : [nextText(createdAt, isComplete, isAnyLost)]),
   ].join('\n')}\n`;
+}
+
+function refusalText({ code, message, hint }: NonNullable<Restored['refusal']>): string {
+  return `but it would be refused now: ${message} [${code}]${hint === null ? '' : `; ${hint}`}`;
 }
 
 function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {

@@ -7,13 +7,19 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { checkCall } from '../../check-call.js';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
+import { lockedError } from '../../checkpoint/pipeline-lock.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
 import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
-import { createFileLock, withAllPipelinesStopped } from '../../checkpoint/sqlite/pipeline-lock.js';
+import {
+  createFileLock,
+  findHolder,
+  lockedPipelines,
+  withAllPipelinesStopped,
+} from '../../checkpoint/sqlite/pipeline-lock.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
 import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../../config/schema.js';
-import { ConfigError } from '../../errors.js';
+import { ConfigError, FoliopipeError } from '../../errors.js';
 import { silentLogger } from '../../logger.js';
 import { makeFolder } from '../../make-folder.js';
 import { ownerPath } from '../../report/output-owner.js';
@@ -63,6 +69,8 @@ export interface Restored {
   readonly isComplete: boolean;
   /** Outputs in place that were published after the backup. */
   readonly newerOutputs: readonly NewerOutput[];
+  /** After a dry run: why the restore would be refused now; null if it would not be. */
+  readonly refusal: { readonly code: string; readonly message: string; readonly hint: string | null } | null;
   /** Paths under which replaced files are kept. */
   readonly aside: readonly string[];
 }
@@ -88,11 +96,17 @@ export async function restoreState(
   const outputs = await newerOutputs(database.publications);
   const { createdAt, results, runs } = list;
   const report = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
-  if (options.dryRun) return { ...report, recovered: null, isComplete: false, aside: [] };
-
   // What stands there of this backup's own unfinished restore is no state yet, nor is one that knows nothing.
   const mayReplace =
     options.replace === true || isRestoring(stateDir, folder, createdAt) || holdsNothing(stateDir);
+  if (options.dryRun) {
+    const refusal = await refusalOf(async () => {
+      await refuseWorking(stateDir);
+      refuseState(stateDir, mayReplace);
+      chooseJournals(folder, stateDir, list);
+    });
+    return { ...report, refusal, recovered: null, isComplete: false, aside: [] };
+  }
   refuseState(stateDir, mayReplace);
   const releasers = createReleasers();
   try {
@@ -108,7 +122,7 @@ export async function restoreState(
     await withAllPipelinesStopped(stateDir, async () => {
       restored = await putBack({ folder, stateDir, list, database, at: clock.now(), signal });
     });
-    return { ...report, ...restored! };
+    return { ...report, refusal: null, ...restored! };
   } catch (error) {
     throw translateStateError(error, stateDir);
   } finally {
@@ -125,11 +139,37 @@ interface Restoring {
   readonly signal: AbortSignal;
 }
 
-async function putBack({ folder, stateDir, list, database, at, signal }: Restoring) {
-  const journals = new Map<string, JournalChoice>();
-  for (const { path } of list.files) {
-    if (isJournal(path)) journals.set(path, chooseJournal(folder, stateDir, path));
+async function refusalOf(check: () => Promise<void>): Promise<Restored['refusal']> {
+  try {
+    await check();
+    return null;
+  } catch (error) {
+    if (!(error instanceof FoliopipeError)) throw error;
+    const { code, message, hint = null } = error;
+    return { code, message, hint };
   }
+}
+
+/** @throws LockedError `PIPELINE_LOCKED` while a run of any pipeline is working. */
+async function refuseWorking(stateDir: string): Promise<void> {
+  for (const pipeline of lockedPipelines(stateDir)) {
+    const holder = await findHolder(stateDir, pipeline);
+    if (holder !== undefined) throw lockedError(pipeline, holder);
+  }
+}
+
+/** The choice for each journal of the backup. @throws ConfigError `RESTORE_JOURNALS_DIFFER`. */
+function chooseJournals(
+  folder: string,
+  stateDir: string,
+  { files }: BackupList,
+): ReadonlyMap<string, JournalChoice> {
+  const journals = files.filter(({ path }) => isJournal(path));
+  return new Map(journals.map(({ path }) => [path, chooseJournal(folder, stateDir, path)]));
+}
+
+async function putBack({ folder, stateDir, list, database, at, signal }: Restoring) {
+  const journals = chooseJournals(folder, stateDir, list);
   const isComplete = await knowsPayments(stateDir, database);
   await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 

@@ -400,6 +400,9 @@ describe('a backup', () => {
       );
       const checked = await callMain(['state', 'restore', backup, '--dry-run', job.config], { env: job.env });
       expect(checked.stdout).toMatch(/^can be restored: the state of /);
+      expect(checked.stdout).toMatch(
+        /\nbut it would be refused now: \S+ holds a state: .* \[STATE_NOT_EMPTY\]; .*--replace/,
+      );
       const json = await callMain(['state', 'backup', join(folder, 'c'), job.config, '--json'], {
         env: job.env,
       });
@@ -509,7 +512,10 @@ describe('a backup', () => {
       await rm(list);
       await refused('BACKUP_MISSING');
       await writeFile(list, text);
-      expect(await restoreState(target, { folder, dryRun: true })).toMatchObject({ recovered: null });
+      expect(await restoreState(target, { folder, dryRun: true })).toMatchObject({
+        recovered: null,
+        refusal: null,
+      });
       await expect(stat(target.stateDir)).rejects.toThrow('ENOENT');
     });
   });
@@ -529,6 +535,8 @@ describe('a restore', () => {
         since: 0,
       });
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ exitCode: 11 });
+      const checked = await restoreState(job.config(), { folder, dryRun: true });
+      expect(checked.refusal).toMatchObject({ code: 'PIPELINE_LOCKED' });
       await lock.close();
       expect(await readdir(job.config().stateDir)).toEqual(['locks']);
     });
