@@ -61,6 +61,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     'correct user and password in state, or let the server accept this user from this machine',
   STATE_DATABASE_MISSING: () => 'correct the database in state, or create it',
   STATE_DATABASE_DENIED: () => 'give the role that right: docs/many-machines.md lists what it needs',
+  STATE_DATABASE_POOLED: () =>
+    'let the pooler work in session mode (pool_mode = session), or let state name the database itself',
   STATE_DRIVER_MISSING: () => 'npm install pg, beside foliopipe',
   STATE_IN_USE: () => 'wait until no pipeline is running, then start the newer foliopipe',
   LEASE_LOST: () => `see whether another process goes on: foliopipe status; if none does, ${GO_ON}`,

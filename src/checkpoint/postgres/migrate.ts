@@ -1,7 +1,11 @@
-/** Migrates the tables in the schema `foliopipe`. Any number of processes may do so at once. */
+/**
+ * Migrates the tables in the schema `foliopipe`; any number of processes may do so at once. Refuses tables and connections
+ * with which this version cannot work.
+ */
 import { ConfigError, LockedError } from '../../errors.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
+import { databasePooled } from './translate-state-error.js';
 
 const SCHEMA = 'foliopipe';
 
@@ -87,4 +91,18 @@ function refuseRunning(place: string, found: { readonly pipeline: string } | und
     `the tables in ${place} are of an older foliopipe, and the pipeline ${pipeline} is running with them`,
     { facts: { database: place, pipeline } },
   );
+}
+
+const backend: Prepared<{ pid: number }> = statement('SELECT pg_backend_pid() AS pid');
+
+/**
+ * Refuses a pooler in transaction mode, before anything is sent: what is prepared and set on a connection would be missing
+ * as soon as two processes work at once. Such a pooler lends the connection of a session that does nothing to another one.
+ * @param session does nothing else meanwhile.
+ * @throws ConfigError `STATE_DATABASE_POOLED`.
+ */
+export async function refusePooler(session: PostgresSession, other: PostgresSession): Promise<void> {
+  const [own] = await session.query(backend, {}, true);
+  const lent = await other.transaction('BEGIN', async (query) => (await query(backend))[0]!.pid, true);
+  if (lent === own!.pid) throw databasePooled(session.place);
 }

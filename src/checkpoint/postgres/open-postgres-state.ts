@@ -22,7 +22,7 @@ import { historyReads } from './history.js';
 import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
 import { mergeChanges, stretchReads } from './merges.js';
-import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
 import { partReads, resultChanges } from './parts.js';
 import { publicationChanges, publicationReads } from './publications.js';
 import { runChanges, runReads } from './runs.js';
@@ -54,7 +54,7 @@ export interface PostgresState {
   expectHeld(): Promise<void>;
   /**
    * Called when the lease is held: the state may have been copied, or migrated, just before.
-   * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`, `CHECKPOINT_NEWER`.
+   * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`, `CHECKPOINT_NEWER`, `STATE_DATABASE_POOLED`.
    */
   expectUsable(): Promise<void>;
   /** The account of a pipeline whose lease is taken. */
@@ -86,10 +86,6 @@ export async function openPostgresState(
   const isGivenUp = () => fence.isLost === true;
   const session = await openConnection(address, { isGivenUp });
   const expectUnmoved = async () => refuseMarked(session.place, await readMark(session), 'change');
-  const expectUsable = async () => {
-    refuseNewer(session.place, await schemaVersion(session), migrations.length);
-    await expectUnmoved();
-  };
   try {
     await migrate(session, migrations);
     if (!isCopied) await expectUnmoved();
@@ -109,7 +105,11 @@ export async function openPostgresState(
     fence,
     outputs: { take: (path, holder) => outputs.take(`${OUTPUT}${path}`, holder) },
     expectHeld: db.expectHeld,
-    expectUsable,
+    expectUsable: async () => {
+      refuseNewer(session.place, await schemaVersion(session), migrations.length);
+      await expectUnmoved();
+      await refusePooler(session, await openLeases());
+    },
     account: (wishes) => {
       const account = createAccount(openLeases, fence, wishes);
       accounts.push(account);

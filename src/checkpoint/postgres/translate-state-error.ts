@@ -20,6 +20,8 @@ export function translateStateError(error: unknown, place: string): unknown {
   if (sqlstate === '3D000') {
     return new ConfigError('STATE_DATABASE_MISSING', `${place} does not exist`, { facts });
   }
+  // A statement that this connection has prepared is gone, or another client has one of this name.
+  if (sqlstate === '26000' || sqlstate === '42P05') return databasePooled(place);
   const details = { facts: { ...facts, sqlstate } };
   if (sqlstate === '42501') return databaseDenied(place, text, sqlstate);
   if (sqlstate === '25006') return databaseReadOnly(place);
@@ -31,6 +33,12 @@ export function translateStateError(error: unknown, place: string): unknown {
 export function databaseDenied(place: string, text: string, sqlstate = '42501'): ConfigError {
   const message = `the role of state may not do that in ${place}: ${text}`;
   return new ConfigError('STATE_DATABASE_DENIED', message, { facts: { database: place, sqlstate } });
+}
+
+/** The error for a pooler that lends a connection to others between two statements. */
+export function databasePooled(place: string): ConfigError {
+  const message = `${place} is a pooler in transaction mode, such as PgBouncer: it gives each statement another connection, on which nothing is prepared and set`;
+  return new ConfigError('STATE_DATABASE_POOLED', message, { facts: { database: place } });
 }
 
 /** The error for a standby, and for a database that takes no changes by its settings. */
