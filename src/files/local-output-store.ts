@@ -1,6 +1,6 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
-import { constants, createReadStream, renameSync } from 'node:fs';
-import { chmod, lstat, open, rm, stat } from 'node:fs/promises';
+import { chmodSync, constants, createReadStream, renameSync } from 'node:fs';
+import { lstat, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError } from '../errors.js';
@@ -23,7 +23,8 @@ const STREAM_BYTES = 256 * 1024;
 export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
   return {
     put: async (localFile, name, mode) => {
-      await chmod(localFile, mode);
+      // Nothing is waited for before the rename: the caller has just looked whether it may still do this.
+      chmodSync(localFile, mode);
       await replacing(name, async () => renameSync(localFile, name));
       // Taken before the folder is synced, so that a file that replaces this one meanwhile has a different stamp.
       const stamp = stampAt(name)!;
