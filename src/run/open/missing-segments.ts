@@ -10,7 +10,7 @@ import { FoliopipeError } from '../../errors.js';
 import type { FileStore } from '../../files/run-files.js';
 import type { Logger } from '../../logger.js';
 import { countOf } from '../../quantities.js';
-import type { AnswerStore } from '../../reuse/answer-store.js';
+import { type AnswerStore, openLater } from '../../reuse/answer-store.js';
 import { chunksFromParts } from '../../stages/merge/chunks-from-parts.js';
 import {
   type MakeSegmentNeeds,
@@ -118,7 +118,8 @@ export async function remakeSegment(
   const { answers, checkpoint, logger } = context;
   let chosen: MakeSegmentNeeds['chosen'] = null;
   try {
-    chosen = run.choice && (await answers.openChoice(run.id, run.choice));
+    // What the run has sent is in its chunk files. Its choice is not read, and may be lost.
+    chosen = run.choice && openLater(() => answers.openChoice(run.id, run.choice!));
     const stages = await contextOf(context, run, chosen);
     const segment = await makeSegment(stages, replaced, replaced?.of && { of: replaced.of });
     if (segment === undefined) return false;

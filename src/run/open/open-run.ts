@@ -1,7 +1,6 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
 
 import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
-import { isCompleted } from '../../checkpoint/state.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath } from '../../config/sections/output-path.js';
 import { diskError } from '../../disk-error.js';
@@ -220,7 +219,7 @@ function reportBegun(
 
 /**
  * What a run has chosen; null if it sends every record, or was pruned and keeps its figures only. The choice of a run
- * that has ended is opened when it is needed: there may be nothing to write.
+ * whose rows are all written is opened when it is needed: there may be nothing to write again.
  */
 async function openChosen(
   answers: AnswerStore,
@@ -229,7 +228,7 @@ async function openChosen(
 ): Promise<ChosenAnswers | null> {
   if (run.choice === null || run.prunedAt !== null) return null;
   const open = () => answers.openChoice(run.id, run.choice!);
-  const chosen = isCompleted(run) ? openLater(open) : await open();
+  const chosen = run.state === 'open' ? await open() : openLater(open);
   releasers.add(chosen);
   return chosen;
 }

@@ -329,6 +329,23 @@ describe('the choice of an open night', () => {
     await expectEnriched(nights);
   });
 
+  it.each([
+    ['once all answers are here: the new run takes them', 'after-last-merge-before-publishing', true],
+    ['while its output is put in place: that goes on', 'after-publishing-before-rename', false],
+  ] as const)('is lost %s, and nothing is paid again', async (_, point, fresh) => {
+    await withNights({}, async (nights) => {
+      const killed = new Error('killed');
+      const at = (here: string) => {
+        if (here === point) throw killed;
+      };
+      expect((await nights.badNight(A, {}, { at })).error).toBe(killed);
+      await rm(await fileIn(nights, 'choices'));
+      if (fresh) expect(await nights.failure()).toMatchObject({ code: 'REUSE_CHOICE_LOST' });
+      expect(await nights.again({}, { fresh })).toMatchObject({ state: 'done', bought: [] });
+      await expectEnriched(nights);
+    });
+  });
+
   it('of a night that is published is not needed by the next one', async () => {
     await withNights({}, async (nights) => {
       await nights.night(A);
