@@ -1,7 +1,7 @@
 /** The reading half of the checkpoint port, for the process that writes and for processes that only read. */
 
 import type { FailureReason } from '../failure-reasons.js';
-import type { Doubt, Segment, StoredPart } from '../types.js';
+import type { Choice, Doubt, Segment, StoredPart } from '../types.js';
 import type { Night } from './night.js';
 import type { PublishedFile } from './publication.js';
 import type { RecordedLoad } from './recorded-load.js';
@@ -10,6 +10,7 @@ import type {
   ChunkState,
   ReplyKinds,
   Run,
+  RunHead,
   Search,
   SingleSearch,
   Spending,
@@ -67,6 +68,10 @@ export interface CheckpointReader {
   run(id: string): Promise<Run | undefined>;
   /** Newest first; of one pipeline or of all. Includes samples. */
   runs(pipeline?: string): Promise<readonly Run[]>;
+  /** The heads of the runs of all pipelines, newest first. Includes samples. */
+  runHeads(): Promise<readonly RunHead[]>;
+  /** The longest ages of answers in the choices of all pipelines' runs that keep their results; 0 without such a run. */
+  longestAges(): Promise<Pick<Choice, 'maxAge' | 'failedAge'>>;
   /** Every file that a pipeline has published, including partial ones and samples, newest first. */
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
   /**

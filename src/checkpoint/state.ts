@@ -83,6 +83,12 @@ export interface Run extends NewRun {
   readonly prunedAt: number | null;
 }
 
+/** What is looked at in the runs of all pipelines, of which a shared state has thousands. */
+export interface RunHead
+  extends Pick<Run, 'id' | 'pipeline' | 'service' | 'state' | 'chunks' | 'rehearsal' | 'prunedAt'> {
+  readonly hasChoice: boolean;
+}
+
 /**
  * `cut`: certainly not accepted by the service. `uploading`: the intent is committed, the reply is not. `ambiguous`: a
  * POST began, and it is unknown whether it was accepted. `submitted`: the folio is known. `finished`: the service has

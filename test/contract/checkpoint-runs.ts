@@ -1,7 +1,13 @@
 /** Contract: runs and their source. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
-import { samplePublication, sampleRun, sampleSource, sampleWithheld } from '../helpers/checkpoint/samples.js';
+import {
+  sampleChoice,
+  samplePublication,
+  sampleRun,
+  sampleSource,
+  sampleWithheld,
+} from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
@@ -46,6 +52,38 @@ export function runContract(withCheckpoint: WithCheckpoint): void {
         expect(await ids('unknown')).toEqual([]);
         expect((await checkpoint.latestRun('nightly'))?.id).toBe('a');
         expect((await checkpoint.unfinishedRun('nightly'))?.id).toBe('a');
+      }));
+
+    it('gives the heads of the runs of all pipelines, newest first', () =>
+      withCheckpoint(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('a', { choice: sampleChoice }));
+        await checkpoint.recordRun(sampleRun('b', { pipeline: 'other' }));
+        await checkpoint.recordSuperseded('b', 4);
+        await checkpoint.recordPruned('b', 5);
+        const head = { service: 'https://service.test', chunks: null, rehearsal: false };
+        const [open, pruned] = [
+          { state: 'open', prunedAt: null },
+          { state: 'superseded', prunedAt: 5 },
+        ];
+        expect(await checkpoint.runHeads()).toEqual([
+          { ...head, ...pruned, id: 'b', pipeline: 'other', hasChoice: false },
+          { ...head, ...open, id: 'a', pipeline: 'nightly', hasChoice: true },
+        ]);
+      }));
+
+    it('knows the longest ages of the choices of runs that keep their results, of all pipelines', () =>
+      withCheckpoint(async (checkpoint) => {
+        expect(await checkpoint.longestAges()).toEqual({ maxAge: 0, failedAge: 0 });
+        const begin = (id: string, maxAge: number, failedAge: number, pipeline: string) =>
+          checkpoint.recordRun(sampleRun(id, { pipeline, choice: { ...sampleChoice, maxAge, failedAge } }));
+        await begin('a', 9_000, 10, 'nightly');
+        await begin('b', 500, 700, 'other');
+        await checkpoint.recordRun(sampleRun('c', { pipeline: 'third' }));
+        await begin('d', 90_000, 7_000, 'other');
+        await checkpoint.recordSuperseded('d', 4);
+        expect(await checkpoint.longestAges()).toEqual({ maxAge: 90_000, failedAge: 7_000 });
+        await checkpoint.recordPruned('d', 5);
+        expect(await checkpoint.longestAges()).toEqual({ maxAge: 9_000, failedAge: 700 });
       }));
 
     it('finds the newest unfinished run, which is the last one as long as there is one', () =>

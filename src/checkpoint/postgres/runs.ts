@@ -1,8 +1,16 @@
 /** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them. */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
+import type { Choice } from '../../types.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { createSourceParser, type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
+import {
+  createSourceParser,
+  type HeadRow,
+  type RunRow,
+  toRun,
+  toRunHead,
+  toRunIfAny,
+} from '../rows/run-row.js';
 import { expectRow, type StateSession } from './state-session.js';
 
 const insert = fenced(`
@@ -83,6 +91,14 @@ const OF_PIPELINE = 'pipeline = @pipeline AND record_limit IS NOT DISTINCT FROM 
 const byId = run('WHERE id = @id');
 const all = run(NEWEST_FIRST);
 const ofPipeline = run(`WHERE pipeline = @pipeline ${NEWEST_FIRST}`);
+const heads: Prepared<HeadRow> = statement(`
+  SELECT id, pipeline, service, state, chunks, rehearsal, pruned_at AS "prunedAt",
+    (choice IS NOT NULL)::int AS "hasChoice"
+  FROM runs ${NEWEST_FIRST}`);
+const longest = (age: string) => `coalesce(max((choice::json ->> '${age}')::float8), 0) AS "${age}"`;
+const ages: Prepared<Pick<Choice, 'maxAge' | 'failedAge'>> = statement(`
+  SELECT ${longest('maxAge')}, ${longest('failedAge')}
+  FROM runs WHERE choice IS NOT NULL AND pruned_at IS NULL`);
 const unfinished = run(`WHERE ${OF_PIPELINE} AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
 const done = run(`
   WHERE pipeline = @pipeline AND service = @service AND source_sha256 = @sha256
@@ -108,7 +124,7 @@ const latest: Prepared<RunRow> = statement(`
     nth DESC
   LIMIT 1`);
 
-type RunRead = 'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns';
+type RunRead = 'run' | 'runs' | 'runHeads' | 'longestAges' | 'unfinishedRun' | 'latestRun' | 'doneRuns';
 
 /** Makes the reads of runs. */
 export function runReads(db: StateSession): Pick<CheckpointReader, RunRead> {
@@ -122,6 +138,8 @@ export function runReads(db: StateSession): Pick<CheckpointReader, RunRead> {
       (pipeline === undefined ? await db.read(all, {}) : await db.read(ofPipeline, { pipeline })).map((row) =>
         toRun(row),
       ),
+    runHeads: async () => (await db.read(heads, {})).map(toRunHead),
+    longestAges: async () => (await db.read(ages, {}))[0]!,
     unfinishedRun: async (pipeline, limit) =>
       toRunIfAny((await db.read(unfinished, { pipeline, limit: limit ?? null }))[0]),
     latestRun: async (pipeline, limit) =>

@@ -1,7 +1,7 @@
 /** A run as both databases store it. */
 import type { Choice, JoinMethod, Source } from '../../types.js';
 import type { Confirmed, NewPublication, Publication, Withheld } from '../publication.js';
-import type { Run, RunState } from '../state.js';
+import type { Run, RunHead, RunState } from '../state.js';
 
 /** A row of the table `runs`. */
 export interface RunRow {
@@ -69,6 +69,16 @@ export function toRun(row: RunRow, sourceOf: (json: string) => Source = JSON.par
     finishedAt: row.finished_at,
     prunedAt: row.pruned_at,
   };
+}
+
+/** A row of `runHeads`. */
+export interface HeadRow extends Omit<RunHead, 'rehearsal' | 'hasChoice'> {
+  readonly rehearsal: number;
+  readonly hasChoice: number;
+}
+
+export function toRunHead({ rehearsal, hasChoice, ...row }: HeadRow): RunHead {
+  return { ...row, rehearsal: rehearsal === 1, hasChoice: hasChoice === 1 };
 }
 
 /** A publication of version 0.1 has no `partial`, because it was never partial. */

@@ -1,14 +1,17 @@
 /** Removes stored answers that are too old to be taken, and what interrupted processes have left; takes answers out. */
-import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
+import type { Checkpoint, RunHead } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
-import type { Segment } from '../../types.js';
+import type { Choice, Segment } from '../../types.js';
 import { isUsable } from '../open/choose-records.js';
 import { IMPORT, isExpired } from './show-answers.js';
 
 export interface PruneAnswersContext {
-  readonly checkpoint: Pick<Checkpoint, 'segments' | 'runs' | 'recordSegment' | 'recordSegmentsForgotten'>;
+  readonly checkpoint: Pick<
+    Checkpoint,
+    'segments' | 'runHeads' | 'longestAges' | 'recordSegment' | 'recordSegmentsForgotten'
+  >;
   readonly answers: Pick<AnswerStore, 'rewriteSegment' | 'removeSegment' | 'removeLeftovers'>;
   readonly config: Config;
 }
@@ -18,7 +21,7 @@ export interface PruneAnswersTerms {
   readonly now: number;
   /** Only report what would be removed. */
   readonly dryRun?: boolean | undefined;
-  /** Whether nobody has asked for this prune: then answers stay that a retained run would still take (`agesOf`). */
+  /** Whether nobody has asked for this prune: then answers stay that a retained run would still take (`withAges`). */
   readonly isUnasked?: boolean | undefined;
 }
 
@@ -33,17 +36,19 @@ export async function pruneAnswers(
   { checkpoint, answers, config }: PruneAnswersContext,
   { now, dryRun = false, isUnasked = false }: PruneAnswersTerms,
 ): Promise<readonly Segment[]> {
-  const runs = await checkpoint.runs();
+  const runs = await checkpoint.runHeads();
   const own = new Map(
     runs.filter(({ pipeline }) => pipeline === config.pipeline).map((run) => [run.id, run]),
   );
-  const reuse = agesOf(config.reuse, isUnasked ? runs : []);
-  const all = reuse === undefined ? [] : await checkpoint.segments();
+  const all = config.reuse.maxAge === 0 ? [] : await checkpoint.segments();
   const isOurs = (segment: Segment) =>
     own.has(segment.run) || (segment.run.startsWith(IMPORT) && isUsable(segment, config));
+  const expired = all.filter((segment) => isOurs(segment) && isExpired(segment, config.reuse, now));
+  const isAsking = isUnasked && expired.length > 0;
+  const reuse = isAsking ? withAges(config.reuse, await checkpoint.longestAges()) : config.reuse;
   const pruned: Segment[] = [];
-  for (const segment of all) {
-    if (!isOurs(segment) || !isExpired(segment, reuse!, now)) continue;
+  for (const segment of expired) {
+    if (!isExpired(segment, reuse, now)) continue;
     const hasResults = own.get(segment.run)?.prunedAt === null;
     if (hasResults && segment.successful + segment.failed === 0) continue;
     pruned.push(segment);
@@ -59,30 +64,24 @@ export async function pruneAnswers(
 }
 
 /**
- * The ages by which answers are too old; undefined without `reuse.maxAge`: then nothing is too old.
- * @param runs for a prune that nobody has asked for: none of their ages, if they are retained, is undercut, because a
- *   value that was set for one run, or for one pipeline, must not remove what other runs still take.
+ * The ages by which answers are too old in a prune that nobody has asked for: those of retained runs are not undercut,
+ * because a value that was set for one run, or for one pipeline, must not remove what other runs still take.
  */
-export function agesOf(
-  { maxAge, failedAge, ...rest }: Config['reuse'],
-  runs: readonly Pick<Run, 'choice' | 'prunedAt'>[],
-): Config['reuse'] | undefined {
-  if (maxAge === 0) return undefined;
-  const kept = runs.flatMap(({ choice, prunedAt }) => (choice === null || prunedAt !== null ? [] : [choice]));
+function withAges(reuse: Config['reuse'], retained: Pick<Choice, 'maxAge' | 'failedAge'>): Config['reuse'] {
   return {
-    ...rest,
-    maxAge: Math.max(maxAge, ...kept.map((choice) => choice.maxAge)),
-    failedAge: Math.max(failedAge, ...kept.map((choice) => choice.failedAge)),
+    ...reuse,
+    maxAge: Math.max(reuse.maxAge, retained.maxAge),
+    failedAge: Math.max(reuse.failedAge, retained.failedAge),
   };
 }
 
 async function removeLeftovers(
   checkpoint: PruneAnswersContext['checkpoint'],
   answers: PruneAnswersContext['answers'],
-  runs: readonly Run[],
+  runs: readonly RunHead[],
 ): Promise<void> {
   const segments = (await checkpoint.segments()).map(({ id }) => id);
-  const choosing = runs.filter(({ choice, prunedAt }) => choice !== null && prunedAt === null);
+  const choosing = runs.filter(({ hasChoice, prunedAt }) => hasChoice && prunedAt === null);
   await answers.removeLeftovers({
     segments: new Set(segments),
     runs: new Set(choosing.map(({ id }) => id)),

@@ -23,7 +23,7 @@ export interface ChooseContext {
   readonly config: Config;
   readonly answers: AnswerStore;
   /** Undefined if there is no state yet. */
-  readonly checkpoint: Pick<CheckpointReader, 'segments' | 'runs'> | undefined;
+  readonly checkpoint: Pick<CheckpointReader, 'segments' | 'runs' | 'runHeads'> | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -179,7 +179,7 @@ async function openLookup(
     ...usable.filter(({ epoch }) => epoch !== reuse.epoch),
   ];
   // So many records failed in a withheld run that its failures are not reused: they would withhold the next nights too.
-  const runs = (await checkpoint?.runs()) ?? [];
+  const runs = (await checkpoint?.runHeads()) ?? [];
   const withheldRuns = new Set(runs.filter(({ state }) => state === 'withheld').map(({ id }) => id));
   const ofWithheld = segments.filter(({ run }) => withheldRuns.has(run));
   return answers.openLookup({

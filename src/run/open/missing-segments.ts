@@ -74,25 +74,27 @@ async function isPartlyKept(checkpoint: SegmentContext['checkpoint'], { id }: Ru
  *   was made.
  */
 export async function runsWithoutSegment(
-  checkpoint: Pick<CheckpointReader, 'runs' | 'segments' | 'answered' | 'replyKinds'>,
+  checkpoint: Pick<CheckpointReader, 'run' | 'runHeads' | 'segments' | 'answered' | 'replyKinds'>,
   config: Config,
   unfinished: Run | undefined,
 ): Promise<readonly Run[]> {
   const known = new Map((await checkpoint.segments()).map((segment) => [segment.run, segment]));
   const own = unfinished && known.get(unfinished.id);
   if (own !== undefined && (await lacksAnswers(checkpoint, own))) known.delete(own.run);
-  const runs = (await checkpoint.runs()).filter((run) => {
+  const heads = (await checkpoint.runHeads()).filter((run) => {
     const hasEnded = !isUnfinished(run) || run.id === unfinished?.id;
     // A run without a chunk has bought nothing.
     const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
-    return mayHave && !known.has(run.id) && hasSentSame(run, config);
+    return mayHave && !known.has(run.id) && isOfService(run.service, config);
   });
-  // Where a local service has given some of the replies, it is unknown which answers are real.
-  const mixed = new Set<string>();
-  for (const { id, rehearsal } of runs) {
-    if (rehearsal && (await checkpoint.replyKinds(id)).mixed) mixed.add(id);
+  const runs: Run[] = [];
+  for (const { id, rehearsal } of heads) {
+    const run = (await checkpoint.run(id))!;
+    if (!hasSentSame(run, config)) continue;
+    // Where a local service has given some of the replies, it is unknown which answers are real.
+    if (!rehearsal || !(await checkpoint.replyKinds(id)).mixed) runs.push(run);
   }
-  return runs.filter(({ id }) => !mixed.has(id));
+  return runs;
 }
 
 /** Whether the run of a segment has other answers by now. Not if some were taken out: they would come back. */
@@ -146,8 +148,14 @@ export async function remakeSegment(
 /** Whether the run has sent the columns of the config to its service. */
 export function hasSentSame({ frozen, service }: Run, config: Config): boolean {
   const columns = JSON.parse(frozen['upload.columns'] ?? '{}') as Config['upload']['columns'];
-  const isSameService = service === serviceIdentity(config) || service === serviceAddress(config);
-  return isSameService && Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n');
+  return (
+    isOfService(service, config) &&
+    Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n')
+  );
+}
+
+function isOfService(service: string, config: Config): boolean {
+  return service === serviceIdentity(config) || service === serviceAddress(config);
 }
 
 /**

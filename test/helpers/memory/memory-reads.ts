@@ -11,6 +11,7 @@ import type {
   RecordedLoad,
   ReplyKinds,
   Run,
+  RunHead,
   Search,
   SingleSearch,
   Stretch,
@@ -18,7 +19,7 @@ import type {
   UploadSum,
 } from '../../../src/checkpoint/checkpoint.js';
 import { createReasonCounter } from '../../../src/failure-reasons.js';
-import type { Doubt, PartReference, Segment, StoredPart } from '../../../src/types.js';
+import type { Choice, Doubt, PartReference, Segment, StoredPart } from '../../../src/types.js';
 import { spendingOf, spentByDay } from './memory-budget.js';
 import {
   attemptsOf,
@@ -46,6 +47,18 @@ export function memoryReads(memory: Memory) {
     run: (id: string): Run | undefined => memory.runs.get(id)?.row,
     runs: (pipeline?: string): Run[] =>
       newestFirst().filter((run) => pipeline === undefined || run.pipeline === pipeline),
+    runHeads: (): RunHead[] =>
+      newestFirst().map(({ id, pipeline, service, state, chunks, rehearsal, prunedAt, choice }) => {
+        const hasChoice = choice !== null;
+        return { id, pipeline, service, state, chunks, rehearsal, prunedAt, hasChoice };
+      }),
+    longestAges: (): Pick<Choice, 'maxAge' | 'failedAge'> => {
+      const kept = newestFirst().flatMap(({ choice, prunedAt }) => (prunedAt === null && choice) || []);
+      return {
+        maxAge: Math.max(0, ...kept.map(({ maxAge }) => maxAge)),
+        failedAge: Math.max(0, ...kept.map(({ failedAge }) => failedAge)),
+      };
+    },
     unfinishedRun: (pipeline: string, limit?: number): Run | undefined =>
       newestFirst().find(
         (run) =>

@@ -1,28 +1,57 @@
 /** Which ages a prune that nobody has asked for goes by, and answers that are taken out by two processes at once. */
 import { expect, it } from 'vitest';
+import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
+import type { Config } from '../../../src/config/schema.js';
 import { createLocalAnswerStore } from '../../../src/reuse/local-answer-store.js';
-import { agesOf, type DropAnswersContext, dropAnswers } from '../../../src/run/answers/prune-answers.js';
-import { sampleChoice } from '../../helpers/checkpoint/samples.js';
+import {
+  type DropAnswersContext,
+  dropAnswers,
+  pruneAnswers,
+} from '../../../src/run/answers/prune-answers.js';
+import { sampleChoice, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { DAY, NOW, writeSegment } from '../../helpers/reuse/nights.js';
 
-const reuse = { maxAge: 1_000, failedAge: 0, epoch: '', maxMiss: 0.5 };
-const begunWith = (maxAge: number, failedAge: number, prunedAt: number | null = null) => ({
-  choice: { ...sampleChoice, maxAge, failedAge },
-  prunedAt,
-});
+const reuse = { maxAge: DAY, failedAge: 0, epoch: '', maxMiss: 0.5 };
 
-it('are the longest of the config and of the retained runs, so that a value for one run removes nothing', () => {
-  const runs = [begunWith(9_000, 10), begunWith(500, 700), { choice: null, prunedAt: null }];
-  expect(agesOf(reuse, runs)).toEqual({ ...reuse, maxAge: 9_000, failedAge: 700 });
-  expect(agesOf(reuse, [])).toEqual(reuse);
-});
+/** A state with one segment, of answers that are two days old, and a retained run that took older ones. */
+async function withOldSegment(
+  use: (checkpoint: Checkpoint, prune: (terms: object, maxAge?: number) => Promise<number>) => Promise<void>,
+): Promise<void> {
+  await withFolder(async (folder) => {
+    const answers = createLocalAnswerStore(folder);
+    const checkpoint = createMemoryCheckpoint();
+    const records = [{ number: 1, sent: ['name 1', 'city'], values: ['1', 'title'] }];
+    const segment = await writeSegment(answers, [{ folio: 'f1', answeredAt: NOW - 2 * DAY, records }]);
+    await checkpoint.recordRun(sampleRun(segment.run));
+    await checkpoint.recordSegment(segment);
+    const choice = { ...sampleChoice, maxAge: 3 * DAY, failedAge: 0 };
+    await checkpoint.recordRun(sampleRun('other', { pipeline: 'other', choice }));
+    const prune = async (terms: object, maxAge = reuse.maxAge) => {
+      const config = { pipeline: 'nightly', reuse: { ...reuse, maxAge } } as Config;
+      return (await pruneAnswers({ checkpoint, answers, config }, { now: NOW, dryRun: true, ...terms }))
+        .length;
+    };
+    await use(checkpoint, prune);
+  });
+}
 
-it('leave out runs without results, and are none where nothing is reused', () => {
-  expect(agesOf(reuse, [begunWith(9_000, 10, 5)])).toEqual(reuse);
-  expect(agesOf({ ...reuse, maxAge: 0 }, [begunWith(9_000, 10)])).toBeUndefined();
-});
+it('goes by the longest ages of the config and of retained runs, so that a value for one run removes nothing', () =>
+  withOldSegment(async (checkpoint, prune) => {
+    expect(await prune({ isUnasked: true })).toBe(0);
+    expect(await prune({ isUnasked: true, now: NOW + DAY + 1 })).toBe(1);
+    expect(await prune({})).toBe(1);
+    expect(await prune({}, 3 * DAY)).toBe(0);
+    await checkpoint.recordSuperseded('other', 1);
+    await checkpoint.recordPruned('other', 2);
+    expect(await prune({ isUnasked: true })).toBe(1);
+  }));
+
+it('removes no answer where nothing is reused', () =>
+  withOldSegment(async (_, prune) => {
+    for (const isUnasked of [false, true]) expect(await prune({ isUnasked }, 0)).toBe(0);
+  }));
 
 it('takes answers out of a segment that another process replaces meanwhile', async () => {
   await withFolder(async (folder) => {

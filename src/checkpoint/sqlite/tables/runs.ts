@@ -1,10 +1,18 @@
 /**
  * Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them and their publications.
  */
-import type { Source } from '../../../types.js';
+import type { Choice, Source } from '../../../types.js';
 import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../../checkpoint.js';
 import type { RecordedLoad } from '../../recorded-load.js';
-import { createSourceParser, parseOrNull, type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
+import {
+  createSourceParser,
+  type HeadRow,
+  parseOrNull,
+  type RunRow,
+  toRun,
+  toRunHead,
+  toRunIfAny,
+} from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -53,17 +61,31 @@ type FileRow = Omit<PublishedFile, 'isSample'> & { readonly isSample: number };
 /** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
-/** Makes `run`, `runs`, `unfinishedRun`, `latestRun`, `doneRuns`, `publications` and `lastLoad`. */
+/** Makes `run`, `runs`, `runHeads`, `longestAges`, `unfinishedRun`, `latestRun`, `doneRuns`, `publications` and `lastLoad`. */
 export function runReads(
   db: StateDatabase,
 ): Pick<
   CheckpointReader,
-  'run' | 'runs' | 'unfinishedRun' | 'latestRun' | 'doneRuns' | 'publications' | 'lastLoad'
+  | 'run'
+  | 'runs'
+  | 'runHeads'
+  | 'longestAges'
+  | 'unfinishedRun'
+  | 'latestRun'
+  | 'doneRuns'
+  | 'publications'
+  | 'lastLoad'
 > {
   const sourceOf = createSourceParser();
   const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
   const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
   const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
+  const heads = db.prepare<[], HeadRow>(`
+    SELECT id, pipeline, service, state, chunks, rehearsal, pruned_at AS prunedAt, choice IS NOT NULL AS hasChoice
+    FROM runs ${NEWEST_FIRST}`);
+  const ages = db.prepare<[], Pick<Choice, 'maxAge' | 'failedAge'>>(`
+    SELECT coalesce(max(choice ->> 'maxAge'), 0) AS maxAge, coalesce(max(choice ->> 'failedAge'), 0) AS failedAge
+    FROM runs WHERE choice IS NOT NULL AND pruned_at IS NULL`);
   const unfinished = db.prepare<[string, number | null], RunRow>(`
     SELECT * FROM runs
     WHERE pipeline = ? AND record_limit IS ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
@@ -102,6 +124,8 @@ export function runReads(
     runs: db.read((pipeline?: string) =>
       (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map((row) => toRun(row)),
     ),
+    runHeads: db.read(() => heads.all().map(toRunHead)),
+    longestAges: db.read(() => ages.get()!),
     unfinishedRun: db.read((pipeline: string, limit?: number) =>
       toRunIfAny(unfinished.get(pipeline, limit ?? null)),
     ),
