@@ -205,7 +205,10 @@ describe('a run that is done', () => {
 
   it('is no answer for another source, another service, or when a new one is asked for', async () => {
     const run = await earlier('done');
-    expect(await find(run, {}, 'https://other.test')).toMatchObject({ found: 'new' });
+    const baseUrl = 'https://other.test';
+    const service = { ...run.config.service, baseUrl } as typeof run.config.service;
+    const config = { ...run.config, service };
+    expect(await find({ ...run, config }, {}, baseUrl)).toMatchObject({ found: 'new' });
     const again = await earlier('done');
     expect(await find(again, { fresh: true })).toMatchObject({ found: 'new' });
     const changed = await earlier('done');
