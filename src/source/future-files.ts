@@ -5,7 +5,7 @@
 import type { Dirent, readdir as readFolder, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { globOptions } from './source-files.js';
+import { globOptions, searchedPattern } from './source-files.js';
 
 /** What is in a folder besides its real entries: names to whether they are folders. */
 type Entries = Map<string, boolean>;
@@ -29,7 +29,8 @@ export async function futureMatches(pattern: string, names: readonly string[]): 
     identities.set(`${folder}/${basename(name)}`, name);
   }
   const { glob } = await import('tinyglobby');
-  const matches = await glob(pattern, { ...globOptions(pattern), fs: { readdir: withFuture(folders) } });
+  const disk = { readdir: withFuture(folders) };
+  const matches = await glob(searchedPattern(pattern), { ...globOptions(pattern), fs: disk });
   const basenames = new Set(names.map((name) => basename(name)));
   const found = new Set<string | undefined>();
   for (const match of matches) {

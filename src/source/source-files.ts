@@ -66,7 +66,7 @@ async function matchingFiles(pattern: string): Promise<string[]> {
   };
   const disk = { readdir: readFolder, realpath: followLink, stat: lookAt } as unknown as FileSystemAdapter;
   const { glob } = await import('tinyglobby');
-  const files = await glob(pattern, { ...globOptions(pattern), fs: disk });
+  const files = await glob(searchedPattern(pattern), { ...globOptions(pattern), fs: disk });
   if (failure !== undefined) throw failure;
   return files;
 }
@@ -105,6 +105,11 @@ async function lookAround(pattern: string): Promise<{ readonly what: string; rea
 
 const WHERE =
   'check source.path: relative paths in a config file are relative to that file, those in a flag (--source) to this folder';
+
+/** For the search, a name in its own folder that begins with ! would mean all other names. */
+export function searchedPattern(pattern: string): string {
+  return pattern.replaceAll(/(?<=^|\/)!(?!\()/g, '\\!');
+}
 
 /** How a pattern is read. */
 export function globOptions(pattern: string) {

@@ -99,8 +99,18 @@ async function copyFile(session: DuckdbSession, path: string, stamp: string, spo
   });
 }
 
-/** All columns are those of the file: names of folders such as `day=1` add none. Brackets name a file that has some. */
+/**
+ * All columns are those of the file: names of folders such as `day=1` add none. Brackets name a file that has some.
+ * @throws SourceError for a path that DuckDB cannot be told: where it looks for names, it cuts the path at a backslash.
+ */
 function selectFrom(path: string): string {
+  if (path.includes('\\') && /[*?[]/.test(path)) {
+    throw new SourceError(
+      'SOURCE_UNREADABLE',
+      `${path}: DuckDB finds no Parquet file whose path has both a backslash and one of * ? [`,
+      { hint: 'rename the file, or the folder that has them', facts: { file: path } },
+    );
+  }
   const exact = path.replaceAll(/[*?[]/g, (character) => `[${character}]`);
   return `select * from read_parquet(${quoteText(exact)}, hive_partitioning = false)`;
 }

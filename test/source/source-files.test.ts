@@ -26,6 +26,20 @@ describe('findFiles', () => {
     expect(await findFiles(path)).toEqual([path]);
   });
 
+  it('takes a name in this folder that begins with ! for that name, and not for all others', async () => {
+    const path = await write('!a.csv', '');
+    await write('b.csv', '');
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(dirname(path));
+    try {
+      expect(await findFiles(join(dirname(path), '!*.csv'))).toEqual([path]);
+      await expect(findFiles(join(dirname(path), '!c.csv'))).rejects.toMatchObject({
+        code: 'SOURCE_MISSING',
+      });
+    } finally {
+      cwd.mockRestore();
+    }
+  });
+
   it.each([
     ['a file', 'b.csv', '*.csv'],
     ['a folder', 'b', '*/*.csv'],

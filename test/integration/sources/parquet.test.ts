@@ -130,6 +130,15 @@ describe('Parquet', () => {
       },
     ],
     [
+      'a name that DuckDB cannot be told',
+      {
+        code: 'SOURCE_UNREADABLE',
+        exitCode: 4,
+        message: expect.stringMatching(/b\\\[1\]\.parquet: DuckDB finds no Parquet file whose path has both/),
+        hint: expect.stringContaining('rename'),
+      },
+    ],
+    [
       'other columns',
       {
         code: 'SOURCE_HEADERS_DIFFER',
@@ -141,6 +150,7 @@ describe('Parquet', () => {
     await withSpooledJob({ path: '*.parquet' }, async (job) => {
       if (what === 'something else')
         await writeFile(join(job.folder, 'a.parquet'), 'PAR1 and so on, for a while');
+      if (what === 'a name that DuckDB cannot be told') await put(job, 'b\\[1].parquet', 10);
       if (what === 'other columns') {
         await put(job, 'a.parquet', 10);
         await put(job, 'b.parquet', 'other.parquet');
