@@ -16,7 +16,7 @@ export const duckdbDialect: SqlDialect = {
 };
 
 /** Longest record of a file, in bytes. DuckDB holds a few buffers of this size; its own limit for a record is 2 MB. */
-const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 /**
  * Inserts the records of a CSV file. They become exactly what a COPY of Postgres makes of them: an empty cell without

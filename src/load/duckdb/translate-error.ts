@@ -12,16 +12,20 @@ import {
   tableUnfit,
   valueUnfit,
 } from '../load-errors.js';
+import { MAX_RECORD_BYTES } from './dialect.js';
 
-/** The first one whose pattern is in the message. */
+/** The first one whose pattern is in the message. The first three may show values, which hold any text. */
 const byText: readonly (readonly [RegExp, Translate])[] = [
+  [/^(?:Constraint|Conversion|Out of Range) /, valueUnfit],
+  [/^Invalid Input Error: CSV .*Maximum line size/s, tooLong],
+  [/^Invalid Input Error: CSV /, unreadable],
   [/Permission denied|read-only|not permitted|Access is denied/i, denied],
   [/No such file or directory|Not a directory/, missing],
   [/not a valid DuckDB database|version number|newer version|Serialization|Is a directory/i, invalid],
   [/Could not read enough bytes|Corrupt database|checksum/i, damaged],
   [/No space left|Out of Memory|failed to allocate|max_temp_directory_size/i, full],
-  [/CSV Error|CSV File|Maximum line size/, unreadable],
-  [/^(?:Constraint|Conversion|Invalid Input|Out of Range) /, valueUnfit],
+  [/CSV Error|CSV File/, unreadable],
+  [/^Invalid Input /, valueUnfit],
   [/^(?:Binder|Catalog|Parser|Syntax|Not implemented|Dependency|Permission) /, cannot],
   [/^(?:TransactionContext|IO|Fatal|Interrupt) /, full],
 ];
@@ -78,6 +82,17 @@ function damaged(text: string, place: string, details: ErrorDetails): FoliopipeE
 function full(text: string, place: string, details: ErrorDetails): FoliopipeError {
   const hint = `nothing was loaded; make room on its disk and in memory, ${AGAIN}`;
   return loadBusy(text, place, details, hint);
+}
+
+function tooLong(_: string, place: string, details: ErrorDetails): FoliopipeError {
+  return new ConfigError(
+    'LOAD_VALUE_UNFIT',
+    `${place}: a row of the output is longer than the ${MAX_RECORD_BYTES} bytes that a load into DuckDB reads`,
+    {
+      ...details,
+      hint: 'nothing was loaded; leave its long columns out (output.columns) and write the output again: foliopipe publish RUN; then: foliopipe load RUN; or load into Postgres',
+    },
+  );
 }
 
 function unreadable(text: string, place: string, details: ErrorDetails): FoliopipeError {

@@ -32,6 +32,13 @@ describe('an error of DuckDB', () => {
     ['IO Error: Could not write file "w": No space left on device', 'LOAD_BUSY', 5],
     ['Out of Memory Error: could not allocate block of size 4.0 GiB', 'LOAD_BUSY', 5],
     ['Invalid Input Error: CSV Error on Line: 2\nOriginal Line: a', 'LOAD_UNREADABLE', 6],
+    [
+      'Invalid Input Error: CSV Error on Line: 2\nOriginal Line: Permission denied\nMaximum line size of 9 bytes exceeded.',
+      'LOAD_VALUE_UNFIT',
+      2,
+    ],
+    // What stands in the values says nothing.
+    ["Conversion Error: Could not convert string 'No space left' to INT32", 'LOAD_VALUE_UNFIT', 2],
     ["Conversion Error: Could not convert string 'abc' to INT32\n\nLINE 1: select", 'LOAD_VALUE_UNFIT', 2],
     ['Constraint Error: NOT NULL constraint failed: g.a', 'LOAD_VALUE_UNFIT', 2],
     ['Binder Error: Cannot insert into a generated column', 'LOAD_UNFIT', 2],
