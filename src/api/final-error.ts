@@ -88,7 +88,7 @@ const OUT_OF_TIME: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_
 /** A part that cannot be read may stay so. */
 function orGiveUp({ kind }: Failure, { operation, facts }: Call): string {
   if (kind !== 'malformed' || operation !== 'download') return '';
-  return `;\nif folio ${facts.folio} stays so, ask the service provider about it, or give it up: foliopipe abandon --run last --chunk CHUNK, with the chunk that foliopipe status shows for it`;
+  return `;\nif folio ${facts.folio} stays so, ask the service provider about it, or give it up: foliopipe abandon --run RUN --chunk CHUNK, with its run and chunk, which foliopipe status shows`;
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';

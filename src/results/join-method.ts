@@ -73,7 +73,7 @@ function inPart(status: FileStatus): string {
 
 function weakerError(before: string, now: string): UntrustedError {
   return new UntrustedError('JOIN_WEAKER', `results came back with ${before} so far, and now with ${now}`, {
-    hint: 'ask the service provider why its results changed; the bought results are kept',
+    hint: 'nothing is published, and the bought results are kept; ask the service provider why its results changed',
   });
 }
 

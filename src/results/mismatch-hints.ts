@@ -1,5 +1,5 @@
 /** Hints for results that do not match: suggests columns for `result.echo`, if any can help. */
-import { BrokenReplyError, MismatchError } from '../errors.js';
+import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import {
   bothStatuses,
@@ -17,19 +17,6 @@ import type { PartTable } from './part-table.js';
 
 export const askProvider =
   'nothing is published; ask the service provider about this folio, then run the same command again';
-
-/** What to do about parts of a folio that cannot be trusted and are not stored. */
-export function untrustedFolioHint(chunk: number): string {
-  return `${askProvider}; to publish without its records: foliopipe abandon --run last --chunk ${chunk}`;
-}
-
-/** The error about replies that break the interface, with what a person can do about the folio of a chunk. */
-export function withAbandonHint({ code, message, facts }: BrokenReplyError, chunk: number): BrokenReplyError {
-  return new BrokenReplyError(code, message, {
-    hint: untrustedFolioHint(chunk),
-    facts: { ...facts, chunk },
-  });
-}
 
 /** The same error with another hint. */
 export function withHint(error: MismatchError, hint: string): MismatchError {

@@ -162,7 +162,9 @@ export function nothingToJoinByError(
   return new UntrustedError(
     'JOIN_IMPOSSIBLE',
     `the results give back none of the columns that were sent${declared === null ? '' : ' and that result.echo names'}, so it is unknown which record they belong to`,
-    { hint: 'records are never matched by position alone; ask the service provider what its results hold' },
+    {
+      hint: 'nothing is published, because records are never matched by position alone; ask the service provider what its results hold',
+    },
   );
 }
 

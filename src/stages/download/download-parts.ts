@@ -1,7 +1,12 @@
 /** Fourth stage: downloads the parts of finished folios to the disk, a limited number of parts at once. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { BrokenReplyError, FolioLostError, MismatchError, OutageError } from '../../errors.js';
-import { withAbandonHint } from '../../results/mismatch-hints.js';
+import {
+  BrokenReplyError,
+  FolioLostError,
+  MismatchError,
+  OutageError,
+  UntrustedError,
+} from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -15,6 +20,7 @@ import {
   isSamePart,
   sizeOfParts,
 } from './folio-parts.js';
+import { brokenReplies, withGiveUpHint } from './give-up-hint.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
@@ -51,9 +57,10 @@ export function downloadParts(
       }
       // A person must look at such replies, after the other folios are fetched.
       if (error instanceof BrokenReplyError) {
-        run.deferred.error = withAbandonHint(error, chunk.number);
+        run.deferred.error = brokenReplies(run.id, chunk, error);
         return undefined;
       }
+      if (error instanceof UntrustedError) throw withGiveUpHint(run.id, chunk, error);
       if (!(error instanceof FolioLostError)) throw error;
       if (until?.aborted) return postponeFolio(run, chunk, error);
       return giveUpFolio(run, chunk, error);

@@ -7,7 +7,7 @@ import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { COMMA, LF, QUOTE } from '../../csv/bytes.js';
 import { UntrustedError } from '../../errors.js';
 import { countOf, formatBytes } from '../../quantities.js';
-import { untrustedFolioHint } from '../../results/mismatch-hints.js';
+import { askProvider } from '../../results/mismatch-hints.js';
 import { MAX_PART_BYTES } from '../../results/part-table.js';
 import type { Bytes, FolioCounts, PartReference } from '../../types.js';
 
@@ -124,7 +124,7 @@ function folioError(
   words: readonly string[],
 ): UntrustedError {
   return new UntrustedError(code, `chunk ${number}: folio ${folio} ${words.join(' ')}`, {
-    hint: untrustedFolioHint(number),
+    hint: askProvider,
     facts: { chunk: number, folio, ...facts },
   });
 }

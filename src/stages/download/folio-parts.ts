@@ -8,7 +8,7 @@ import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { countRecords } from '../../csv/kernel/count-records.js';
 import { MismatchError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { untrustedFolioHint } from '../../results/mismatch-hints.js';
+import { askProvider } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import { gather } from '../../streams/gather.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
@@ -192,7 +192,7 @@ export function checkChunkBalance(chunk: ChunkRow, counts: FolioCounts, parts: r
     `chunk ${chunk.number} (folio ${chunk.folio}): ${countOf(chunk.records, 'record')} sent, the service counts ` +
       `${counts.successful} successful and ${counts.failed} failed, its parts hold ${held.successful} and ${held.failed}`,
     {
-      hint: untrustedFolioHint(chunk.number),
+      hint: askProvider,
       facts: { chunk: chunk.number, folio: chunk.folio },
     },
   );

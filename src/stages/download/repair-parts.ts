@@ -7,10 +7,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, UntrustedError } from '../../errors.js';
 import { DamagedPartError } from '../../files/run-files.js';
-import { askProvider } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import type { StoredPart } from '../../types.js';
 import { giveUpFolio } from '../track/lost-folios.js';
+import { withGiveUpHint } from './give-up-hint.js';
 import type { PartReplacement } from './refetch-parts.js';
 
 /** Prepares to fetch the parts of a chunk again, see `refetchParts`. */
@@ -51,7 +51,7 @@ export function withRepair<T>(
     if ('value' in end) return end.value;
     const { error } = end;
     const canRepair = error instanceof DamagedPartError || error instanceof MismatchError;
-    if (refetch === undefined || !canRepair) throw errorOfChunk(chunk, error);
+    if (refetch === undefined || !canRepair) throw errorOfChunk(run.id, chunk, error);
     // Another stage may have given it up.
     const now = await run.checkpoint.chunk(run.id, chunk.number);
     if (now?.state === 'unprocessed') return undefined;
@@ -83,8 +83,8 @@ async function repairAndUse<T>(
     }
   } catch (error) {
     await replacement.discard();
-    if (!(error instanceof FolioLostError)) throw errorOfChunk(chunk, error);
-    if (isFinal) throw errorOfChunk(chunk, first);
+    if (!(error instanceof FolioLostError)) throw errorOfChunk(run.id, chunk, error);
+    if (isFinal) throw errorOfChunk(run.id, chunk, first);
     await giveUpFolio(run, chunk, error);
     return undefined;
   }
@@ -196,17 +196,20 @@ export function isPartDamaged(error: unknown): boolean {
   return error instanceof UntrustedError && error.code === 'PART_DAMAGED';
 }
 
-/** Adds the chunk and a hint to an error of a part that does not name its chunk. Returns any other error unchanged. */
-export function errorOfChunk(chunk: ChunkRow, error: unknown): unknown {
+/** Adds the chunk, and a hint with the way out, to an error of its answers. Returns any other error unchanged. */
+export function errorOfChunk(run: string, chunk: ChunkRow, error: unknown): unknown {
   const where = `chunk ${chunk.number} (folio ${chunk.folio})`;
   const facts = { chunk: chunk.number, folio: chunk.folio };
   if (error instanceof UntrustedError) {
-    if (error.facts.chunk === chunk.number) return error;
-    return new UntrustedError(error.code, `${where}: ${error.message}`, {
-      hint: error.hint ?? askProvider,
-      facts: { ...error.facts, ...facts },
-      cause: error,
-    });
+    const isNamed = error.facts.chunk === chunk.number;
+    const named = isNamed
+      ? error
+      : new UntrustedError(error.code, `${where}: ${error.message}`, {
+          ...(error.hint !== undefined && { hint: error.hint }),
+          facts: { ...error.facts, ...facts },
+          cause: error,
+        });
+    return withGiveUpHint(run, chunk, named);
   }
   if (error instanceof DamagedPartError) {
     return new UntrustedError('PART_DAMAGED', `${where}: ${error.message}`, {

@@ -59,7 +59,7 @@ export async function openChunkAnswers(
     const retried = (await rounds?.addTo(answers, numbers)) ?? answers;
     if (retried !== answers && run.config.result.echo === null) {
       await checkIndistinct(run, retried, { count: chunk.records }).catch((error: unknown) => {
-        throw errorOfChunk(chunk, error);
+        throw errorOfChunk(run.id, chunk, error);
       });
     }
     const found = await findSearchAnswers(run, chunk);

@@ -4,16 +4,16 @@
  */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { BrokenReplyError, FolioLostError, OutageError } from '../../errors.js';
+import { BrokenReplyError, FolioLostError, OutageError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { abandonCommand } from '../../report/adoptable.js';
-import { withAbandonHint } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
 import { withAnySignal } from '../../streams/time-limit.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
+import { brokenReplies, withGiveUpHint } from '../download/give-up-hint.js';
 import { checkSameService, noteNewerRow } from '../submit/check-replies.js';
 import { giveUpFolio, postponeFolio } from './lost-folios.js';
 import {
@@ -65,6 +65,7 @@ export function trackFolios(
       });
       return report && (await finish(run, chunk, report));
     } catch (error) {
+      if (error instanceof UntrustedError) throw withGiveUpHint(run.id, chunk, error);
       if (!(error instanceof FolioLostError)) throw error;
       if (until?.aborted) return postponeFolio(run, chunk, error);
       return giveUpFolio(run, chunk, error);
@@ -217,7 +218,7 @@ async function pollOnce(
     const isBroken = error instanceof BrokenReplyError;
     if (!isBroken && !(error instanceof OutageError)) throw error;
     // A person must look at such replies; after an outage the same command goes on.
-    if (isBroken) run.deferred.error = withAbandonHint(error, chunk.number);
+    if (isBroken) run.deferred.error = brokenReplies(run.id, chunk, error);
     else run.deferred.error ??= error;
     await run.folioPermits.keep(permitName(run.id, chunk.number));
     return undefined;

@@ -10,6 +10,8 @@ import {
   hintOf,
   LockedError,
   recover,
+  reportPage,
+  reportRun,
   retry,
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
@@ -62,6 +64,9 @@ describe('a chunk whose answers are here and cannot be joined', () => {
     await withJob({ behaviour: { style, finishedAtPoll: ({ chunk }) => chunk } }, async (job) => {
       const error = (await job.failure()) as FoliopipeError;
       expect(error).toMatchObject({ code: 'JOIN_WEAKER', facts: { chunk: 3 } });
+      expect(hintOf(error)).toMatch(
+        /to go on without its answers, which stay paid for: foliopipe abandon --run 20\S+ --chunk 3 --yes$/,
+      );
       const config = job.config();
       const refusal = await abandon(config, { run: 'last', chunk: 3 }).catch((found) => found);
       expect(refusal).toMatchObject({ code: 'ABANDON_CHUNK_STATE' });
@@ -102,7 +107,9 @@ describe('a folio that never gives all its records', () => {
     await withJob({ behaviour: { results } }, async (job) => {
       const error = (await job.failure()) as FoliopipeError;
       expect(error).toMatchObject({ code: 'CHUNK_UNBALANCED', exitCode: 6 });
-      expect(error.hint).toContain('foliopipe abandon --run last --chunk 2');
+      expect(error.hint).toMatch(
+        /; to go on without its answers, which stay paid for: foliopipe abandon --run 20\S+ --chunk 2$/,
+      );
       const given = await abandon(job.config(), { run: 'last', chunk: 2 });
       expect(given).toMatchObject({ folio: folioOf(job, 2), records: 10, already: false });
       const summary = await job.enrich();
@@ -134,6 +141,10 @@ describe('a folio past poll.timeout', () => {
       expect(summary.abandoned).toEqual([{ chunk: 2, folio, records: 10, round: 0 }]);
       await expectEnriched(job, without(2));
       expect(await job.published()).toContain('enriched.csv._PARTIAL');
+      // The page names the way that pays nothing, too.
+      expect(await reportPage(await reportRun(job.config()))).toContain(
+        `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); once the service`,
+      );
       const manifest = await job.manifest();
       expect(manifest).toMatchObject({ complete: false, counts: { unprocessed: 10 } });
       expect(manifest.chunks[1]).toMatchObject({ chunk: 2, cause: 'FOLIO_ABANDONED' });
@@ -280,7 +291,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
       [
         `run ${run}: folio ${folio} of chunk 2 is given up; 10 records, paid in vain so far, 0.50 USD`,
         `  go on with: foliopipe run -c ${job.config}, which does not wait for it: 10 records UNPROCESSED (FOLIO_ABANDONED)`,
-        `  when the service has finished it after all, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
+        `  once the service has finished or corrected it, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
         '',
       ].join('\n'),
     );
@@ -292,7 +303,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     const ended = await callMain(['run', job.config], { env });
     expect(ended).toMatchObject({ code: 3 });
     expect(ended.stderr).toContain(
-      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); when it is finished, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
+      `chunk 2: folio ${folio} was given up by hand (10 records UNPROCESSED); once the service has finished or corrected it, bind it again: foliopipe adopt -c ${job.config} --run ${run} --chunk 2 ${folio}`,
     );
     expectError(await callMain(words, { env }), 2, /ABANDON_RUN_ENDED/);
     expect(await readdir(join(job.folder, 'out'))).toContain('enriched.csv._PARTIAL');

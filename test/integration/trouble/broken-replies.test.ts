@@ -29,7 +29,7 @@ it.each(Object.entries(breaches))('%s is exit 6, after the other folios', async 
       code: 'REPLY_BREAKS_INTERFACE',
       exitCode: 6,
       message: expect.stringContaining(where),
-      hint: expect.stringMatching(/ask the service provider .* foliopipe abandon --run last --chunk \d+$/),
+      hint: expect.stringMatching(/ask the service provider .* foliopipe abandon --run 20\S+ --chunk \d+$/),
       facts: { chunk: 1, folio: expect.any(String) },
     });
     const others = job.service.folios.filter((folio) => !isFirst(folio));
@@ -50,7 +50,7 @@ it('base64 with line breaks in a download is exit 6, after the other folios', as
       message: expect.stringMatching(
         /^download: the service keeps answering for folio \S+ .*: the base64 text holds a line break after 8 characters/,
       ),
-      hint: expect.stringMatching(/ask the service provider .* foliopipe abandon --run last --chunk 1$/),
+      hint: expect.stringMatching(/ask the service provider .* foliopipe abandon --run 20\S+ --chunk 1$/),
       facts: { chunk: 1, folio: expect.any(String) },
     });
     expect(job.service.count('upload')).toBe(6);
