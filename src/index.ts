@@ -106,11 +106,9 @@ export { accountText, leftFoliosHint } from './report/account-text.js';
 export {
   type Adoptable,
   abandonCommand,
-  abandonedText,
   adoptCommand,
-  adoptHint,
   type FolioGivenUp,
-  lostFolioText,
+  helpTexts,
   outcomeText,
 } from './report/adoptable.js';
 export {
@@ -136,7 +134,7 @@ export {
 } from './report/ledger-totals.js';
 export { createRunMeasure, type ProcessFigures, phases, type RunMeasure } from './report/measure-run.js';
 export { priceOf, recordsToSend } from './report/origins.js';
-export { type PartialFacts, type PartialOutput, partialFacts } from './report/output-there.js';
+export { type PartialFacts, type PartialOutput, partialFacts, partialText } from './report/output-there.js';
 export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export type { Unusual } from './report/unusual.js';
@@ -231,9 +229,9 @@ export {
 export {
   findAccount,
   findMove,
-  findWorker,
   openStateReader,
   refuseStateInFolder,
+  type StateReader,
   stateMissing,
 } from './run/state-reader.js';
 export type { RunContext } from './run-context.js';

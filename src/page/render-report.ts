@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { ChunkTimes } from '../checkpoint/checkpoint.js';
 import { countOf, formatBytes, formatCount, formatShare, formatSpan } from '../quantities.js';
+import { partialText } from '../report/output-there.js';
 import type { RunReport } from '../report/run-report.js';
 import { intervalsOf, phases } from '../report/timeline.js';
 import { MIN_NIGHTS, MIN_RECORDS } from '../report/unusual.js';
@@ -67,7 +68,7 @@ function notesOf(report: RunReport): Html {
   const { summary, night, before, isCompared } = report;
   const { unusual } = summary;
   return html`
-${stoppedBox(report)}${nextBox(report)}
+${stoppedBox(report)}${nextBox(report)}${helpBox(report)}
 ${summary.rehearsal && html`<div class="box">This is a rehearsal: a local service answered, and the predictions are not real.</div>`}
 ${unusual.length > 0 && html`<div class="box" id="unusual"><strong>Unlike the nights before</strong><ul>${unusual.map(({ text }) => html`<li>${text}</li>`)}</ul></div>`}
 ${night !== null && unusual.length === 0 && html`<p id="unusual" class="muted">${isCompared ? `Nothing is unlike the ${countOf(before.length, 'night')} before.` : `Not compared with other nights: that takes ${MIN_NIGHTS} nights before, with ${formatCount(MIN_RECORDS)} records each.`}</p>`}`;
@@ -85,6 +86,12 @@ function nextBox({ stopped, next, summary }: RunReport): Html | null {
   if ((why === null && ways.length === 0) || stopped !== null) return null;
   return html`<div class="box" id="next">${why && html`<p><strong>Exit ${summary.exitCode}</strong>: ${why}</p>`}
 ${ways.map(({ command, effect }, at) => html`<p><strong>${at === 0 ? 'Next' : 'Or'}:</strong> ${command !== '' && html`<code>${command}</code> `}${effect}</p>`)}</div>`;
+}
+
+/** The error of a run that waits for a decision about such chunks names them itself. */
+function helpBox({ help, stopped }: RunReport): Html | null {
+  if (help.length === 0 || stopped?.hint?.includes('foliopipe adopt') === true) return null;
+  return html`<div class="box" id="help"><strong>Chunks without an answer</strong><ul>${help.map((text) => html`<li>${text}</li>`)}</ul></div>`;
 }
 
 function numbersOf({ summary, timeline }: RunReport): Html {
@@ -116,7 +123,7 @@ ${chunks.all !== null && number('chunks', chunks.all)}
 
 function factsOf(report: RunReport): Html {
   const { summary, source, timeZone } = report;
-  const { createdAt, output, columns, manifest, drift, delta, base, load } = summary;
+  const { createdAt, output, partial, columns, manifest, drift, delta, base, load } = summary;
   const fact = (name: string, value: string | Html) => html`<dt>${name}</dt><dd>${value}</dd>`;
   return html`<dl class="facts">
 ${fact('began', `${timeText(createdAt, timeZone)} (${timeZone})`)}
@@ -125,6 +132,7 @@ ${fact('service', summary.service)}
 ${source.slice(0, 5).map(({ name, bytes, records }) => fact('source', `${name} (${countOf(records, 'record')}, ${formatBytes(bytes)})`))}
 ${source.length > 5 && fact('', `and ${countOf(source.length - 5, 'more file')}`)}
 ${output && fact('output', `${output.data ?? output.path} (${countOf(output.records, 'record')}, ${formatBytes(output.bytes)})`)}
+${partial && fact('partial', partialText(partial, report.at))}
 ${manifest && fact('manifest', manifest)}
 ${columns.length > 0 && fact('columns', columns.join(', '))}
 ${delta && fact('delta', `${formatCount(delta.added)} added, ${formatCount(delta.changed)} changed, ${formatCount(delta.removed)} removed${base == null ? ': no publication before to compare with' : ` since publication ${base.publication}`}`)}

@@ -98,15 +98,34 @@ export async function findFoliosGivenUp(
 }
 
 /** Says what a lost folio means for its records, and which command helps. */
-export function lostFolioText(run: string, lost: FolioGivenUp): string {
+function lostFolioText(run: string, lost: FolioGivenUp): string {
   const { chunk, folio } = lost;
   return `chunk ${chunk}: folio ${folio} is lost (${outcomeText(lost)}); the next foliopipe run asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
 /** Says what a folio that a person has given up means for its records, and how to bind it again. */
-export function abandonedText(run: string, abandoned: FolioGivenUp): string {
+function abandonedText(run: string, abandoned: FolioGivenUp): string {
   const { chunk, folio } = abandoned;
-  return `chunk ${chunk}: folio ${folio} was given up by hand (${outcomeText(abandoned)}); when it is finished, bind it again: ${adoptCommand(run, chunk, folio)}`;
+  return `chunk ${chunk}: folio ${folio} was given up by hand (${outcomeText(abandoned)}); once the service has finished or corrected it, bind it again: ${adoptCommand(run, chunk, folio)}`;
+}
+
+/** What a person may do about single chunks without an answer, the first ones of a run. */
+export function helpTexts({
+  run,
+  adoptable,
+  lost,
+  abandoned,
+}: {
+  readonly run: string;
+  readonly adoptable: readonly Adoptable[];
+  readonly lost: readonly FolioGivenUp[];
+  readonly abandoned: readonly FolioGivenUp[];
+}): readonly string[] {
+  return [
+    ...adoptable.map((one) => `chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
+    ...lost.map((one) => lostFolioText(run, one)),
+    ...abandoned.map((one) => abandonedText(run, one)),
+  ];
 }
 
 /** What becomes of the records of a folio that is given up. Those of a round have failed before. */

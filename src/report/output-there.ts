@@ -6,6 +6,7 @@ import { fixedOutputPath } from '../config/sections/output-path.js';
 import { FoliopipeError } from '../errors.js';
 import type { FailureReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
+import { countOf, formatCount, formatDuration } from '../quantities.js';
 import type { Counts } from '../types.js';
 
 interface PlaceSources {
@@ -70,6 +71,22 @@ export function partialFacts(run: Run): PartialFacts | null {
 export async function partialOutput(sources: PlaceSources, run: Run): Promise<PartialOutput | null> {
   const facts = partialFacts(run);
   return facts && { ...facts, ...(await findOutput(sources, run.pipeline, run.partial!)) };
+}
+
+/** A partial publication, where it is, and what it lacks, such as `publication 3 (exit 8) is at out.csv ...`. */
+export function partialText(partial: PartialOutput, now: number): string {
+  const { publication, path, data = path, exitCode, at, counts, inPlace, heldBy } = partial;
+  const { read, rejected, unprocessed } = counts;
+  const age = at === null ? '' : ` of ${formatDuration(Math.max(now - at, 0))} ago`;
+  const lack = `${formatCount(unprocessed)} of its ${countOf(read - rejected, 'record')} are UNPROCESSED`;
+  const there = () => {
+    if (heldBy !== null)
+      return `is no longer at ${path}, which holds publication ${heldBy.publication} of run ${heldBy.run}`;
+    if (inPlace === null) return `was put at ${data}, whose store gives no answer now`;
+    if (!inPlace) return `was put at ${data}, and is missing or was changed`;
+    return `is at ${data} until the run is complete`;
+  };
+  return `publication ${publication}${age} (exit ${exitCode}) ${there()}: ${lack}`;
 }
 
 /** Says which publication is at the output's path now. Compares stamps and sizes only; no file is read. */

@@ -13,6 +13,7 @@ import type {
 import type { Config } from '../config/schema.js';
 import { dayOf } from '../config/sections/calendar.js';
 import { createRedact, type HoldsSecrets, secretsOf } from '../hide-secrets.js';
+import { helpTexts } from './adoptable.js';
 import { priceOf } from './origins.js';
 import {
   nightOf,
@@ -37,6 +38,8 @@ export interface RunReport {
   readonly stopped: StoppedBy | null;
   /** What is left to do. */
   readonly next: WhatNext;
+  /** What a person may do about single chunks without an answer; nothing of it is paid. */
+  readonly help: readonly string[];
   /** Why records have no prediction, the commonest reasons first. */
   readonly reasons: readonly FailureReason[];
   /** What is known of its whole output; null while there is none, and for outputs of older versions. */
@@ -118,6 +121,7 @@ export async function collectReport(
         effect: completeText(effect),
       })),
     },
+    help: helpTexts(summary).map(completeText),
     reasons,
     night: known?.night ?? null,
     before: known?.before ?? [],

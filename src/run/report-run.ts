@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checkCall } from '../check-call.js';
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
+import { withCutOffUploads } from '../checkpoint/cut-off-uploads.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import { FoliopipeError } from '../errors.js';
@@ -19,6 +20,7 @@ import { type Clock, systemClock } from '../streams/clock.js';
 import { loadStatus } from './load/load-status.js';
 import { shownRun, withNamedRun } from './open/named-run.js';
 import type { RunOptions } from './run-options.js';
+import type { StateReader } from './state-reader.js';
 
 /** The options of `reportRun`. */
 export interface ReportOptions {
@@ -48,11 +50,13 @@ export async function reportRun(
     clock = systemClock,
     completeText,
   } = options;
-  const collect = async (state: CheckpointReader, run: Run) => {
+  const collect = async (state: CheckpointReader & Partial<Pick<StateReader, 'worker'>>, run: Run) => {
+    const isIdle = state.worker !== undefined && (await state.worker(run.pipeline)) === undefined;
+    const reader = isIdle ? withCutOffUploads(state) : state;
     const load = await loadStatus(state, config, run);
     // A report is no job, so the run was not found done by one.
     const terms = { now: clock.now(), found: 'continued', notes: { load }, completeText } as const;
-    return collectReport({ checkpoint: state, output, config }, run, terms);
+    return collectReport({ checkpoint: reader, output, config }, run, terms);
   };
   return withNamedRun(config, name, checkpoint, collect, shownRun);
 }

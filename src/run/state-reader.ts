@@ -16,28 +16,23 @@ type Place = Pick<Config, 'stateDir' | 'state'>;
 /** Loaded only for a state in Postgres. */
 export const loadPostgres = () => import('../checkpoint/postgres/open-postgres-state.js');
 
+/** A state that is opened for reading. */
+export interface StateReader extends CheckpointReader {
+  /** The process that works on a pipeline now, on any machine; undefined if there is none. */
+  worker(pipeline: string): Promise<WorkingProcess | undefined>;
+  close(): Promise<void>;
+}
+
 /**
  * Opens the state for reading. Takes no lock and changes nothing.
  * @returns undefined when there is no state yet.
  * @throws the errors of `openCheckpointReader`; of a database ConfigError `STATE_DATABASE_REFUSED`,
  *   `STATE_DATABASE_MISSING` and TroubleError `STATE_DATABASE_LOST`.
  */
-export async function openStateReader({
-  stateDir,
-  state,
-}: Place): Promise<(CheckpointReader & { close(): Promise<void> }) | undefined> {
-  if (state === null) return openCheckpointReader(stateDir);
-  return (await loadPostgres()).openPostgresReader(state);
-}
-
-/** The process that works on the pipeline now, on any machine; undefined if there is none. */
-export async function findWorker({
-  stateDir,
-  state,
-  pipeline,
-}: Place & Pick<Config, 'pipeline'>): Promise<WorkingProcess | undefined> {
-  if (state === null) return findHolder(stateDir, pipeline);
-  return (await loadPostgres()).findLeaseHolder(state, pipeline);
+export async function openStateReader({ stateDir, state }: Place): Promise<StateReader | undefined> {
+  if (state !== null) return (await loadPostgres()).openPostgresReader(state);
+  const reader = await openCheckpointReader(stateDir);
+  return reader && { ...reader, worker: (pipeline) => findHolder(stateDir, pipeline) };
 }
 
 /** What the account of a service does now; undefined if its limits are those of each process. */

@@ -124,14 +124,19 @@ export async function openPostgresState(
   };
 }
 
+/** The checkpoint, opened for reading. */
+export interface PostgresReader extends CheckpointReader {
+  /** The process that works on a pipeline now, on any machine; undefined if there is none. */
+  worker(pipeline: string): Promise<WorkingProcess | undefined>;
+  close(): Promise<void>;
+}
+
 /**
  * Opens the checkpoint for reading. Migrates nothing and creates nothing.
  * @returns undefined when there is no state yet.
  * @throws the errors of `openPostgresState`; ConfigError `CHECKPOINT_OLDER`.
  */
-export async function openPostgresReader(
-  address: DatabaseAddress,
-): Promise<(CheckpointReader & { close(): Promise<void> }) | undefined> {
+export async function openPostgresReader(address: DatabaseAddress): Promise<PostgresReader | undefined> {
   const session = await openConnection(address);
   try {
     const version = await schemaVersion(session);
@@ -146,7 +151,11 @@ export async function openPostgresReader(
     await session.close();
     throw error;
   }
-  return { ...reads(createStateSession(session, { held: undefined })), close: session.close };
+  return {
+    ...reads(createStateSession(session, { held: undefined })),
+    worker: (pipeline) => leaseHolder(session, pipeline),
+    close: session.close,
+  };
 }
 
 /** Gives a connection, opened when it is needed. */
@@ -196,14 +205,6 @@ export async function findAccountState(
   return ask(address, (session, version) =>
     version < migrations.length ? undefined : readAccount(session, service),
   );
-}
-
-/** The process that works on a pipeline now, on any machine; undefined if there is none. */
-export async function findLeaseHolder(
-  address: DatabaseAddress,
-  pipeline: string,
-): Promise<WorkingProcess | undefined> {
-  return ask(address, (session, version) => (version === 0 ? undefined : leaseHolder(session, pipeline)));
 }
 
 /** The mark of a state that was copied, or is being copied; undefined if there is none. */

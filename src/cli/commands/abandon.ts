@@ -1,7 +1,7 @@
 /** `foliopipe abandon`: gives up a folio that the service never finishes, so that its run can end. */
 import type { Command } from 'commander';
 import { type AbandonedChunk, abandon, adoptCommand, outcomeText } from '../../../pipelines/index.js';
-import { countOf } from '../../quantities.js';
+import { countOf, formatAmount } from '../../quantities.js';
 import {
   type CommonOptions,
   chunkNumber,
@@ -47,12 +47,12 @@ export function addAbandon(command: Command, finish: Finish): void {
 
 function abandonedText(abandoned: AbandonedChunk): string {
   const { run, chunk, folio, records, amount, currency, rehearsal, already } = abandoned;
-  const price = amount === null ? '' : `, ${amount.toFixed(2)} ${currency}`;
+  const price = amount === null ? '' : `, ${formatAmount(amount)} ${currency}`;
   const cost = rehearsal ? 'a rehearsal, so nothing was paid' : `paid in vain so far${price}`;
   const lines = [
     `${rehearsal ? 'rehearsal' : 'run'} ${run}: folio ${folio} of chunk ${chunk} ${already ? 'was given up already' : 'is given up'}; ${countOf(records, 'record')}, ${cost}`,
     `  go on with: foliopipe run, which does not wait for it: ${outcomeText(abandoned)} (FOLIO_ABANDONED)`,
-    `  when the service has finished it after all, bind it again: ${adoptCommand(run, chunk, folio)}`,
+    `  once the service has finished or corrected it, bind it again: ${adoptCommand(run, chunk, folio)}`,
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -9,15 +9,14 @@ import {
   findAccount,
   findMove,
   findNextStop,
-  findWorker,
   hintOf,
   type InterruptedError,
   isCompleted,
   loadStatus,
   missingLoad,
   nextTerms,
-  type openStateReader,
   type Run,
+  type StateReader,
   settingsToGoOn,
   shownRun,
   sourceToGoOn,
@@ -65,7 +64,7 @@ export function addStatus(command: Command, finish: Finish): void {
     const config = await readConfig(options, file, 'nothing');
     const stop = options.watch ? listenForStop(() => undefined) : undefined;
     const waits = stop !== undefined && options.run === undefined;
-    let state: Awaited<ReturnType<typeof openStateReader>>;
+    let state: StateReader | undefined;
     try {
       state = waits ? await waitForFirstRun(config, stop.signal) : await openState(config);
       if (state === undefined) return finish(exitCodeOf(stop!.signal));
@@ -75,7 +74,7 @@ export function addStatus(command: Command, finish: Finish): void {
       if (stop?.signal.aborted) return finish(exitCodeOf(stop.signal));
       const run = (await state.run(chosen.id))!;
       // Asked first: a process that begins meanwhile has sent nothing yet.
-      const holder = await findWorker(config);
+      const holder = await state.worker(config.pipeline);
       const reader = holder === undefined ? withCutOffUploads(state) : state;
       const output = createOutputStore(config, { attempts: 1 });
       const summary = await summarizeRun({ checkpoint: reader, output, config }, run.id, 'continued', {

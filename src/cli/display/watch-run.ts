@@ -1,14 +1,13 @@
 /** Watches a run on which another process works, as `foliopipe status --watch` does, until nobody works on it. */
 import {
-  type CheckpointReader,
   type Config,
   createProgressReader,
-  findWorker,
   isUnfinished,
   type LockHolder,
   openStateReader,
   type ProgressSnapshot,
   type Run,
+  type StateReader,
   shownRun,
   systemClock,
 } from '../../../pipelines/index.js';
@@ -24,8 +23,8 @@ import { createCommandTerminal } from './terminal.js';
  * @param signal ends the watch.
  */
 export async function watchRun(
-  state: CheckpointReader,
-  config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
+  state: StateReader,
+  { pipeline }: Pick<Config, 'pipeline'>,
   { id }: Pick<Run, 'id'>,
   options: CommonOptions,
   signal: AbortSignal,
@@ -37,7 +36,7 @@ export async function watchRun(
   let printed = '';
   try {
     for (;;) {
-      const holder = await findWorker(config);
+      const holder = await state.worker(pipeline);
       const snapshot = await read();
       if (snapshot === undefined) return;
       progress.onProgress({ type: 'progress', ...snapshot });
@@ -65,19 +64,25 @@ const readEvery = 500;
 export async function waitForFirstRun(
   config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
   signal: AbortSignal,
-): ReturnType<typeof openStateReader> {
+): Promise<StateReader | undefined> {
   const { pipeline, state: database, stateDir } = config;
+  let state: StateReader | undefined;
   for (let isPrinted = false; !signal.aborted; isPrinted = true) {
-    const state = await openStateReader(config);
+    state ??= await openStateReader(config);
     const run = state && (await shownRun(state, pipeline, 'last'));
     if (run !== undefined) return state;
-    await state?.close();
+    if (database === null) {
+      // The folder may be removed and made again before the first run. A database would be connected to each time.
+      await state?.close();
+      state = undefined;
+    }
     if (!isPrinted) {
       const text = `pipeline ${pipeline} has no run yet in ${database ?? stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
       stderr.write(`${escapeUnprintable(text)}\n`);
     }
     await systemClock.sleep(readEvery, signal).catch(() => undefined);
   }
+  await state?.close();
   return undefined;
 }
 

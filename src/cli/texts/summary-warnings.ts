@@ -1,11 +1,5 @@
 /** What a run's summary warns of: what may be paid twice or in vain, what needs a person, what the output lacks. */
-import {
-  abandonedText,
-  adoptHint,
-  lostFolioText,
-  prunedText,
-  type RunSummary,
-} from '../../../pipelines/index.js';
+import { helpTexts, prunedText, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { sentence } from './summary-field.js';
 
@@ -72,18 +66,14 @@ function warnings(summary: RunSummary): string[] {
 }
 
 /** What a person may do about single chunks. The summary names the first ones. */
-export function chunkTexts({
-  run,
-  adoptable,
-  lost,
-  abandoned,
-  chunks: { byState },
-}: Pick<RunSummary, 'run' | 'adoptable' | 'lost' | 'abandoned' | 'chunks'>): string[] {
-  const named = [
-    ...adoptable.map((one) => `chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...lost.map((one) => lostFolioText(run, one)),
-    ...abandoned.map((one) => abandonedText(run, one)),
-  ];
+export function chunkTexts(
+  summary: Pick<RunSummary, 'run' | 'adoptable' | 'lost' | 'abandoned' | 'chunks'>,
+): readonly string[] {
+  const {
+    run,
+    chunks: { byState },
+  } = summary;
+  const named = helpTexts(summary);
   const more = byState.ambiguous + byState.unprocessed - named.length;
   if (named.length === 0 || more <= 0) return named;
   return [

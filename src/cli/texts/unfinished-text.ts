@@ -1,5 +1,5 @@
 /** What is said of a run that is not complete: what is paid, here and open at the service, and what goes on with it. */
-import type { ProgressSnapshot, RunSummary } from '../../../pipelines/index.js';
+import { type ProgressSnapshot, partialText, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { field } from './summary-field.js';
 
@@ -16,6 +16,8 @@ export interface Stand {
   readonly open: { readonly folios: number; readonly records: number };
   /** Records of uploads of which it is not known whether they were accepted. */
   readonly perhaps: number;
+  /** Records of chunks that were given up: their folio is lost or abandoned, or their upload was held as ambiguous. */
+  readonly givenUp: number;
   /** Nothing was paid: a local service has answered. */
   readonly rehearsal: boolean;
 }
@@ -34,6 +36,7 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
     fetched,
     open: { folios: byState.submitted + byState.finished, records: open },
     perhaps: of.ambiguous + of.uploading,
+    givenUp: of.unprocessed,
     rehearsal,
   };
 }
@@ -42,10 +45,16 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
  * Such as `run R: 30 of 60 records are paid for, 10 of them are fetched; 2 folios with 20 records are still at the
  * service`.
  */
-export function standText({ run, records, paid, fetched, open, perhaps, rehearsal }: Stand): string {
+export function standText({ run, records, paid, fetched, open, perhaps, givenUp, rehearsal }: Stand): string {
   const [name, isPaid] = rehearsal ? ['rehearsal', 'sent'] : ['run', 'paid for'];
-  const doubt = perhaps === 0 ? '' : `; ${countOf(perhaps, 'record')} may have been accepted`;
-  if (paid === 0) return `${name} ${run}: nothing is ${isPaid} yet${doubt}`;
+  const lost = `${countOf(givenUp, 'record')} ${givenUp === 1 ? 'is' : 'are'} given up${rehearsal ? '' : ' (paid for, or perhaps)'}`;
+  const doubt = [
+    ...(givenUp > 0 && paid > 0 ? [`; ${lost}`] : []),
+    ...(perhaps > 0 ? [`; ${countOf(perhaps, 'record')} may have been accepted`] : []),
+  ].join('');
+  if (paid === 0) {
+    return `${name} ${run}: ${givenUp === 0 ? 'nothing' : `${lost}; nothing else`} is ${isPaid} yet${doubt}`;
+  }
   const what = `${formatCount(paid)} of ${countOf(records, 'record')} are ${isPaid}, ${formatCount(fetched)} of them are fetched`;
   const { folios } = open;
   const there = `${countOf(folios, 'folio')} with ${countOf(open.records, 'record')} ${folios === 1 ? 'is' : 'are'} still at the service`;
@@ -80,18 +89,7 @@ export function laterRunText({
 /** The output of a deadline that is in place while the run is not complete, and what it lacks. */
 export function partialLines({ partial }: Pick<RunSummary, 'partial'>): string[] {
   if (partial === null) return [];
-  const { publication, path, data = path, exitCode, at, counts, inPlace, heldBy } = partial;
-  const { read, rejected, unprocessed } = counts;
-  const age = at === null ? '' : ` of ${formatDuration(Math.max(Date.now() - at, 0))} ago`;
-  const lack = `${formatCount(unprocessed)} of its ${countOf(read - rejected, 'record')} are UNPROCESSED`;
-  const there = () => {
-    if (heldBy !== null)
-      return `is no longer at ${path}, which holds publication ${heldBy.publication} of run ${heldBy.run}`;
-    if (inPlace === null) return `was put at ${data}, whose store gives no answer now`;
-    if (!inPlace) return `was put at ${data}, and is missing or was changed`;
-    return `is at ${data} until the run is complete`;
-  };
-  return field('partial', `publication ${publication}${age} (exit ${exitCode}) ${there()}: ${lack}`);
+  return field('partial', partialText(partial, Date.now()));
 }
 
 /**

@@ -3,7 +3,7 @@ import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { RunOptions } from '../run-options.js';
-import { openStateReader, stateMissing } from '../state-reader.js';
+import { openStateReader, type StateReader, stateMissing } from '../state-reader.js';
 
 /**
  * Reads a run from its state, without a lock.
@@ -16,7 +16,7 @@ export async function withNamedRun<T>(
   config: Pick<Config, 'stateDir' | 'state' | 'pipeline'>,
   name: string,
   checkpoint: CheckpointReader | undefined,
-  use: (checkpoint: CheckpointReader, run: Run) => Promise<T>,
+  use: (checkpoint: CheckpointReader & Partial<Pick<StateReader, 'worker'>>, run: Run) => Promise<T>,
   find = namedRun,
 ): Promise<T> {
   const opened = checkpoint === undefined ? await openStateReader(config) : undefined;

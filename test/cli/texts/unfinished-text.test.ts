@@ -21,6 +21,15 @@ describe('standText', () => {
     );
   });
 
+  it('tells of chunks that were given up, which are paid for too', () => {
+    expect(textOf({ recordsByState: { ...records, downloaded: 50, unprocessed: 10 } })).toBe(
+      `${run}: 50 of 60 records are paid for, 50 of them are fetched; 10 records are given up (paid for, or perhaps)`,
+    );
+    expect(textOf({ recordsByState: { ...records, unprocessed: 1 } })).toBe(
+      `${run}: 1 record is given up (paid for, or perhaps); nothing else is paid for yet`,
+    );
+  });
+
   it('of a run that has paid nothing says so', () => {
     expect(textOf({})).toBe(`${run}: nothing is paid for yet`);
     expect(textOf({ recordsByState: { ...records, uploading: 1 } })).toBe(

@@ -73,6 +73,20 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   const account = async () =>
     (jsonLines((await status('--json')).stdout).at(-1) as { account: unknown }).account;
 
+  // A watch keeps its connection.
+  const watching = spawnCli(['status', ...killed.args, '--watch', '--json'], killed);
+  await watching.waitFor('stdout', /"type":"progress"/);
+  const seen = new Set<unknown>();
+  for (const until = performance.now() + 1_600; performance.now() < until; ) {
+    const connected = await database.query(
+      'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+    for (const { pid } of connected) seen.add(pid);
+  }
+  expect(seen.size).toBe(1);
+  watching.kill('SIGINT');
+  await watching.ended;
+
   await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
   const { open } = (await account()) as { open: number };
   expect(open).toBeGreaterThan(0);
