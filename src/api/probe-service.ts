@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
-import { redirectOrigin, visibleText } from './error-reply.js';
+import { redirectOrigin, retryAfterOf, visibleText } from './error-reply.js';
 import { type Failure, failureOf, isBusy } from './failure.js';
 import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
 import { readBytes } from './read-reply.js';
@@ -29,6 +29,8 @@ export interface ProbeReply {
   readonly gist: string;
   /** The origin to which it redirects, or null. */
   readonly redirectsTo: string | null;
+  /** How long the service asks to wait, if a 429 or 503 says so. */
+  readonly retryAfter: Milliseconds | null;
   /** Whether it says that it comes from a local service. */
   readonly isLocal: boolean;
 }
@@ -48,6 +50,8 @@ export interface ServiceProbes {
 const TOTAL: Milliseconds = 8_000;
 /** The waits before further attempts, when nothing answers or the service is busy. */
 const RETRY_AFTER: readonly Milliseconds[] = [250, 1_000];
+/** The longest wait that a service may ask for before a further attempt; after a longer one there is none. */
+const MOST_WAIT: Milliseconds = 2_000;
 const MAX_BYTES = 64 * 1024;
 const FOLIO = 'foliopipe-check';
 const WRONG_TOKEN = 'foliopipe-check-wrong-token';
@@ -115,8 +119,9 @@ async function withAsker<T>(
       const probe = await sendOnce(client, request, { show, gistOf, signal: limited });
       signal.throwIfAborted();
       const wait = RETRY_AFTER[attempt];
-      if (wait === undefined || limited.aborted || !mayPass(probe)) return probe;
-      await sleep(wait, undefined, { signal: limited }).catch(() => undefined);
+      const asked = 'reply' in probe ? (probe.reply.retryAfter ?? 0) : 0;
+      if (wait === undefined || asked > MOST_WAIT || limited.aborted || !mayPass(probe)) return probe;
+      await sleep(Math.max(wait, asked), undefined, { signal: limited }).catch(() => undefined);
     }
   };
   try {
@@ -164,6 +169,7 @@ async function readProbe(reply: HttpReply, requested: URL, { show, gistOf }: Rea
     // The text of a page may differ each time (a time, a form's secret).
     gist: `${status} ${body} ${body === 'html' ? '' : gistOf(text)}`,
     redirectsTo: isRedirect ? redirectOrigin(reply.header('location'), requested) : null,
+    retryAfter: status === 429 || status === 503 ? retryAfterOf(reply) : null,
     isLocal: reply.header('foliopipe-service') === 'local',
   };
 }

@@ -46,13 +46,14 @@ const MARKS: Readonly<Record<CheckedItem['outcome'], string>> = {
 };
 
 async function printItem({ item, outcome, text, error }: CheckedItem, json: boolean): Promise<void> {
-  const hint = (error && hintOf(error)) ?? null;
+  const given = error && hintOf(error);
+  const hint = given ? nextSteps(given) : null;
   if (json) {
     const ok = outcome === 'unsure' ? null : outcome === 'ok';
     await printJson('check', { item, ok, told: text, code: error?.code ?? null, hint });
   } else {
     await print(
-      `${MARKS[outcome]}  ${item}: ${text}${hint ? `\n${nextLines(nextSteps(hint), '      ')}` : ''}\n`,
+      `${MARKS[outcome]}  ${item}: ${text}${hint === null ? '' : `\n${nextLines(hint, '      ')}`}\n`,
     );
   }
 }

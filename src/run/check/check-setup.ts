@@ -5,6 +5,7 @@ import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ProbeOptions, probeSearch, probeService } from '../../api/probe-service.js';
 import { checkCall } from '../../check-call.js';
+import { openCheckpointReader } from '../../checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { refuseLost } from '../../checkpoint/sqlite/refuse-lost.js';
 import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-folder.js';
 import type { Config } from '../../config/schema.js';
@@ -118,6 +119,12 @@ async function checkStateFolder(path: string): Promise<string> {
   const text = await checkFolder(path, 'stateDir');
   await refuseNetworkFolder(nearestFolder(path));
   await refuseLost(join(path, 'checkpoint.db'));
+  const reader = await openCheckpointReader(path).catch((error: unknown) => {
+    // The next run brings it up to date.
+    if (error instanceof FoliopipeError && error.code === 'CHECKPOINT_OLDER') return undefined;
+    throw error;
+  });
+  await reader?.close();
   return text;
 }
 

@@ -7,6 +7,7 @@ import { misconfiguredError } from '../../api/final-error.js';
 import type { Probe, ProbeReply, ServiceProbes } from '../../api/probe-service.js';
 import { ConfigError, FoliopipeError, OutageError, RefusedError } from '../../errors.js';
 import { isLoopback } from '../../loopback.js';
+import { formatDuration } from '../../quantities.js';
 
 export interface Verdict {
   /** `unsure`: no fault was found, but it cannot be known without paying whether all is well. */
@@ -199,9 +200,12 @@ function saidBy({ status, body, said }: ProbeReply): string {
 }
 
 function busyError(reply: ProbeReply, address: string): OutageError {
+  const { status, retryAfter } = reply;
   return new OutageError('SERVICE_UNAVAILABLE', `${address} answers ${saidBy(reply)}`, {
-    hint: 'wait and run the same command again',
-    facts: { address, status: reply.status },
+    hint: retryAfter
+      ? `wait ${formatDuration(retryAfter)}, as the service asks, then run the same command again`
+      : 'wait and run the same command again',
+    facts: { address, status },
   });
 }
 

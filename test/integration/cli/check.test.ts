@@ -116,6 +116,33 @@ describe('what answers at the address', () => {
     expect(await check({ 'source.path': bad })).toMatchObject({ code: 0, items: { source: { ok: true } } });
   });
 
+  it('a service that asks to wait is asked once, and the hint says for how long', async () => {
+    const server = await openScriptedServer((response) => {
+      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '20' });
+      response.end('{"message":"slow down"}');
+    });
+    const checked = await callMain(['check', job.config, '--base-url', server.url], { env: job.env });
+    await server.close();
+    expect(checked.code).toBe(5);
+    expect(checked.stdout).toContain(
+      'HTTP 429: slow down\n      next: wait 20s, as the service asks, then run the same command again\n',
+    );
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('a damaged state, with the flags that were typed in the hint, in JSON as in text', async () => {
+    const damaged = join(await folder(), 'damaged');
+    await mkdir(damaged);
+    await writeFile(join(damaged, 'checkpoint.db'), 'no database');
+    const typed = ['check', '-c', job.config, '--state-dir', damaged];
+    const json = await callMain([...typed, '--json'], { env: job.env });
+    const text = await callMain(typed, { env: job.env });
+    const { hint, code } = jsonLines(json.stdout).find(({ item }) => item === 'state')!;
+    expect(code).toBe('CHECKPOINT_DAMAGED');
+    expect(hint).toContain(`foliopipe recover -c ${job.config} --state-dir ${damaged}`);
+    expect(text.stdout).toContain(`next: ${hint}`);
+  });
+
   it('a reply that is not coded as it says is no whole answer', async () => {
     const { code, items } = await checkAt((response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('{}'),
