@@ -129,9 +129,13 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
           ...(reused === 0
             ? []
             : [
-                `; ${reused} failures are answers of earlier runs, to ask for them again: foliopipe run --new --set reuse.failedAge=0`,
+                `; ${reused} more of its rows failed on earlier nights; to ask for them again, which is paid: foliopipe run --new --set reuse.failedAge=0`,
               ]),
-          ...(held === 0 ? [] : [`; the service may have ${held} from an earlier round: foliopipe status`]),
+          ...(held === 0
+            ? []
+            : [
+                `; the service may have ${held} more from an earlier round; how to bind its folio: foliopipe status --run ${run.id}`,
+              ]),
         ];
         run.logger.info(
           { run: run.id, by, reused, held },

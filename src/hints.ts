@@ -31,7 +31,7 @@ function removeMark(state: string): string {
     : `rm ${quoteForShell(`${state}/copy.json`)}`;
 }
 
-/** A cap of the budget, and when it begins anew. */
+/** A cap of the budget, and until when to wait instead of raising it. */
 function capText(cap: string): string {
   if (cap === 'perRun') return 'budget.perRun';
   return `budget.${cap}, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
@@ -70,7 +70,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
 
   STATE_IN_FOLDER: ({ stateDir }) =>
-    `copy the folder into the database: foliopipe state copy --from ${quoteForShell(String(stateDir))}; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs count no longer, move that folder away`,
+    `copy the folder into the database: foliopipe state copy --from ${quoteForShell(String(stateDir))}; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs no longer count, move that folder away`,
   STATE_MOVED: ({ state, place }) =>
     `${movedHint(String(place))}, then the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
   STATE_COPY_UNFINISHED: () =>
@@ -136,7 +136,7 @@ function withoutDelta(): string {
 
 /** A run cannot know any more which answers it reuses. */
 function afterChoiceLost({ file }: ErrorFacts): string {
-  return `restore ${file} from a backup; without it begin a new run with --new`;
+  return `restore ${file} from a backup; without it: foliopipe run --new, which buys again what this run has sent and not published`;
 }
 
 /** The stored answers of a run are lost. */

@@ -49,6 +49,11 @@ export function formatDecimals(value: number, digits = 3): string {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** An amount of money to the cent, without its currency. One that is more than nothing is never shown as `0.00`. */
+export function formatAmount(amount: number): string {
+  return amount > 0 && amount < 0.005 ? '<0.01' : amount.toFixed(2);
+}
+
 /** One noun with its number: `1 chunk`, `12 chunks`. */
 export function countOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   countOf,
+  formatAmount,
   formatBytes,
   formatCount,
   formatDuration,
@@ -24,6 +25,9 @@ describe('format', () => {
   });
   it('rounds durations to one unit', () => {
     expect([-5, 0.4, 499, 45_400, 7_200_000].map(formatDuration)).toEqual(['0s', '0s', '499ms', '45s', '2h']);
+  });
+  it('shows an amount to the cent, and less than a cent as more than nothing', () => {
+    expect([0, 0.004, 0.005, 0.24, 8.3].map(formatAmount)).toEqual(['0.00', '<0.01', '0.01', '0.24', '8.30']);
   });
   it('gives a share of nothing as 0%', () => {
     expect([formatShare(0, 0), formatShare(1, 3), formatShare(5, 5)]).toEqual(['0%', '33.3%', '100%']);

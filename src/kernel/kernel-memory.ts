@@ -133,7 +133,7 @@ function pastLimit(size: number): ConfigError {
     'MEMORY_LIMIT',
     `the records and answers at work at once take ${size} bytes; the CSV kernel holds at most ${MAX_MEMORY_BYTES}`,
     {
-      hint: 'lower chunks.maxBytes and begin a new run with --new, or send and keep each column once only',
+      hint: 'send and keep each column once only, or lower chunks.maxBytes and begin a new run, which pays again: foliopipe run --new',
       facts: { bytes: size, limit: MAX_MEMORY_BYTES },
     },
   );

@@ -14,6 +14,8 @@ export interface LedgerTotals {
   readonly records: number;
   /** How many of the records are in entries that are `possiblyTwice`. */
   readonly possiblyTwice: number;
+  /** How many of them are of requests that may not have been accepted: so many may be paid for twice or in vain. */
+  readonly ambiguous: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
   /** How many of the uploads, and of the searches, were answered by a local service; and the records of both. */
@@ -52,6 +54,7 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
     searches: 0,
     records: 0,
     possiblyTwice: 0,
+    ambiguous: 0,
     amount: priceOf(0, pricePerRecord),
     rehearsalUploads: 0,
     rehearsalSearches: 0,
@@ -68,6 +71,7 @@ export function addEntries(
   const sums = { ...totals };
   for (const line of lines) {
     const { kind, records, possiblyTwice, rehearsal } = line;
+    const isAmbiguous = kind !== 'uploads' && line.state === 'ambiguous';
     const uploads = kind === 'uploads' ? line.uploads : kind === 'upload' ? 1 : 0;
     const searches = kind === 'search' ? records : 0;
     sums.uploads += uploads;
@@ -79,6 +83,7 @@ export function addEntries(
     } else {
       sums.records += records;
       if (possiblyTwice) sums.possiblyTwice += records;
+      if (isAmbiguous) sums.ambiguous += records;
     }
   }
   // Computed from the sum of records, because a sum of rounded prices would be less exact.

@@ -1,6 +1,6 @@
 /** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
 import type { Config } from '../config/schema.js';
-import { countOf, formatCount } from '../quantities.js';
+import { countOf, formatAmount, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts, roomyTolerance } from './exit-code.js';
 import { priceOf } from './origins.js';
@@ -54,6 +54,7 @@ type Ended = Pick<
   | 'withheld'
   | 'prunedAt'
   | 'chunks'
+  | 'searches'
   | 'rehearsal'
   | 'sample'
   | 'confirmed'
@@ -70,26 +71,29 @@ export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
 const nothing: WhatNext = { why: null, ways: [] };
 
 /**
- * Sends the failed records of a run once more; undefined if nothing would be sent: no reused, blank or refused record
- * is, and none of a confirmed run.
+ * Asks for the failed records of a run once more; undefined if nothing would be sent: no reused and no blank record is,
+ * and none of a confirmed run; a refused one is searched alone. A run that has searched its failed records searches none
+ * of them again.
  */
 export function retryWay(
-  { run, origins, chunks, prunedAt, rehearsal, confirmed }: Ended,
+  { run, origins, chunks, searches, prunedAt, rehearsal, confirmed }: Ended,
   { mayRetry, budget, rescue }: NextTerms,
 ): NextWay | undefined {
-  const records = origins.sent.failed - chunks.byState.refused;
+  const bySearch = rescue === 'search' && searches.answered + searches.ambiguous === 0;
+  const records = origins.sent.failed - (bySearch ? 0 : chunks.byState.refused);
   if (!mayRetry || confirmed || prunedAt !== null || records <= 0) return undefined;
   const paid = rehearsal ? '' : paidText(records, budget);
   const what = countOf(records, 'failed record');
-  const does = rescue === 'search' ? `searches up to ${what} one by one` : `sends ${what} once more`;
+  const does = bySearch ? `searches up to ${what} one by one` : `sends ${what} once more`;
   const { failed: earlier } = origins.reused;
   const left = earlier === 0 ? '' : `, and not the ${formatCount(earlier)} of earlier nights`;
-  return { command: `foliopipe retry ${run}`, effect: `${does}${paid}${left}` };
+  const way = rescue === 'search' && !bySearch ? ' --by upload' : '';
+  return { command: `foliopipe retry ${run}${way}`, effect: `${does}${paid}${left}` };
 }
 
 function paidText(records: number, { pricePerRecord, currency }: NextTerms['budget']): string {
   const amount = priceOf(records, pricePerRecord);
-  return ` (paid again${amount === null ? '' : `: ${amount.toFixed(2)} ${currency}`})`;
+  return ` (paid again${amount === null ? '' : `: ${formatAmount(amount)} ${currency}`})`;
 }
 
 /** Sends the unprocessed records alone: a new run takes the answers that this one has. */

@@ -210,7 +210,7 @@ function tooLarge(record: number): ConfigError {
     'MEMORY_LIMIT',
     `record ${record} of the source does not fit: with the records before it in its chunk, it has more than ${MAX_BLOCK_BYTES} bytes`,
     {
-      hint: 'lower chunks.maxRecords or chunks.maxBytes and begin a new run with --new',
+      hint: 'lower chunks.maxRecords or chunks.maxBytes and begin a new run, which pays again: foliopipe run --new',
       facts: { record },
     },
   );

@@ -169,7 +169,7 @@ export function openSourceBlocks(
 
 export function sourceChanged(path: string, how: string): SourceError {
   return new SourceError('SOURCE_CHANGED', `${path} changed while the run was working on it: ${how}`, {
-    hint: 'put the file back as it was, then run the same command again; with the changed file, foliopipe run names the ways on and what each costs',
+    hint: 'put the file back as it was, then run the same command again; with the changed file, foliopipe run says how to go on, and what each way costs',
     facts: { file: path },
   });
 }

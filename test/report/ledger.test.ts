@@ -78,6 +78,7 @@ describe('ledger entries', () => {
       searches: 0,
       records: 50,
       possiblyTwice: 30,
+      ambiguous: 20,
       amount: 5,
       ...{ rehearsalUploads: 0, rehearsalSearches: 0, rehearsalRecords: 0 },
     });
@@ -115,6 +116,7 @@ describe('ledger entries', () => {
       searches: 0,
       records: 0,
       possiblyTwice: 0,
+      ambiguous: 0,
       amount: 0,
       ...{ rehearsalUploads: 1, rehearsalSearches: 0, rehearsalRecords: 10 },
     });

@@ -14,7 +14,7 @@ import {
   readLedgerPages,
   readLedgerSums,
 } from '../../../pipelines/index.js';
-import { countOf, formatCount } from '../../quantities.js';
+import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { safeJson } from '../../text.js';
 import {
   type CommonOptions,
@@ -147,7 +147,7 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLin
     line: (line) => {
       const { at, records, price } = line;
       const time = timeOf(at);
-      const cost = price === null ? '?' : price.toFixed(2);
+      const cost = price === null ? '?' : formatAmount(price);
       const heading = headingOf(line, time.slice(0, 4));
       const [day, count] = [time.slice(5), countText(records)];
       if (line.kind === 'uploads') {
@@ -158,14 +158,14 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLin
       return heading + withRemark(text, remarkOf(line));
     },
     end: (totals, { saved }) => {
-      const { uploads, searches, records, possiblyTwice, amount } = totals;
+      const { uploads, searches, records, ambiguous, amount } = totals;
       const { rehearsalUploads, rehearsalSearches, rehearsalRecords } = totals;
       const cost =
-        amount === null ? 'unknown: set budget.pricePerRecord' : `${amount.toFixed(2)} ${currency}`;
+        amount === null ? 'unknown: set budget.pricePerRecord' : `${formatAmount(amount)} ${currency}`;
       const lines = [
         `${requestsText(uploads - rehearsalUploads, searches - rehearsalSearches)}, ${countOf(records, 'record')} to pay, cost ${cost}`,
-        ...(possiblyTwice > 0
-          ? [`${countOf(possiblyTwice, 'record')} of these possibly paid for twice or in vain`]
+        ...(ambiguous > 0
+          ? [`${countOf(ambiguous, 'record')} of these possibly paid for twice or in vain`]
           : []),
         ...(rehearsalRecords > 0
           ? [
@@ -174,7 +174,7 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLin
           : []),
         ...(saved.records > 0
           ? [
-              `${countOf(saved.records, 'record')} took a known answer${saved.amount === null ? '' : `: ${saved.amount.toFixed(2)} ${currency} not paid`}`,
+              `${countOf(saved.records, 'record')} took a known answer${saved.amount === null ? '' : `: ${formatAmount(saved.amount)} ${currency} not paid`}`,
             ]
           : []),
       ];

@@ -9,7 +9,7 @@ import {
   plan,
   unconfirmedText,
 } from '../../../pipelines/index.js';
-import { countOf, formatBytes, formatCount, formatShare } from '../../quantities.js';
+import { countOf, formatAmount, formatBytes, formatCount, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
 import {
   type BeginOptions,
@@ -159,7 +159,9 @@ function diskText({ folder, what, needed, free }: Plan['disks'][number]): string
 
 function costText(cost: Plan['cost'], { kind }: Plan['next']): string {
   if (kind === 'changed') return 'nothing: foliopipe run would not go on';
-  return cost === null ? 'unknown: set budget.pricePerRecord' : `${cost.amount.toFixed(2)} ${cost.currency}`;
+  return cost === null
+    ? 'unknown: set budget.pricePerRecord'
+    : `${formatAmount(cost.amount)} ${cost.currency}`;
 }
 
 function rejectLines({ records, rejected, blank = 0 }: Plan['source'], limit: Plan['maxRejected']): string[] {
@@ -229,16 +231,20 @@ function givesUpLines({ givesUp }: Plan['next'], isNew: boolean, unkept: number)
 }
 
 function nextText(
-  { kind, run, chunks, records, publishedAgain, released }: Plan['next'],
+  { kind, run, chunks, records, perhaps, publishedAgain, released }: Plan['next'],
   isNew: boolean,
   reuse: Plan['reuse'],
 ): string {
   const rest = `${countOf(chunks, 'chunk')}, ${countOf(records, 'record')} to send`;
+  const doubt =
+    perhaps === 0
+      ? ''
+      : `; ${countOf(perhaps, 'record')} may have been accepted already: foliopipe status names the files`;
   switch (kind) {
     case 'begin':
       return beginText(isNew, rest, reuse);
     case 'continue':
-      return `foliopipe run goes on with run ${run}: ${chunks > 0 ? rest : 'nothing is left to send; foliopipe status says what it waits for'}`;
+      return `foliopipe run goes on with run ${run}: ${chunks > 0 ? rest : 'nothing is left to send; foliopipe status says what is left to do'}${doubt}`;
     case 'done':
       if (released) {
         return `run ${run} has done this source already and is withheld: foliopipe run would send nothing, and publish its output: ${released}`;

@@ -8,6 +8,7 @@ import {
   restoreState,
 } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
+import { quoteForShell } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -108,7 +109,7 @@ function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: B
           `without ${countOf(partsLeftOut, 'stored part')}: a restore fetches them again, or copy them with --results`,
         ]
       : []),
-    `check it with: foliopipe state restore ${folder} --dry-run`,
+    `check it with: foliopipe state restore ${quoteForShell(folder)} --dry-run`,
   ].join('\n')}\n`;
 }
 

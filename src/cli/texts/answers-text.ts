@@ -8,7 +8,7 @@ import type {
   ShownAnswers,
   ShownSegment,
 } from '../../../pipelines/index.js';
-import { countOf, formatBytes, formatCount, formatDuration } from '../../quantities.js';
+import { countOf, formatAmount, formatBytes, formatCount, formatDuration } from '../../quantities.js';
 
 export function shownText({ segments, taken, all }: ShownAnswers, config: Config): string {
   const now = Date.now();
@@ -75,7 +75,7 @@ export function forgottenText({ segments, successful, failed }: Forgotten, confi
   );
   const records = successful + failed;
   const { pricePerRecord, currency } = config.budget;
-  const price = pricePerRecord === null ? '' : ` (${(records * pricePerRecord).toFixed(2)} ${currency})`;
+  const price = pricePerRecord === null ? '' : ` (${formatAmount(records * pricePerRecord)} ${currency})`;
   const end =
     records === 0
       ? 'no stored answer was found: nothing is forgotten'

@@ -1,6 +1,6 @@
 /** How many records of a run are not sent, and what that saves: in summary, status and plan. */
 import type { RunSummary } from '../../../pipelines/index.js';
-import { formatCount } from '../../quantities.js';
+import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { field } from './summary-field.js';
 
 export interface ReuseFigures {
@@ -24,8 +24,8 @@ export function reuseText(
   const older = outdated === 0 ? '' : ` (${formatCount(outdated)} with an outdated answer)`;
   const { records, amount, currency } = saved;
   const verb = isReal ? 'saved' : 'would be saved';
-  const money = records === 0 || amount === null ? '' : `: ${amount.toFixed(2)} ${currency} ${verb}`;
-  return `${formatCount(reused)} reused + ${formatCount(duplicates)} duplicates, ${formatCount(sent)} ${isSent ? 'sent' : 'to send'}${older}${money}`;
+  const money = records === 0 || amount === null ? '' : `: ${formatAmount(amount)} ${currency} ${verb}`;
+  return `${formatCount(reused)} reused + ${countOf(duplicates, 'duplicate')}, ${formatCount(sent)} ${isSent ? 'sent' : 'to send'}${older}${money}`;
 }
 
 /** The line of a run that has looked up answers; else none. */

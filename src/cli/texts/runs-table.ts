@@ -1,7 +1,7 @@
 /** The table of `foliopipe runs`: a line for each run, in columns that are as wide as their widest value. */
 import type { Run } from '../../../pipelines/index.js';
 import { partialFacts, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
-import { formatCount, formatDuration } from '../../quantities.js';
+import { formatAmount, formatCount, formatDuration } from '../../quantities.js';
 
 /** A run, and what its row does not say. */
 export interface ListedRun {
@@ -23,7 +23,7 @@ export interface RunsTableOptions {
 export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions): string {
   if (runs.length === 0) return '';
   const { timeZone, pricePerRecord, hasPipelines } = options;
-  // Swedish times are written as in ISO 8601. The run's id has the year.
+  // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const isSentApart = runs.some(({ run }) => recordsToSend(run) !== run.source.records - run.source.rejected);
   const header = [
@@ -36,10 +36,10 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
     // A run that is published again days later has not worked for days.
     const ended = run.publication?.night?.ended ?? run.finishedAt;
     const counts = (run.publication ?? run.confirmed ?? run.withheld)?.counts;
-    const cost = pricePerRecord === null ? formatCount(paid) : (paid * pricePerRecord).toFixed(2);
+    const cost = pricePerRecord === null ? formatCount(paid) : formatAmount(paid * pricePerRecord);
     return [
       id,
-      clock.format(createdAt).slice('2026-'.length),
+      clock.format(createdAt),
       run.finishedAt === null || ended === null ? '-' : formatDuration(ended - createdAt),
       formatCount(source.records),
       ...(isSentApart ? [formatCount(recordsToSend(run))] : []),

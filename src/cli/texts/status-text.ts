@@ -141,5 +141,5 @@ export async function touchedSourceText({ source }: Run, { state }: Pick<Config,
   const file = await findRestamped(source.files);
   return file === undefined
     ? ''
-    : `  the source has changed or was touched since the run has read it: ${escapeUnprintable(file.path)}; if its content differs, foliopipe run says so and names the ways on\n`;
+    : `  the source has changed or was touched since the run has read it: ${escapeUnprintable(file.path)}; if its content differs, foliopipe run says so, and how to go on\n`;
 }

@@ -1,6 +1,13 @@
 /** The figures of a run's summary as lines of at most 80 columns: records, reasons, costs and times. */
 import { type RunSummary, withoutReasonText } from '../../../pipelines/index.js';
-import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../../quantities.js';
+import {
+  countOf,
+  formatAmount,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatShare,
+} from '../../quantities.js';
 import { escapeUnprintable, shorten } from '../../text.js';
 import { runReuseLines } from './reuse-text.js';
 import { field, INDENT, WIDTH } from './summary-field.js';
@@ -51,22 +58,24 @@ const MOST_REASONS = 3;
 function costLines({ paid, saved, retried, inVain, rehearsal }: RunSummary): string[] {
   if (rehearsal) return [];
   const price = (amount: number | null) =>
-    amount === null ? '' : ` (${amount.toFixed(2)} ${paid.currency})`;
+    amount === null ? '' : ` (${formatAmount(amount)} ${paid.currency})`;
   const again = [
     ...(retried.records > 0 ? [`${countOf(retried.records, 'failed record')} sent once more`] : []),
     ...(retried.searches > 0 ? [`${countOf(retried.searches, 'failed record')} searched one by one`] : []),
   ];
+  const perhaps = paid.amount === null ? null : (paid.amount * inVain.perhaps) / paid.records;
+  const upTo = inVain.perhaps > 0 ? 'up to ' : '';
   const lost = [
     ...(inVain.records > 0
       ? [`${countOf(inVain.records, 'record')}${price(inVain.amount)} without an answer`]
       : []),
-    ...(inVain.perhaps > 0 ? [`perhaps ${countOf(inVain.perhaps, 'record')}`] : []),
+    ...(inVain.perhaps > 0 ? [`perhaps ${countOf(inVain.perhaps, 'record')}${price(perhaps)}`] : []),
   ];
   const kept = saved.records === 0 ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;
   return [
     ...(again.length > 0 ? field('retried', `${again.join(', ')}; paid again`) : []),
     ...(paid.records > 0
-      ? field('paid', `${countOf(paid.records, 'record')}${price(paid.amount)}${kept}`)
+      ? field('paid', `${upTo}${countOf(paid.records, 'record')}${price(paid.amount)}${kept}`)
       : []),
     ...(lost.length > 0 ? field('in vain', lost.join(', ')) : []),
   ];

@@ -9,6 +9,7 @@ import { ConfigError, GuardError } from '../../errors.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import { writeFileAtomically } from '../../streams/atomic-file.js';
 import { isFileMissing } from '../../streams/system-error.js';
+import { quoteForShell } from '../../text.js';
 import type { RunOptions } from '../run-options.js';
 
 const NAME = 'restored.json';
@@ -63,7 +64,7 @@ export async function refuseUnconfirmed(
       'RESTORE_UNFINISHED',
       `a restore of ${mark.unfinished} into ${stateDir} has not ended; nothing was sent`,
       {
-        hint: `begin it again: foliopipe state restore ${mark.unfinished}`,
+        hint: `begin it again: foliopipe state restore ${quoteForShell(mark.unfinished)}`,
         facts: { stateDir, backup: mark.unfinished },
       },
     );

@@ -7,7 +7,7 @@ import type { Config } from '../../config/schema.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import { countOf, formatCount, formatPercent, formatShare } from '../../quantities.js';
+import { countOf, formatAmount, formatCount, formatPercent, formatShare } from '../../quantities.js';
 import { priceOf } from '../../report/origins.js';
 import type { LayoutSource } from '../../results/output-layout.js';
 import type { AnswerLookup, AnswerStore, PlannedChoice } from '../../reuse/answer-store.js';
@@ -220,7 +220,7 @@ export async function checkMiss(
   const records = recordsOf(choice);
   const share = formatShare(sent, records);
   const price = priceOf(sent, budget.pricePerRecord);
-  const cost = price === null ? '' : ` for ${price.toFixed(2)} ${budget.currency}`;
+  const cost = price === null ? '' : ` for ${formatAmount(price)} ${budget.currency}`;
   const outdatedText =
     outdated === 0
       ? ''

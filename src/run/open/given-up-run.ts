@@ -3,7 +3,7 @@ import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpo
 import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
 import { ConfigError, TroubleError } from '../../errors.js';
-import { countOf, formatCount, formatDuration } from '../../quantities.js';
+import { countOf, formatAmount, formatCount, formatDuration } from '../../quantities.js';
 import { abandonCommand, newRunCommand } from '../../report/adoptable.js';
 import { priceOf } from '../../report/origins.js';
 import type { Source } from '../../types.js';
@@ -182,7 +182,7 @@ export async function checkSuperseded(
   );
 }
 
-/** The ways on from an unfinished run whose source has changed, as commands that work as they are. */
+/** How to go on from an unfinished run whose source has changed, as commands that work as they are. */
 export function waysFromChanged(
   run: string,
   givenUp: GivenUpRun | undefined,
@@ -198,7 +198,7 @@ export function waysFromChanged(
 /** What was paid in vain and what is kept. The text has no capital and no full stop. */
 export function givenUpText(givenUp: GivenUpRun): string {
   const { inVain, open, ambiguous, collected } = givenUp;
-  const price = inVain.amount === null ? '' : ` (${inVain.amount.toFixed(2)} ${inVain.currency})`;
+  const price = inVain.amount === null ? '' : ` (${formatAmount(inVain.amount)} ${inVain.currency})`;
   const upTo = ambiguous.chunks > 0 ? 'up to ' : '';
   const parts = [
     ...(open.chunks > 0

@@ -1,4 +1,5 @@
 /** Cuts the records that a planned run would send, and keeps the first of them to show what would be sent. */
+import type { CheckpointReader, Run, Tally } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { type Batch, fieldValue } from '../../csv/table.js';
 import { pickRecords } from '../../source/read-records.js';
@@ -53,6 +54,26 @@ export async function planChunks(
   }
   const columns = [...(hasKey ? [config.upload.keyColumn!] : []), ...Object.keys(config.upload.columns)];
   return { ...total, preview: { columns, records: shown } };
+}
+
+/** What an open run has still to send. @param all what it sends in all. */
+export async function leftOf(
+  reader: Pick<CheckpointReader, 'tally'>,
+  { ambiguous: { policy } }: Pick<Config, 'ambiguous'>,
+  run: Run,
+  all: Pick<PlannedChunks, 'count' | 'records'>,
+): Promise<{ readonly chunks: number; readonly records: number; readonly perhaps: number }> {
+  const tally = await reader.tally(run.id);
+  const doubtful = (of: Tally['chunks']) => of.uploading + of.ambiguous;
+  const held = (of: Tally['chunks']) => (policy === 'hold' ? doubtful(of) : 0);
+  const toSend = (of: Tally['chunks']) => of.cut + doubtful(of) - held(of);
+  const perhaps = doubtful(tally.records);
+  // Once the source is cut to its end, its chunks are counted, including those of rounds.
+  if (run.chunks !== null) return { chunks: toSend(tally.chunks), records: toSend(tally.records), perhaps };
+  const settled = (of: Tally['chunks']) =>
+    of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused + held(of);
+  const chunks = Math.max(all.count - settled(tally.chunks), 0);
+  return { chunks, records: all.records - settled(tally.records), perhaps };
 }
 
 /** Passes the batches on, and adds the values of the first records to `shown`. */

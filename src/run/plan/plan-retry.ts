@@ -4,7 +4,7 @@ import { eachChunk, eachSearch } from '../../checkpoint/walk-run.js';
 import type { Config } from '../../config/schema.js';
 import { GuardError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import { countOf, formatCount } from '../../quantities.js';
+import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { priceOf } from '../../report/origins.js';
 import { heldRecords } from '../../stages/submit/unreadable-replies.js';
 import { type BudgetLeft, budgetLeft } from '../check/check-new-run.js';
@@ -67,6 +67,11 @@ export async function retryPlanOf(
   };
 }
 
+function waitText(cap: BudgetLeft['cap']): string {
+  if (cap === 'perRun') return '';
+  return `, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
+}
+
 /** Searches that may not be repeated, and those that have found something: such a record is no longer FAILED. */
 async function searched(
   checkpoint: RetryReads,
@@ -92,7 +97,8 @@ async function refused(checkpoint: RetryReads, run: string): Promise<number> {
 /** Such as `sends 12 failed records once more, which costs 1.20 USD`. */
 export function retryPlanText({ by, records, amount, currency, rehearsal }: RetryPlan): string {
   const what = countOf(records, 'failed record');
-  const price = amount === null ? 'each is paid for again' : `which costs ${amount.toFixed(2)} ${currency}`;
+  const price =
+    amount === null ? 'each is paid for again' : `which costs ${formatAmount(amount)} ${currency}`;
   const cost = rehearsal ? 'a rehearsal costs nothing' : price;
   return by === 'search'
     ? `searches at most ${what} one by one, ${cost}`
@@ -112,7 +118,7 @@ export function checkRetryBudget({ run, records, budget }: RetryPlan, logger: Lo
         'BUDGET_TOO_SMALL',
         `budget.${cap} leaves ${formatCount(left)} of ${countOf(limit, 'record')}, and a retry of run ${run} has ${formatCount(records)} to send`,
         {
-          hint: `nothing was sent, and the run is as it was; raise budget.${cap}${cap === 'perRun' ? '' : ', or wait until it begins anew'}, then type the same command again`,
+          hint: `nothing was sent, and the run is as it was; raise budget.${cap}${waitText(cap)}, then type the same command again`,
           facts,
         },
       );

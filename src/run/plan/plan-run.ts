@@ -3,7 +3,7 @@
  * S3 and for a source that is a query: asks it, unless an unfinished run has its answer.
  */
 import { dirname } from 'node:path';
-import type { CheckpointReader, Run, Tally } from '../../checkpoint/checkpoint.js';
+import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
@@ -30,7 +30,7 @@ import { withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
 import { openStateReader, refuseMoved, refuseStateInFolder } from '../state-reader.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
-import { type Preview, planChunks } from './plan-chunks.js';
+import { leftOf, type Preview, planChunks } from './plan-chunks.js';
 
 /** What a run would send and cost, and where its output would be. */
 export interface Plan {
@@ -64,9 +64,11 @@ export interface PlannedStep {
   readonly kind: 'begin' | 'continue' | 'done' | 'withheld' | 'changed';
   /** The run that would continue, is done or withheld, or has a changed source; null for a new run. */
   readonly run: string | null;
-  /** Chunks and records that would still be uploaded, ambiguous ones included. */
+  /** Chunks and records that would still be uploaded; ambiguous ones are, unless `ambiguous.policy` is `hold`. */
   readonly chunks: number;
   readonly records: number;
+  /** Records of the unfinished run that may have been accepted already. */
+  readonly perhaps: number;
   /** Why a done run would be published again, or null. */
   readonly publishedAgain?: string | null;
   /** Why a withheld run would be published, or null. */
@@ -167,7 +169,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
     const next: PlannedStep = {
       kind,
       run: run?.id ?? null,
-      ...(begun === undefined ? all : await leftOf(reader!, begun, chunks)),
+      ...(begun === undefined ? { ...all, perhaps: 0 } : await leftOf(reader!, config, begun, chunks)),
       ...(!sends && { chunks: 0, records: 0 }),
       ...(publishedAgain !== undefined && { publishedAgain }),
       ...(released !== undefined && { released }),
@@ -279,20 +281,4 @@ async function whyPublishedAgain(
 ): Promise<string | null> {
   const output = await checkPublished(of, done);
   return output.kind === 'publish' ? output.why : null;
-}
-
-/** What an open run has still to send. @param all what it sends in all. */
-async function leftOf(
-  reader: CheckpointReader,
-  run: Run,
-  all: Plan['chunks'],
-): Promise<Pick<PlannedStep, 'chunks' | 'records'>> {
-  const tally = await reader.tally(run.id);
-  const toSend = (of: Tally['chunks']) => of.cut + of.uploading + of.ambiguous;
-  // Once the source is cut to its end, its chunks are counted, including those of rounds.
-  if (run.chunks !== null) return { chunks: toSend(tally.chunks), records: toSend(tally.records) };
-  const settled = (of: Tally['chunks']) =>
-    of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
-  const chunks = Math.max(all.count - settled(tally.chunks), 0);
-  return { chunks, records: all.records - settled(tally.records) };
 }

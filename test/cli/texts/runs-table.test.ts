@@ -35,11 +35,11 @@ it('shows how a run ended and what it cost, below a header', async () => {
     { run: { ...done, rehearsal: true, pipeline: 'weekly' }, paid: 60_000, isLoadFailed: false },
   ];
   expect(runsTable(listed, options).split('\n')).toEqual([
-    'run                     start        took  records  failed    cost  end',
-    '20261122T031002-4f9c12  11-22 03:10     -   60,000       -  100.00  open',
-    '20261122T031002-4f9c12  11-22 03:10     -   60,000       -  599.20  open  partial publication 1, exit 8  80 unprocessed',
-    '20261122T031002-4f9c12  11-22 03:10   22m   60,000     120  600.00  exit 3  80 unprocessed  load failed',
-    '20261122T031002-4f9c12  11-22 03:10   22m   60,000     120       -  exit 3  80 unprocessed  rehearsal',
+    'run                     start             took  records  failed    cost  end',
+    '20261122T031002-4f9c12  2026-11-22 03:10     -   60,000       -  100.00  open',
+    '20261122T031002-4f9c12  2026-11-22 03:10     -   60,000       -  599.20  open  partial publication 1, exit 8  80 unprocessed',
+    '20261122T031002-4f9c12  2026-11-22 03:10   22m   60,000     120  600.00  exit 3  80 unprocessed  load failed',
+    '20261122T031002-4f9c12  2026-11-22 03:10   22m   60,000     120       -  exit 3  80 unprocessed  rehearsal',
     '',
   ]);
   const all = runsTable(listed, { ...options, hasPipelines: true, pricePerRecord: null });

@@ -283,8 +283,9 @@ describe('the figures of a summary', () => {
     expect(textOf(figures)).toContain(`
   retried   100 failed records sent once more, 3 failed records searched one by
             one; paid again
-  paid      1,320 records (5.28 USD); saved 20,740 records (82.96 USD)
-  in vain   200 records (0.80 USD) without an answer, perhaps 40 records
+  paid      up to 1,320 records (5.28 USD); saved 20,740 records (82.96 USD)
+  in vain   200 records (0.80 USD) without an answer, perhaps 40 records (0.16
+            USD)
   time      11m: check 4s, upload 1m, download 3s, waiting for the service 10m;
             4.77 MB sent, 8.58 MB received, 1,042 polls
   folios    the service lets 8 be open, and has refused more of them (429):
@@ -373,6 +374,14 @@ describe('exit 3', () => {
     expect(of({ rehearsal: true })).toMatch(/sends 100 failed records once more\n/);
     const byState = { ...nothingTallied, refused: 100 };
     expect(of({ chunks: { all: 3, byState } })).not.toContain('retry');
+    expect(of({ chunks: { all: 3, byState } }, { rescue: 'search' })).toContain('searches up to 100 failed');
+  });
+  it('names no second search of the same records, but a file of them', () => {
+    const searches = { answered: 99, ambiguous: 1 };
+    const text = summaryText({ ...done, exitCode: 3, searches }, { ...terms, rescue: 'search' });
+    expect(text).toContain(
+      '\n  next: foliopipe retry r1 --by upload sends 100 failed records once more (paid again)\n',
+    );
   });
   it('says why a retry sends fewer than have failed', () => {
     const sent = { ...done.origins.sent, failed: 1 };

@@ -50,6 +50,18 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
       chunks: { byState: { uploading: 0, ambiguous: 2 } },
       adoptable: accepted.map(({ fileName }, index) => ({ chunk: index + 1, fileName })),
     });
+    const shown = jsonLines((await cli(['runs', 'show', run, job.config, '--json'])).stdout).at(-1);
+    expect(shown).toMatchObject({
+      summary: { uploads: { ambiguous: 2 }, ambiguousRecords: 20 },
+      help: accepted.map(({ fileName }) => expect.stringContaining(fileName)),
+    });
+    const planned = async (policy: string) => {
+      const plan = await cli(['plan', job.config, '--json', '--set', `ambiguous.policy=${policy}`]);
+      return (jsonLines(plan.stdout).at(-1) as { next: { records: number; perhaps: number } }).next;
+    };
+    const [sent, held] = [await planned('resubmit'), await planned('hold')];
+    expect([sent.perhaps, held.perhaps]).toEqual([20, 20]);
+    expect(held.records).toBe(sent.records - 20);
     // It was sent once, so it was not paid twice.
     const unknown = await cli(['ledger', job.config]);
     expect(unknown.stdout.match(/ {2}paid\?$/gm)).toHaveLength(2);
@@ -89,6 +101,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
       searches: 0,
       records: 0,
       possiblyTwice: 0,
+      ambiguous: 0,
       amount: 0,
       reused: 0,
       duplicates: 0,

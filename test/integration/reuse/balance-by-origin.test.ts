@@ -99,7 +99,7 @@ it('a second night: summary, manifest, plan, status, ledger and runs agree', asy
   expect(await json(job, 'ledger', '--month', '2001-01')).toMatchObject({ reused: 0, saved: { amount: 0 } });
   const [header, last] = (await said(job, 'runs')).split('\n');
   expect(header).toMatch(/^run +start +took +records +sent +failed +cost +end$/);
-  expect(last).toMatch(/^\S+ {2}\d\d-\d\d \d\d:\d\d +\d+m?s +61 +3 +\d+ +0\.01 {2}exit 0$/);
+  expect(last).toMatch(/^\S+ {2}\d{4}-\d\d-\d\d \d\d:\d\d +\d+m?s +61 +3 +\d+ +0\.01 {2}exit 0$/);
   const plannedDone = await json(job, 'plan');
   expect(plannedDone).toMatchObject({ reuse: null, next: { kind: 'done', records: 0 } });
 });

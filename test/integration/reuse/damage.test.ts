@@ -322,7 +322,9 @@ describe('the choice of an open night', () => {
       exitCode: 2,
       code: expect.stringMatching(/^REUSE_CHOICE_(LOST|DAMAGED)$/),
     });
-    expect(hintOf(error as FoliopipeError)).toMatch(/^restore .*; without it begin a new run with --new$/);
+    expect(hintOf(error as FoliopipeError)).toMatch(
+      /^restore .*; without it: foliopipe run --new, which buys again what this run has sent/,
+    );
     expect(nights.service.folios.length).toBe(since);
     // The way out that the hint names.
     expect((await nights.again({}, { fresh: true })).bought).toEqual(unknownNames(B, A));
