@@ -135,8 +135,8 @@ export class UntrustedError extends FoliopipeError {
 }
 
 /**
- * Parts that contradict the records sent or the counts. Fetching them once more may help. It does not help with any
- * other `UntrustedError`: changed columns or a changed join would come back unchanged.
+ * Parts that contradict the records sent or the counts, or that cannot be joined to their records. Fetching them once
+ * more may help, at once or when the service was corrected. Any other `UntrustedError` has a way out that fetches nothing.
  */
 export class MismatchError extends UntrustedError {}
 

@@ -2,7 +2,7 @@
  * How a chunk is joined: the sent columns that its results return, the check that they suffice for the run's method, and
  * the outcome. Rule "Join by key, and prove it": docs/architecture.md#join-by-key-and-prove-it.
  */
-import { MismatchError, UntrustedError } from '../errors.js';
+import { MismatchError } from '../errors.js';
 import type { FileStatus, JoinMethod } from '../types.js';
 import type { PartTable } from './part-table.js';
 
@@ -32,7 +32,7 @@ export function returnedColumns(parts: readonly PartTable[], sent: SentColumns):
  * Checks that a chunk can be joined by the method that the first finished chunk fixed: it may return more columns, but
  * not fewer.
  *
- * @throws UntrustedError `JOIN_WEAKER`.
+ * @throws MismatchError `JOIN_WEAKER`.
  */
 export function checkJoinMethod(fixed: JoinMethod, found: ReturnedColumns): void {
   if (found.key) return;
@@ -46,7 +46,7 @@ export function checkJoinMethod(fixed: JoinMethod, found: ReturnedColumns): void
 /**
  * Checks that every part still returns the columns that were echoes in earlier parts of its status.
  *
- * @throws UntrustedError `JOIN_WEAKER`.
+ * @throws MismatchError `JOIN_WEAKER`.
  */
 export function checkEchoes({ judged }: JoinMethod, parts: readonly PartTable[]): void {
   for (const { reference, columns, count } of parts) {
@@ -71,9 +71,9 @@ function inPart(status: FileStatus): string {
   return status === 'FAILED' ? ' in a failed part' : '';
 }
 
-function weakerError(before: string, now: string): UntrustedError {
-  return new UntrustedError('JOIN_WEAKER', `results came back with ${before} so far, and now with ${now}`, {
-    hint: 'nothing is published, and the bought results are kept; ask the service provider why its results changed',
+function weakerError(before: string, now: string): MismatchError {
+  return new MismatchError('JOIN_WEAKER', `results came back with ${before} so far, and now with ${now}`, {
+    hint: 'nothing is published, and the bought results are kept; ask the service provider why its results changed: when they are right, the same command fetches them again',
   });
 }
 

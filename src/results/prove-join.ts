@@ -6,7 +6,7 @@
  * the echo of `state` does not. If `name` is an answer, nothing proves the join (`ECHO_UNPROVEN`). If all records of a
  * chunk were sent with the same name, this is no error: a later chunk must prove the join. Called by `join-results.ts`.
  */
-import { MismatchError, UntrustedError } from '../errors.js';
+import { MismatchError, type UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import { freeMemory } from '../streams/buffer-pool.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
@@ -159,11 +159,11 @@ export function nothingToJoinByError(
       { hint: declareEchoHint },
     );
   }
-  return new UntrustedError(
+  return new MismatchError(
     'JOIN_IMPOSSIBLE',
     `the results give back none of the columns that were sent${declared === null ? '' : ' and that result.echo names'}, so it is unknown which record they belong to`,
     {
-      hint: 'nothing is published, because records are never matched by position alone; ask the service provider what its results hold',
+      hint: 'nothing is published, because records are never matched by position alone; ask the service provider what its results hold: when they are right, the same command fetches them again',
     },
   );
 }

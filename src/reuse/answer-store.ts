@@ -38,6 +38,8 @@ export interface AnswerStore {
   sizeOfSegment(id: string): Promise<Bytes | undefined>;
   /** Removes the file of a segment. A missing file is no error. */
   removeSegment(id: string): Promise<void>;
+  /** Removes a secret that no answers can be found with. To be called when no answers are left: a new one is made then. */
+  removeDamagedSecret(): Promise<void>;
   /**
    * Removes what interrupted processes have left: files of segments and choices that no row of the checkpoint names.
    */

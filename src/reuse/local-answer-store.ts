@@ -14,7 +14,7 @@ import { LANE_BITS } from './choice-format.js';
 import { openChoiceReader } from './choice-reader.js';
 import { createLookup } from './lookup.js';
 import { emptySegment, rewriteSegment } from './rewrite-segment.js';
-import { deriveKey, openSecret } from './secret.js';
+import { deriveKey, isSecretDamaged, openSecret } from './secret.js';
 import { BLOCK_LIMITS, type BlockLimits } from './segment-blocks.js';
 import { BlockBuffers, openSegmentReader, type SegmentReader } from './segment-reader.js';
 import { createSegmentWriter } from './segment-writer.js';
@@ -90,6 +90,9 @@ export function createLocalAnswerStore(
     storedSegments: async () => storedSegments(segmentsFolder),
     sizeOfSegment: async (id) => statSync(segmentPath(id), { throwIfNoEntry: false })?.size,
     removeSegment: (id) => remove(segmentsFolder, segmentPath(id)),
+    removeDamagedSecret: async () => {
+      if (isSecretDamaged(folder)) await remove(folder, secretPath);
+    },
     removeLeftovers: async ({ segments, runs }) => {
       removeOld(segmentsFolder, (name) => name.endsWith('.seg') && segments.has(name.slice(0, -4)));
       removeOld(choicesFolder, (name) => name.endsWith('.choice') && runs.has(name.slice(0, -7)));

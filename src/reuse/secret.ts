@@ -1,6 +1,6 @@
 /**
  * The secret of the store, from which the keys of the hashes come: whoever can plant a record must not be able to make
- * one whose hash is that of another record. Invariant: it is made once and never replaced.
+ * one whose hash is that of another record. Invariant: it is made once and never replaced, as long as it can be used.
  */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -50,6 +50,12 @@ export function secretLost(path: string, what: string): ConfigError {
   return new ConfigError('REUSE_SECRET_LOST', `${path}: the secret of the stored answers ${what}`, {
     facts: { file: path },
   });
+}
+
+/** Whether there is a secret that no answers can be found with. */
+export function isSecretDamaged(folder: string): boolean {
+  const found = readSecret(join(folder, 'secret'));
+  return found !== undefined && found.length !== SECRET_BYTES;
 }
 
 /** Writes a new secret to a path where there is none. */

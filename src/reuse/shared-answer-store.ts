@@ -10,7 +10,7 @@ import type { SharedFiles } from '../files/shared-files.js';
 import { makeFolder } from '../make-folder.js';
 import type { AnswerLookup, AnswerStore, SegmentWriter } from './answer-store.js';
 import { createLocalAnswerStore, LEFTOVER_AGE, type StoreLimits } from './local-answer-store.js';
-import { secretLost, writeSecret } from './secret.js';
+import { isSecretDamaged, secretLost, writeSecret } from './secret.js';
 
 const SECRET = 'reuse/secret';
 const SEGMENTS = 'reuse/segments/';
@@ -97,6 +97,9 @@ export function createSharedAnswerStore(
     },
     sizeOfSegment: async (id) => (await shared.find(segmentName(id)))?.bytes,
     removeSegment: (id) => cache.remove(segmentName(id)),
+    removeDamagedSecret: async () => {
+      if ((await cache.fetch(SECRET)) && isSecretDamaged(cache.pathOf('reuse'))) await cache.remove(SECRET);
+    },
     removeLeftovers: async (known) => {
       const kept = new Set([...[...known.segments].map(segmentName), ...[...known.runs].map(choiceName)]);
       const stored = [...(await shared.list(SEGMENTS)), ...(await shared.list(CHOICES))];

@@ -71,6 +71,16 @@ describe('the secret', () => {
     await expect(chooseFor(store, asked, { segments })).rejects.toMatchObject(lost);
   });
 
+  it('is removed if it is damaged, and no other', async () => {
+    await store.removeDamagedSecret();
+    await write();
+    await store.removeDamagedSecret();
+    expect(readFileSync(join(folder, 'secret')).length).toBe(32);
+    writeFileSync(join(folder, 'secret'), 'x');
+    await store.removeDamagedSecret();
+    expect(readdirSync(folder)).toEqual(['segments']);
+  });
+
   it('is not made anew beside segments', async () => {
     await write();
     rmSync(join(folder, 'secret'));

@@ -1,6 +1,6 @@
 /** The answer store that all machines share, where two processes of one machine begin at once. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { createFileCache } from '../../src/files/file-cache.js';
 import type { SharedFile, SharedFiles } from '../../src/files/shared-files.js';
@@ -24,6 +24,9 @@ function sharedFiles(beforeFirst: () => Promise<unknown>): SharedFiles {
       if (!files.has(name)) files.set(name, file);
     },
     read: ({ name }) => [files.get(name)!.content],
+    remove: async (names) => {
+      for (const name of names) files.delete(name);
+    },
   };
   return only as SharedFiles;
 }
@@ -44,4 +47,21 @@ it('makes its secret although another process of the machine looks for it meanwh
   await lookup.close();
   expect((await shared.find('reuse/secret'))?.bytes).toBe(32);
   expect(readdirSync(`${scratch}/reuse`)).toEqual(['secret']);
+});
+
+it('removes its secret if that is damaged, and no other', async () => {
+  const scratch = await folder();
+  const shared = sharedFiles(async () => undefined);
+  const store = createSharedAnswerStore(shared, createFileCache(shared, scratch));
+  await store.removeDamagedSecret();
+  const path = `${scratch}/own`;
+  writeFileSync(path, Buffer.alloc(32, 1));
+  await shared.putFirst('reuse/secret', path);
+  await store.removeDamagedSecret();
+  expect((await shared.find('reuse/secret'))?.bytes).toBe(32);
+  await shared.remove(['reuse/secret']);
+  writeFileSync(path, 'x');
+  await shared.putFirst('reuse/secret', path);
+  await store.removeDamagedSecret();
+  expect(await shared.find('reuse/secret')).toBeUndefined();
 });

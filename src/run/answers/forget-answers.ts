@@ -72,6 +72,8 @@ export async function forgetAnswers(
     const found = await dropAnswers({ checkpoint, answers }, segment, unwanted, now);
     if (found !== undefined) segments.push(found);
   }
+  // No answer is left that was stored with it.
+  if ('all' in what) await answers.removeDamagedSecret();
   return {
     segments,
     successful: segments.reduce((sum, one) => sum + one.successful, 0),

@@ -113,8 +113,8 @@ const untrusted: Readonly<Record<string, { code: string; behaviour: Behaviour }>
   },
 };
 
-/** Errors that fetching again cannot cure: reported at once, and the stored parts stay. */
-const incurable = ['COLUMNS_CHANGED', 'JOIN_IMPOSSIBLE', 'JOIN_WEAKER'];
+/** Errors that the config decides: reported at once, and the stored parts stay. */
+const decided = ['COLUMNS_CHANGED'];
 
 /** Expects that each part of a chunk was fetched this many times. */
 function downloads(job: Job, chunk: number): number {
@@ -127,11 +127,11 @@ describe('results that do not fit', () => {
     await withJob({ behaviour }, async (job) => {
       const error = await expectUntrusted(job, code);
       if (code !== 'JOIN_IMPOSSIBLE') expect(error.facts).toMatchObject({ chunk: 3 });
-      expect(downloads(job, Number(error.facts.chunk))).toBe(incurable.includes(code) ? 1 : 2);
+      expect(downloads(job, Number(error.facts.chunk))).toBe(decided.includes(code) ? 1 : 2);
 
       await expectUntrusted(job, code);
       job.service.behaviour = {};
-      if (incurable.includes(code)) {
+      if (decided.includes(code)) {
         await expectUntrusted(job, code);
         expect(downloads(job, Number(error.facts.chunk))).toBe(1);
         return;

@@ -295,11 +295,14 @@ describe('the secret', () => {
   });
 });
 
-it('a secret that is lost after a retry stops no night once all answers are given up', async () => {
+it.each([
+  ['lost', (path: string) => rm(path)],
+  ['cut short', (path: string) => truncate(path, 16)],
+])('a secret that is %s after a retry stops no night once all answers are given up', async (_, damage) => {
   await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
     const { run } = await nights.night([line('Good'), line('Failing Co')]);
     await retry(nights.config(), run, nights.options);
-    await rm(join(nights.config().stateDir, 'reuse', 'secret'));
+    await damage(join(nights.config().stateDir, 'reuse', 'secret'));
     const next = [line('Good', '1 Main St', 'MT', 'b'), line('Failing Co', '1 Main St', 'MT', 'b')];
     expect((await nights.badNight(next)).error).toMatchObject({ code: 'REUSE_SECRET_LOST' });
     await forgetReuse(nights.config(), { ...nights.options, what: { all: true } });

@@ -68,7 +68,7 @@ export const timedOut = stopped(5, 'FOLIOS_TIMED_OUT');
 export const untrusted = (told) =>
   stopped(6, told, { second: { code: 0, told: 'fetched once more', output: complete } });
 /** 6, and again 6: no fetch can cure it, so what was bought stays as it is. @param wayOut what publishes it. */
-export const incurable = (told, wayOut) =>
+const incurable = (told, wayOut) =>
   stopped(6, told, { second: { code: 6, told, output: nothing }, ...(wayOut && { wayOut }) });
 /** 6 until the other columns are taken as they are. @param output what is published then. */
 export const columnsChanged = (output, args = []) =>
