@@ -18,7 +18,7 @@ const value = fc.oneof(
   fc.constantFrom('', 'x', 'y', 'é', '"', ',', '\n', 'a"b', ' x', 'x '),
   fc.string({ maxLength: 20 }).filter((text) => !/[\p{Surrogate}\0]/u.test(text)),
 );
-/** Quotes that the value does not need make no difference. */
+/** Quotes that the value does not need make no difference, but those of an empty text. */
 const field = fc.record({ value, quoted: fc.boolean() });
 type Field = { readonly value: string; readonly quoted: boolean };
 const row = fc.tuple(field, field, field, field);

@@ -1,4 +1,5 @@
-// Hashes the keys and the rows of a table by their values: it makes no difference whether a value is quoted.
+// Hashes the keys and the rows of a table by their values: it makes no difference whether a value is quoted, unless it is
+// empty.
 
 import { isBlankText } from './blank';
 import { hasByte } from './block';
@@ -146,13 +147,16 @@ function writeValue(from: i32, to: i32, out: i32): i32 {
   return out;
 }
 
-/** Writes a row without the quotes that its values do not need, and returns the address after it. */
+/**
+ * Writes a row without the quotes that its values do not need, and returns the address after it. Those of an empty text
+ * are needed: without them databases and Parquet take it for no value.
+ */
 function writeUnquoted(bytes: i32, start: i32, ends: i32, fields: i32, out: i32): i32 {
   for (let field = 0; field < fields; field++) {
     if (field > 0) store<u8>(out++, <u8>COMMA);
     const from = bytes + fieldStart(start, ends, field);
     const to = bytes + load<i32>(ends + (field << 2));
-    const isQuoted = to > from && <i32>load<u8>(from) === QUOTE;
+    const isQuoted = to - from > 2 && <i32>load<u8>(from) === QUOTE;
     const end = isQuoted ? copyPlain(from + 1, to - 1, out) : 0;
     out = end !== 0 ? end : copy(from, to, out);
   }

@@ -49,13 +49,13 @@ describe('rows', () => {
     expect(text).toBe('\x05\0\0\0"b,1"\x01\0\0\0a\x01\0\0\0e\x01\0\0\0d');
   });
 
-  it('have equal hashes if their values are equal, however they are quoted', () => {
+  it('have equal hashes if their values are equal, however they are quoted; an empty text is not the same as no value', () => {
     const { found } = rows('a,b\n"a",b\n"a","b"\n"a,",b\na,""\na,\n', 2, [0]);
     expect(found[1]).toEqual({ ...found[0], number: 2 });
     expect(found[2]).toEqual({ ...found[0], number: 3 });
     expect(found[3]!.key).not.toBe(found[0]!.key);
-    expect(found[5]).toEqual({ ...found[4], number: 6 });
-    expect(new Set(found.map(({ row }) => row)).size).toBe(3);
+    expect(found[5]!.key).toBe(found[4]!.key);
+    expect(new Set(found.map(({ row }) => row)).size).toBe(4);
   });
 
   it('have different hashes if values move from one field to another', () => {

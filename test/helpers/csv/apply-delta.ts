@@ -3,12 +3,18 @@ import { parse } from 'csv-parse/sync';
 
 export type Rows = readonly (readonly string[])[];
 
+/** Stands for an empty text in quotes, which a database tells from an empty field. No source holds a NUL. */
+const EMPTY_TEXT = '\0';
+
 export function readRows(csv: string | Buffer): string[][] {
-  return parse(csv, { relaxQuotes: false });
+  return parse(csv, {
+    relaxQuotes: false,
+    cast: (value, { quoting }) => (value === '' && quoting ? EMPTY_TEXT : value),
+  });
 }
 
 const keyText = (row: readonly string[], keyFields: readonly number[]) =>
-  JSON.stringify(keyFields.map((field) => row[field]));
+  JSON.stringify(keyFields.map((field) => row[field]!.replace(EMPTY_TEXT, '')));
 
 /** The rows of a delta without its header, computed with Maps over parsed rows. */
 export function naiveDelta(base: Rows, output: Rows, keyFields: readonly number[]): string[][] {

@@ -1,5 +1,5 @@
 /** Nights that are loaded into a real Postgres, in each mode: once, whole, and in order. */
-import { appendFile, readFile, rm } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from } from 'pg-copy-streams';
@@ -163,6 +163,22 @@ describe('load.mode: merge', () => {
       await job.write([...first, { id: 'N2', Business: 'One more' }]);
       await job.enrich(changes);
       expect(await job.table()).toEqual(await job.rows());
+    });
+  });
+
+  it('takes an empty text for another value than none, also by the delta', async () => {
+    const changes = { output: { delta: true } };
+    await withLoadedJob(server, { mode: 'merge' }, async (job) => {
+      const notes = async () =>
+        (await job.database.query('select id, note from businesses order by id')).map((row) => row.note);
+      const source = (one: string, other: string) =>
+        `id,Business,Address,State,Note\n1,Ann,1 Main St,MT,${one}\n2,Bob,2 Main St,MT,${other}\n3,Cid,3 Main St,MT,"x"\n`;
+      await writeFile(job.sourcePath, source('', '""'));
+      await job.enrich(changes);
+      expect(await notes()).toEqual([null, '', 'x']);
+      await writeFile(job.sourcePath, source('""', '').replace('"x"', 'x'));
+      expect((await job.enrich(changes)).load).toMatchObject({ base: 1, written: 2 });
+      expect(await notes()).toEqual(['', null, 'x']);
     });
   });
 
