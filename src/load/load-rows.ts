@@ -64,7 +64,7 @@ async function checkAlone(transaction: Transaction, load: LoadTable, name: Table
     'LOAD_TABLE_SHARED',
     `load.table: pipeline ${other} loads into ${showText(load.table, 130)} too, and pipeline ${load.pipeline} would delete its rows`,
     {
-      hint: 'give each pipeline a table of its own, or use load.mode: append, or merge with onRemoved: keep',
+      hint: `give each pipeline a table of its own, or use load.mode: append, or merge with onRemoved: keep; if ${other} is an earlier name of this pipeline: delete its rows from foliopipe_loads`,
       facts: { table: load.table, other },
     },
   );
