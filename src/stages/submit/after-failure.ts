@@ -10,7 +10,7 @@ import { resolveRefused } from './resolve-refused.js';
 import { stopForRedirect, stopForUnreadable, stopUploads } from './stop-uploads.js';
 import type { Submission, SubmitChunksNeeds } from './submission.js';
 import { hasUnsentChunks } from './unreadable-replies.js';
-import { NotAdmitted } from './upload-chunk.js';
+import { isStopOf, NotAdmitted } from './upload-chunk.js';
 
 /**
  * Adds the chunks that replace a refused one. Stops the uploads of this process if the next ones would fail too.
@@ -24,6 +24,7 @@ export async function afterFailure(
   add: AddItems<ChunkRow>,
 ): Promise<'not-admitted' | undefined> {
   const { run } = submission;
+  if (isStopOf(error, run.signal)) throw error;
   if (error instanceof NotAdmitted) return 'not-admitted';
   if (error instanceof RefusedError) add(...(await resolveInTurn(submission, chunk, error)));
   else if (error instanceof OutageError || error instanceof GuardError) stopUploads(run, error);

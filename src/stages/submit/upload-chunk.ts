@@ -195,7 +195,12 @@ async function recordAccepted(
  * @returns undefined if the request was certainly not accepted.
  */
 export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undefined {
+  if (isStopOf(error, signal)) return undefined;
   if (error instanceof AmbiguousUploadError) return error.doubt;
-  const isCertain = error instanceof FoliopipeError || error instanceof NotAdmitted;
-  return isCertain || (signal.aborted && error === signal.reason) ? undefined : 'no-reply';
+  return error instanceof FoliopipeError || error instanceof NotAdmitted ? undefined : 'no-reply';
+}
+
+/** Whether it is what has stopped the run, such as the redirect of another upload, and no outcome of this request. */
+export function isStopOf(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && error === signal.reason;
 }

@@ -607,6 +607,34 @@ describe('an upload that is redirected', () => {
   });
 });
 
+it('an upload that waits is not taken for the one whose redirect ends the run', async () => {
+  const warnings: string[] = [];
+  const upload: PredictionApi['upload'] = async ({ file: { name } }, signal) => {
+    if (name.includes('-1-1-')) {
+      await turns(20);
+      throw new AmbiguousUploadError('SERVICE_REDIRECTS', 'upload: HTTP 303', {
+        doubt: 'redirected',
+        hint: 'write the right address into service.baseUrl',
+        facts: { status: 303, fileName: name },
+      });
+    }
+    if (!signal.aborted) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    }
+    throw signal.reason;
+  };
+  const run = await open({
+    records: 12,
+    config: { concurrency: { uploads: 2, folios: 16 } },
+    api: { ...failing({}), upload },
+  });
+  const logger = { ...run.logger, warn: (_: object, text: string) => void warnings.push(text) };
+  await expect(submitAll({ ...run, logger })).rejects.toMatchObject({ message: 'chunk 1: upload: HTTP 303' });
+  expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 dropped']);
+  expect((await run.checkpoint.tally(run.id)).ambiguousRecords).toBe(2);
+  expect(warnings).toEqual([]);
+});
+
 describe('an upload that fails', () => {
   it('was certainly not accepted: the chunk is cut as before, and the run stops', async () => {
     const refused = new RefusedError('SERVICE_REFUSED', 'the token is wrong');
