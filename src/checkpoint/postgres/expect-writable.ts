@@ -1,6 +1,8 @@
 /** Looks whether a run could work with a database, before one begins: nothing is changed. */
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
+import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
+import { refusePooler } from './migrate.js';
 import { openShortConnection } from './open-postgres-state.js';
 import { databaseDenied, databaseReadOnly } from './translate-state-error.js';
 
@@ -21,20 +23,28 @@ const rights: Prepared<Rights> = statement(`
 /**
  * Refuses a database in which a run could not make its tables, or change them. A role to which the schema was given needs
  * no right in the database itself.
- * @param address is asked over a connection of its own.
- * @throws ConfigError `STATE_DATABASE_DENIED`; TroubleError `STATE_DATABASE_READ_ONLY`; the errors of the connection.
+ * @param address is asked over connections of its own.
+ * @throws ConfigError `STATE_DATABASE_DENIED`, `STATE_DATABASE_POOLED`; TroubleError `STATE_DATABASE_READ_ONLY`; the errors
+ *   of the connection.
  */
 export async function expectWritable(address: DatabaseAddress): Promise<void> {
-  const session = await openShortConnection(address);
+  const opened: PostgresSession[] = [];
+  const open = async () => {
+    const session = await openShortConnection(address);
+    opened.push(session);
+    return session;
+  };
   // One statement: a role that may not create anything may read the catalogue.
   try {
+    const session = await open();
     const [found] = await session.query(rights, {}, true);
     if (found!.isReadOnly) throw databaseReadOnly(session.place);
     if (!found!.mayCreate) {
       const lacks = 'it lacks the right to create the schema foliopipe, or tables in it';
       throw databaseDenied(session.place, lacks);
     }
+    await refusePooler(session, await open());
   } finally {
-    await session.close();
+    for (const session of opened) await session.close();
   }
 }
