@@ -14,7 +14,7 @@ import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
 import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
-import { isPartDamaged, type Refetch } from '../download/repair-parts.js';
+import { errorOfChunk, isPartDamaged, type Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { learnColumns } from '../merge/result-columns.js';
@@ -188,7 +188,10 @@ async function addChunks(
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
       try {
-        const block = await readChunkBlock(run, chunk);
+        // Its file may be made from its results.
+        const block = await readChunkBlock(run, chunk).catch((error: unknown) => {
+          throw errorOfChunk(run.id, chunk, error);
+        });
         const found = await answers.forChunk(chunk, block);
         await writer.add(block, block.numbers, found);
         answers.release(found);

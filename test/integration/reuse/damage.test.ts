@@ -136,6 +136,19 @@ describe('a segment whose source has changed, and whose results hold what was se
     });
   });
 
+  it('ends the night before it pays if one of its results is lost too', async () => {
+    await withNights({ config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+      const { run } = await nights.night(A);
+      await rm(await fileIn(nights, 'segments'));
+      const folder = join(nights.config().stateDir, 'runs', run);
+      const part = (await readdir(folder)).find((name) => name.startsWith('part-'));
+      await rm(join(folder, part!));
+      const { error, bought } = await nights.badNight(B);
+      expect({ error, bought }).toMatchObject({ error: { code: 'REUSE_SEGMENT_LOST', exitCode: 2 }, bought: [] });
+      expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse');
+    });
+  });
+
   it('is built again with the answers of rounds', async () => {
     // The second chunk is that of the round.
     const behaviour: Behaviour = {
