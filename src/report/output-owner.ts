@@ -3,7 +3,7 @@
  * does this state know it?
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
-import type { Run } from '../checkpoint/state.js';
+import { isUnfinished, type Run } from '../checkpoint/state.js';
 import type { Config } from '../config/schema.js';
 import { anchorOf, isFolder, latestPath } from '../config/sections/output-names.js';
 import { fixedOutputPath, recentPaths } from '../config/sections/output-path.js';
@@ -79,18 +79,21 @@ export interface OwnerOptions {
 /** A pipeline and its output; the budget names the time zone of a day. */
 type WritesOutput = Pick<Config, 'pipeline' | 'output' | 'budget'>;
 
+/** What the checks before a run read of a state. */
+type OwnerReader = Pick<CheckpointReader, 'publications' | 'runs' | 'runHeads' | 'run' | 'tally'>;
+
 /**
  * The checks of the output before a run is begun.
  * @param config with the path of the run.
  * @param now epoch milliseconds.
  * @param reader undefined if there is no state yet.
- * @throws ConfigError `OUTPUT_FOREIGN`; GuardError `STATE_BEHIND`.
+ * @throws ConfigError `OUTPUT_FOREIGN`; GuardError `STATE_BEHIND`, `OUTPUT_RUN_UNFINISHED`.
  */
 export async function checkReplaced(
   store: Pick<OutputStore, 'read'>,
   config: WritesOutput,
   now: number,
-  reader: Pick<CheckpointReader, 'publications' | 'runs'> | undefined,
+  reader: OwnerReader | undefined,
   options: OwnerOptions,
 ): Promise<void> {
   const { pipeline } = config;
@@ -98,6 +101,29 @@ export async function checkReplaced(
   const { output, head } = await newestInPlace(store, config, now);
   if (output !== path || head === '') await refuseForeign(store, path, pipeline, reader, options);
   refuseUnlessYes(await behindIn(head, output, pipeline, reader), options);
+  refuseUnlessYes(await unfinishedOfOther(config, reader), options);
+}
+
+/**
+ * The error for an output that an unfinished run of another pipeline has paid for, such as of this one under an earlier
+ * name: it would be paid for again, and only one of both could publish.
+ */
+async function unfinishedOfOther(
+  { pipeline, output: { path } }: WritesOutput,
+  reader: OwnerReader | undefined,
+): Promise<GuardError | undefined> {
+  for (const head of (await reader?.runHeads()) ?? []) {
+    if (head.pipeline === pipeline || !isUnfinished(head) || head.rehearsal) continue;
+    if (fixedOutputPath((await reader!.run(head.id))!) !== path) continue;
+    const { uploads, chunks } = await reader!.tally(head.id);
+    if (uploads.accepted + uploads.ambiguous + chunks.uploading === 0) continue;
+    const text = `run ${head.id} of the pipeline ${head.pipeline} is unfinished, and writes ${path} too: what it has paid for would be paid for again`;
+    return new GuardError('OUTPUT_RUN_UNFINISHED', text, {
+      hint: `finish it first, under its own name: foliopipe run --set pipeline=${head.pipeline}; or name another output.path; to begin a run of ${pipeline} all the same: foliopipe run --yes`,
+      facts: { path, run: head.id, pipeline: head.pipeline },
+    });
+  }
+  return undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { collect, planRun, prune, publish } from '../../../pipelines/index.js';
 import { B, expectPublication, listen, withDoneJob } from '../../helpers/jobs/done-job.js';
 import { expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
-import { behaviour } from '../../helpers/jobs/interrupted-job.js';
+import { behaviour, interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
 
 describe('an output that foliopipe did not write', () => {
   const refused = {
@@ -65,6 +65,21 @@ describe('an output that foliopipe did not write', () => {
       expect(await job.failure()).toMatchObject(back);
       await expect(publish(job.config(), run)).rejects.toMatchObject(back);
       await expectPublication(job.outputPath, second.run, 1);
+    });
+  });
+
+  it('is not paid for twice because its pipeline has got another name while its run is unfinished', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await interrupt(job, stopAt('after-accepted-before-poll', 2));
+      const sent = job.service.folios.length;
+      const renamed = { pipeline: 'renamed' };
+      const refused = { code: 'OUTPUT_RUN_UNFINISHED', exitCode: 9, facts: { pipeline: 'hostile' } };
+      expect(await job.failure(renamed)).toMatchObject(refused);
+      const signal = new AbortController().signal;
+      await expect(planRun(job.config(renamed), { signal })).rejects.toMatchObject(refused);
+      expect(job.service.folios.length).toBe(sent);
+      expect(await job.enrich({ ...renamed, output: { path: 'out/b.csv' } })).toMatchObject({ found: 'new' });
+      expect(await job.enrich()).toMatchObject({ found: 'continued', state: 'done' });
     });
   });
 
