@@ -22,7 +22,7 @@ export interface PlanJobOptions extends Omit<PlanOptions, 'signal'> {
 export function plan(config: Config, options: PlanJobOptions = {}): Job<Plan> {
   return startJob(
     options,
-    (given) => planRun(config, { ...given, signal: given.signal ?? new AbortController().signal }),
+    (given) => planRun(config, given),
     () => checkCall('plan', { config, options }),
   );
 }

@@ -46,9 +46,8 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
     if (event.type === 'run') id = event.run;
     onProgress?.(event);
   };
-  const isHeard = () => onProgress !== undefined && onProgress.isHeard?.() !== false;
   try {
-    return await work({ ...handed, onProgress: Object.assign(emit, { isHeard }) });
+    return await work({ ...handed, onProgress: Object.assign(emit, onProgress) });
   } catch (error) {
     if (!(error instanceof DeadlineError) || id === undefined) throw error;
     const { deadline: _, ...rest } = handed;

@@ -101,7 +101,7 @@ export function withLostRechecked<T>(
   options: RunOptions | undefined,
   body: (run: ReadyRun, reopened: boolean, published: boolean) => Promise<T>,
 ): Promise<T> {
-  return withHandedRecords(guardListeners(options ?? {}), async (handed) => {
+  return withHandedRecords(options ?? {}, async (handed) => {
     const done = await withReadyRun(config, handed, async (run, published) => {
       const reopened = await recheckLost(run);
       // The run must be found again, because it is unfinished now.

@@ -30,7 +30,9 @@ export interface JobOptions {
  */
 export function startJob<Options extends JobOptions, Result>(
   handed: Options,
-  work: (options: Options & { readonly onProgress: OnProgress }) => Promise<Result>,
+  work: (
+    options: Options & { readonly onProgress: OnProgress; readonly signal: AbortSignal },
+  ) => Promise<Result>,
   check: () => void = () => undefined,
 ): Job<Result> {
   const refused = thrownBy(check);
@@ -51,7 +53,7 @@ export function startJob<Options extends JobOptions, Result>(
   const isHeard = () => listeners.size > 0 || (onProgress !== undefined && onProgress.isHeard?.() !== false);
   const given = { ...safe, onProgress: Object.assign(emit, { isHeard }) };
   const job = withStopErrors(options.signal, (signal) =>
-    refused === undefined ? work({ ...given, ...(signal && { signal }) }) : Promise.reject(refused.error),
+    refused === undefined ? work({ ...given, signal }) : Promise.reject(refused.error),
   ).finally(() => {
     isEnded = true;
     // The loops that are open now throw the error.

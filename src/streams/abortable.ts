@@ -100,23 +100,22 @@ export function followCaller(controller: AbortController, signal: AbortSignal): 
 /**
  * Does the work under a signal that aborts when the caller's does, see `followCaller`. The work ends with its reason
  * wherever it notices the abort, also where a part of Node throws an error of its own.
- * @param signal left out: nothing stops the work.
+ * @param caller left out: nothing stops the work.
  * @param work need not listen to its signal.
  */
 export async function withStopErrors<T>(
-  signal: AbortSignal | undefined,
-  work: (signal?: AbortSignal) => Promise<T>,
+  caller: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (signal === undefined) return work();
   const controller = new AbortController();
-  const leave = followCaller(controller, signal);
+  const { signal } = controller;
+  const leave = caller && followCaller(controller, caller);
   try {
-    return await work(controller.signal);
+    return await work(signal);
   } catch (error) {
-    const isStop = controller.signal.aborted && !(error instanceof FoliopipeError);
-    throw isStop && (error === signal.reason || isAbortError(error)) ? controller.signal.reason : error;
+    throw signal.aborted && error === caller?.reason ? signal.reason : stopReason(signal, error);
   } finally {
-    leave();
+    leave?.();
   }
 }
 

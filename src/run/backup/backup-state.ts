@@ -23,9 +23,9 @@ import { ConfigError, TroubleError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
 import { secretLost } from '../../reuse/secret.js';
 import { syncFolder } from '../../streams/atomic-file.js';
-import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { codeOf, isFileMissing } from '../../streams/system-error.js';
+import { type StateContext, withContext } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { copiesOfOpenRuns, copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
@@ -62,9 +62,15 @@ export async function backupState(
   options: BackupOptions,
 ): Promise<BackedUp> {
   checkCall('backupState', { place: config, needs: options, folder: options?.folder });
-  const { folder: given, results = false, clock = systemClock, signal } = options;
   refuseDatabase(config, 'foliopipe state backup');
-  const { stateDir } = config;
+  return withContext(options, (context) => backUp(config.stateDir, options, context));
+}
+
+async function backUp(
+  stateDir: string,
+  { folder: given, results = false }: BackupOptions,
+  { clock, signal }: StateContext,
+): Promise<BackedUp> {
   const folder = resolve(given);
   let beside: string | undefined;
   const missing = missingFolders(dirname(folder));
@@ -115,7 +121,7 @@ function removeEmpty(folder: string): void {
 interface CopyOptions {
   readonly results: boolean;
   readonly createdAt: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** @returns undefined if something that belongs together has changed meanwhile. */
@@ -128,7 +134,7 @@ async function copyState(
   const copied = await copyDatabase(stateDir, join(to, DATABASE));
   const files: BackedUpFile[] = [{ path: DATABASE, ...(await hashFile(join(to, DATABASE)))! }];
   const copy = async (path: string): Promise<void> => {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     try {
       files.push({ path, ...(await copyFile(join(stateDir, path), join(to, path))) });
     } catch (error) {

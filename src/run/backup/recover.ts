@@ -22,9 +22,7 @@ import { refuseUnusedCopy } from '../../checkpoint/sqlite/refuse-lost.js';
 import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
-import { silentLogger } from '../../logger.js';
-import { systemClock } from '../../streams/clock.js';
-import { waitForLock } from '../open/open-state.js';
+import { type StateContext, waitForLock, withContext } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
 import { findParts } from './find-parts.js';
@@ -97,9 +95,16 @@ export async function recover(
   options: RecoverOptions = {},
 ): Promise<Recovered> {
   checkCall('recover', { place: config, options });
-  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   refuseDatabase(config, 'foliopipe recover');
-  const { stateDir, pipeline } = config;
+  return withContext(options, (context) => recoverFolder(config, options, context));
+}
+
+async function recoverFolder(
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  options: RecoverOptions,
+  context: StateContext,
+): Promise<Recovered> {
+  const { clock } = context;
   const ids = runsWithFiles(stateDir);
   const path = join(stateDir, 'checkpoint.db');
   refuseUnusedCopy(path);
@@ -115,7 +120,7 @@ export async function recover(
     });
   }
   const request = { pipeline, holder: holderHere(options.holder, clock.now()), wait: 0 };
-  const lock = await waitForLock(createFileLock(stateDir), request, { clock, signal, logger });
+  const lock = await waitForLock(createFileLock(stateDir), request, context);
   try {
     let recovered: Recovered | undefined;
     await withAllPipelinesStopped(stateDir, async () => {

@@ -20,15 +20,13 @@ import { refuseNetworkFolder } from '../../checkpoint/sqlite/refuse-network-fold
 import { translateStateError } from '../../checkpoint/sqlite/translate-state-error.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';
-import { silentLogger } from '../../logger.js';
 import { makeFolder } from '../../make-folder.js';
 import { ownerPath } from '../../report/output-owner.js';
 import { syncFolder } from '../../streams/atomic-file.js';
-import { systemClock } from '../../streams/clock.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { readBeginning } from '../../streams/read-pieces.js';
 import { namesIn } from '../../streams/system-error.js';
-import { waitForLock } from '../open/open-state.js';
+import { type StateContext, waitForLock, withContext } from '../open/open-state.js';
 import { createReleasers } from '../open/releasers.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
@@ -86,9 +84,16 @@ export async function restoreState(
   options: RestoreOptions,
 ): Promise<Restored> {
   checkCall('restoreState', { place: config, needs: options, folder: options?.folder });
-  const { clock = systemClock, logger = silentLogger, signal = new AbortController().signal } = options;
   refuseDatabase(config, 'foliopipe state restore');
-  const { stateDir, pipeline } = config;
+  return withContext(options, (context) => restoreFolder(config, options, context));
+}
+
+async function restoreFolder(
+  { stateDir, pipeline }: Pick<Config, 'stateDir' | 'pipeline'>,
+  options: RestoreOptions,
+  context: StateContext,
+): Promise<Restored> {
+  const { clock, signal } = context;
   const folder = resolve(options.folder);
   const list = readBackupList(folder);
   await checkBackedUpFiles(folder, list);
@@ -116,7 +121,7 @@ export async function restoreState(
     // The state folder may have no lock of a pipeline yet that another process begins now.
     for (const name of new Set([pipeline, ...runs.map((run) => run.pipeline)])) {
       const request = { pipeline: name, holder, wait: 0 };
-      releasers.add(await waitForLock(createFileLock(stateDir), request, { clock, signal, logger }));
+      releasers.add(await waitForLock(createFileLock(stateDir), request, context));
     }
     let restored: Pick<Restored, 'recovered' | 'isComplete' | 'aside'> | undefined;
     await withAllPipelinesStopped(stateDir, async () => {

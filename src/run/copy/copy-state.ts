@@ -9,8 +9,7 @@ import { checkCall } from '../../check-call.js';
 import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import type { StatePlace } from '../../config/sections/state-section.js';
 import { ConfigError } from '../../errors.js';
-import { silentLogger } from '../../logger.js';
-import { systemClock } from '../../streams/clock.js';
+import { withContext } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import type { CopiedState } from './copied-state.js';
 
@@ -41,10 +40,7 @@ export async function copyState(options: CopyStateOptions): Promise<CopiedState>
     to: options?.to,
     pipeline: options?.pipeline,
   });
-  const { from, to, pipeline, clock = systemClock, logger = silentLogger } = options;
-  const { signal = new AbortController().signal } = options;
-  const now = clock.now();
-  const context = { clock, signal, logger, pipeline, now, holder: holderHere(options.holder, now) };
+  const { from, to, pipeline } = options;
   if ((from.state === null) === (to.state === null)) {
     const what = from.state === null ? 'two folders' : 'two databases';
     throw new ConfigError(
@@ -56,6 +52,9 @@ export async function copyState(options: CopyStateOptions): Promise<CopiedState>
     to.state === null
       ? (await import('./copy-to-folder.js')).copyToFolder
       : (await import('./copy-to-database.js')).copyToDatabase;
-  const copied = await copy(from, to, context);
+  const copied = await withContext(options, (context) => {
+    const now = context.clock.now();
+    return copy(from, to, { ...context, pipeline, now, holder: holderHere(options.holder, now) });
+  });
   return { from: placeText(from), to: placeText(to), ...copied };
 }

@@ -14,7 +14,7 @@ import { createFileLock } from '../../checkpoint/sqlite/pipeline-lock.js';
 import type { Config } from '../../config/schema.js';
 import { LockedError } from '../../errors.js';
 import type { FileStore } from '../../files/run-files.js';
-import { type Logger, silentLogger } from '../../logger.js';
+import type { Logger } from '../../logger.js';
 import type { OnProgress } from '../../progress/events.js';
 import { guardListeners, guardLogger } from '../../progress/guard-listeners.js';
 import { formatDuration } from '../../quantities.js';
@@ -109,6 +109,14 @@ export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock)
   return holderHere(holder, clock.now());
 }
 
+/** Runs a body with what the caller has given for it: a signal with reasons of our own, and a logger that never throws. */
+export function withContext<T>(
+  { clock = systemClock, logger, signal: caller }: Pick<RunOptions, 'clock' | 'logger' | 'signal'>,
+  body: (context: StateContext) => Promise<T>,
+): Promise<T> {
+  return withStopErrors(caller, (signal) => body({ clock, logger: guardLogger(logger), signal }));
+}
+
 /** Runs a body with the state of a pipeline. Needs neither source nor service. */
 export async function withState<T>(
   config: StateConfig,
@@ -116,9 +124,8 @@ export async function withState<T>(
   body: (state: AnswersState & Pick<OpenState, 'files'>) => Promise<T>,
 ): Promise<T> {
   const options = guardListeners(handed);
-  const { clock = systemClock, logger = silentLogger } = options;
-  return withStopErrors(options.signal, async (signal = neverAborted()) => {
-    const context = { clock, logger, signal };
+  return withContext(options, async (context) => {
+    const { signal } = context;
     const releasers = createReleasers();
     try {
       const { checkpoint, files, lock, stores } = await openState(config, options, context, releasers);
@@ -133,8 +140,6 @@ export async function withState<T>(
     }
   });
 }
-
-const neverAborted = () => new AbortController().signal;
 
 /** A checkpoint, the stored answers and the copies of sources, for work with them. */
 export interface AnswersState extends StateContext {
@@ -154,15 +159,13 @@ export async function withCheckpoint<T>(
       Pick<OpenState, 'account'> & { readonly checkpoint: Checkpoint; readonly stores: Stores },
   ) => Promise<T>,
 ): Promise<T> {
-  const { clock = systemClock } = options;
-  const logger = guardLogger(options.logger);
-  return withStopErrors(options.signal, async (signal = neverAborted()) => {
-    const database = await openDatabase(config, options, logger);
+  return withContext(options, async (context) => {
+    const database = await openDatabase(config, options, context.logger);
     const given = options.checkpoint ?? database?.checkpoint;
     const checkpoint = given ?? (await openSqliteCheckpoint(config.stateDir));
     try {
       const stores = await openStores(config, database);
-      return await body({ clock, logger, signal, checkpoint, stores, account: database?.account });
+      return await body({ ...context, checkpoint, stores, account: database?.account });
     } finally {
       await (database ?? (given === undefined ? checkpoint : undefined))?.close();
     }

@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   adopt,
   backupState,
@@ -550,7 +550,10 @@ describe('a restore', () => {
       expect(files).toBeGreaterThan(1);
       await loseState(job.config());
       const stopped = new AbortController();
-      await expect(interruptedRestore(job.config(), folder, stopped)).rejects.toThrow('stopped');
+      await expect(interruptedRestore(job.config(), folder, stopped)).rejects.toMatchObject({
+        code: 'INTERRUPTED',
+        cause: new Error('stopped'),
+      });
 
       await expect(job.enrich({}, yes)).rejects.toMatchObject({ code: 'CHECKPOINT_LOST', exitCode: 2 });
       const moved = join(job.folder, 'other');
@@ -607,12 +610,13 @@ async function interruptedRestore(
   folder: string,
   stopped: AbortController,
 ): Promise<unknown> {
-  const { signal } = stopped;
   const journalIsThere = () => readdirSync(config.stateDir).includes('runs');
-  const check = signal.throwIfAborted.bind(signal);
-  signal.throwIfAborted = () => {
+  const { throwIfAborted } = AbortSignal.prototype;
+  const check = vi.spyOn(AbortSignal.prototype, 'throwIfAborted').mockImplementation(function (
+    this: AbortSignal,
+  ) {
     if (existsSync(config.stateDir) && journalIsThere()) stopped.abort(new Error('stopped'));
-    check();
-  };
-  return restoreState(config, { folder, signal });
+    throwIfAborted.call(this);
+  });
+  return restoreState(config, { folder, signal: stopped.signal }).finally(() => check.mockRestore());
 }
