@@ -38,6 +38,8 @@ export interface AbandonedChunk extends Abandonment {
   readonly amount: number | null;
   readonly currency: string;
   readonly rehearsal: boolean;
+  /** How many records the run has at most, if it is a sample (`limit`); null if it has the whole source. */
+  readonly sample: number | null;
   /** Whether an earlier command had given it up already; nothing has changed then. */
   readonly already: boolean;
 }
@@ -84,6 +86,7 @@ export async function abandon(
       amount: priceOf(run.rehearsal ? 0 : chunk.records, pricePerRecord),
       currency,
       rehearsal: run.rehearsal,
+      sample: run.source.limit ?? null,
       already,
     };
   });

@@ -96,17 +96,25 @@ function paidText(records: number, { pricePerRecord, currency }: NextTerms['budg
   return ` (paid again${amount === null ? '' : `: ${formatAmount(amount)} ${currency}`})`;
 }
 
-/** Sends the unprocessed records alone: a new run takes the answers that this one has. */
+/**
+ * Sends the unprocessed records alone: a new run takes the answers that this one has. Of a withheld run it takes no
+ * failure.
+ */
 function sendUnprocessed(
-  { counts, prunedAt, rehearsal }: Ended,
+  { counts, prunedAt, rehearsal, withheld }: Ended,
   { mayRetry, reusesAnswers, budget }: NextTerms,
 ): NextWay | undefined {
   const { unprocessed } = counts;
   if (!mayRetry || prunedAt !== null || unprocessed === 0) return undefined;
-  const paid = rehearsal ? '' : paidText(unprocessed, budget);
+  const failed = withheld === null ? 0 : counts.failed;
+  const what =
+    failed === 0
+      ? countOf(unprocessed, 'unprocessed record')
+      : `${formatCount(unprocessed)} unprocessed and ${countOf(failed, 'failed record')}`;
+  const paid = rehearsal ? '' : paidText(unprocessed + failed, budget);
   return {
     command: `foliopipe run --new${reusesAnswers ? '' : ' --set reuse.maxAge=90d'}`,
-    effect: `sends up to ${countOf(unprocessed, 'unprocessed record')} once more, and the others keep their answers${paid}`,
+    effect: `sends up to ${what} once more, and the others keep their answers${paid}`,
   };
 }
 
@@ -116,11 +124,13 @@ export function prunedText(prunedAt: number): string {
   return `its results were removed on ${day} (retention.results); foliopipe run --new sends its source again (paid again)`;
 }
 
-function goOn({ chunks, state }: Ended): NextWay {
+function goOn({ run, chunks, state, sample }: Ended): NextWay {
   const isWaiting = state === 'open' && chunks.byState.submitted > 0;
+  // Without the flag, the command would begin, or go on with, the whole job.
+  const limit = sample === null ? '' : ` --limit ${sample}`;
   return {
-    command: 'foliopipe run',
-    effect: `goes on with it${isWaiting ? ', or foliopipe collect fetches what was sent' : ''}; foliopipe status tells whether a process does so already`,
+    command: `foliopipe run${limit}`,
+    effect: `goes on with it${isWaiting ? `, or foliopipe collect${limit} fetches what was sent` : ''}; foliopipe status --run ${run} tells whether a process does so already`,
   };
 }
 
@@ -187,9 +197,12 @@ function afterSample({ read, successful, failed, rejected }: Counts): NextWay {
 function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext {
   const { tolerate, mayRetry } = terms;
   const { run, prunedAt } = summary;
-  const retry = retryWay(summary, terms);
   const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
+  // With unprocessed records, fewer failed ones alone release nothing.
+  const isTooMany = !isTolerated(failed, read - rejected, tolerate);
+  const retry = isTooMany || unprocessed === 0 ? retryWay(summary, terms) : undefined;
+  const unsent = sendUnprocessed(summary, terms);
   const now = exceededReasons(counts, tolerate);
   // The config may have changed since the run was withheld.
   const reasons = now.length > 0 ? now : exceededReasons(counts, then);
@@ -197,6 +210,7 @@ function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext
   const publishing: readonly NextWay[] = [
     ...(mayRetry ? [{ command: `foliopipe publish ${run}`, effect: 'publishes it as it is (exit 3)' }] : []),
     ...(retry === undefined ? [] : [retry]),
+    ...(unsent === undefined ? [] : [unsent]),
     ...(unprocessed === 0
       ? [
           {

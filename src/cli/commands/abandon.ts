@@ -46,12 +46,13 @@ export function addAbandon(command: Command, finish: Finish): void {
 }
 
 function abandonedText(abandoned: AbandonedChunk): string {
-  const { run, chunk, folio, records, amount, currency, rehearsal, already } = abandoned;
+  const { run, chunk, folio, records, amount, currency, rehearsal, sample, already } = abandoned;
+  const limit = sample === null ? '' : ` --limit ${sample}`;
   const price = amount === null ? '' : `, ${formatAmount(amount)} ${currency}`;
   const cost = rehearsal ? 'a rehearsal, so nothing was paid' : `paid in vain so far${price}`;
   const lines = [
     `${rehearsal ? 'rehearsal' : 'run'} ${run}: folio ${folio} of chunk ${chunk} ${already ? 'was given up already' : 'is given up'}; ${countOf(records, 'record')}, ${cost}`,
-    `  go on with: foliopipe run, which does not wait for it: ${outcomeText(abandoned)} (FOLIO_ABANDONED)`,
+    `  go on with: foliopipe run${limit}, which does not wait for it: ${outcomeText(abandoned)} (FOLIO_ABANDONED)`,
     `  once the service has finished or corrected it, bind it again: ${adoptCommand(run, chunk, folio)}`,
   ];
   return `${lines.join('\n')}\n`;

@@ -253,7 +253,7 @@ function nextText(
     case 'withheld':
       return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
     case 'changed':
-      return `run ${run} is unfinished and its source has changed: foliopipe run would end with exit 4; put the source back, which costs nothing, or pay again: foliopipe run --new`;
+      return `run ${run} is unfinished and its source has changed: foliopipe run would send nothing, end with exit 4, and say what each way to go on costs; to put the source back costs nothing`;
   }
 }
 

@@ -56,22 +56,25 @@ function reasonLines(summary: RunSummary): string[] {
 const MOST_REASONS = 3;
 
 function costLines({ paid, saved, retried, inVain, rehearsal }: RunSummary): string[] {
-  if (rehearsal) return [];
   const price = (amount: number | null) =>
     amount === null ? '' : ` (${formatAmount(amount)} ${paid.currency})`;
   const again = [
     ...(retried.records > 0 ? [`${countOf(retried.records, 'failed record')} sent once more`] : []),
     ...(retried.searches > 0 ? [`${countOf(retried.searches, 'failed record')} searched one by one`] : []),
   ];
-  const perhaps = paid.amount === null ? null : (paid.amount * inVain.perhaps) / paid.records;
+  const each = paid.amount === null || paid.records === 0 ? null : paid.amount / paid.records;
   const upTo = inVain.perhaps > 0 ? 'up to ' : '';
   const lost = [
     ...(inVain.records > 0
       ? [`${countOf(inVain.records, 'record')}${price(inVain.amount)} without an answer`]
       : []),
-    ...(inVain.perhaps > 0 ? [`perhaps ${countOf(inVain.perhaps, 'record')}${price(perhaps)}`] : []),
+    ...(inVain.perhaps > 0
+      ? [`perhaps ${countOf(inVain.perhaps, 'record')}${price(each && each * inVain.perhaps)}`]
+      : []),
   ];
   const kept = saved.records === 0 ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;
+  // Nothing is paid.
+  if (rehearsal) return again.length > 0 ? field('retried', again.join(', ')) : [];
   return [
     ...(again.length > 0 ? field('retried', `${again.join(', ')}; paid again`) : []),
     ...(paid.records > 0

@@ -31,12 +31,9 @@ function warnings(summary: RunSummary): string[] {
           `${countOf(uploads.resubmitted, 'upload')} sent again before the reply to an earlier one came: both were accepted, so the chunk is paid twice.`,
         ]
       : []),
-    ...(searches.answered > 0
-      ? [`${countOf(searches.answered, 'failed record')} searched one by one; each is paid for as a record.`]
-      : []),
     ...(searches.ambiguous > 0
       ? [
-          `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; they are not searched again.`,
+          `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; ${searches.ambiguous === 1 ? 'it is' : 'they are'} not searched again.`,
         ]
       : []),
     ...chunkTexts(summary),

@@ -151,6 +151,10 @@ describe('summaryText', () => {
   });
   it('after a deadline names the command that goes on', () => {
     expect(textOf({ state: 'open', exitCode: 8 })).toMatch(/\n {2}next: foliopipe run goes on with it/);
+    // Without the flag it would be the whole job.
+    expect(textOf({ state: 'open', exitCode: 8, sample: 20 })).toContain(
+      'next: foliopipe run --limit 20 goes on with it; foliopipe status --run r1 tells',
+    );
   });
   it('does not call an unfinished run balanced', () => {
     const counts = { read: 1000, successful: 181, failed: 19, unprocessed: 0, rejected: 0 };
@@ -417,7 +421,18 @@ describe('a withheld output', () => {
     const origins = { ...done.origins, sent };
     const text = summaryText({ ...held, counts, origins, found: 'done' }, terms);
     expect(text).toMatch(/^run r1 is still withheld; nothing was sent\n/);
-    expect(text).toMatch(/ {2}Exit 9: 10 records are unprocessed; .*\n {2}next: foliopipe publish r1 .*\n$/);
+    expect(text).toMatch(/ {2}Exit 9: 10 records are unprocessed; .*\n {2}next: foliopipe publish r1 .*\n/);
+    expect(text).toMatch(
+      / {2}or: foliopipe run --new .* sends up to 10 unprocessed records once more, and .*\n$/,
+    );
+    expect(text).not.toMatch(/foliopipe retry|failures\.tolerate=/);
+  });
+  it('names the failed records that a new run sends beside the unprocessed ones, and no retry that releases nothing', () => {
+    const counts = { ...done.counts, successful: 980, failed: 10, unprocessed: 10 };
+    const sent = { records: 1000, successful: 980, failed: 10, unprocessed: 10 };
+    const text = summaryText({ ...held, counts, origins: { ...done.origins, sent } }, terms);
+    expect(text).toContain('sends up to 10 unprocessed and 10 failed records once more');
+    expect(text).not.toContain('foliopipe retry');
   });
   it('still has its reason if more is tolerated now, and says where nothing is in place', () => {
     const text = summaryText(

@@ -325,3 +325,24 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
     await service.close();
   }
 });
+
+it('in a sample the hints are about its run, and not about the whole job', async () => {
+  const service = await openFakeService(stuck(2));
+  try {
+    const settings = { poll: { timeout: '200ms' } };
+    const job = await createJob(join(await folder(), 'sample'), {
+      baseUrl: service.url,
+      records: 30,
+      settings,
+    });
+    const env = { FOLIOPIPE_TOKEN: service.token };
+    const stopped = await callMain(['run', job.config, '--limit', '20'], { env });
+    const [, run = ''] = /foliopipe abandon -c \S+ --run (\S+) --chunk 2$/m.exec(stopped.stderr) ?? [];
+    const given = await callMain(['abandon', '--run', run, '--chunk', '2', job.config], { env: {} });
+    expect(given.stdout).toContain(
+      `\n  go on with: foliopipe run -c ${job.config} --limit 20, which does not`,
+    );
+  } finally {
+    await service.close();
+  }
+});
