@@ -12,7 +12,7 @@ interface Price {
 }
 
 export interface CostFigures {
-  /** Records that were, or may have been, paid for. None in a rehearsal. */
+  /** Records that were, or may have been, paid for. None in a rehearsal; not those that a local service accepted. */
   readonly paid: Price & { readonly currency: string };
   /** Failed records that were sent again, in rounds and by searches. They are paid for again. */
   readonly retried: { readonly records: number; readonly searches: number };
@@ -23,15 +23,20 @@ export interface CostFigures {
   readonly inVain: Price & { readonly perhaps: number };
 }
 
+type CostReads = Pick<CheckpointReader, 'chunksIn' | 'spending' | 'replyKinds' | 'uploadSums'>;
+
 export async function costFigures(
-  checkpoint: Pick<CheckpointReader, 'chunksIn' | 'spending'>,
+  checkpoint: CostReads,
   run: Run,
   tally: Tally,
   budget: Config['budget'],
 ): Promise<CostFigures> {
-  const isPaid = !run.rehearsal;
+  // A run that was answered by both ends with exit 6, and what the other service accepted is paid for.
+  const { mixed } = await checkpoint.replyKinds(run.id);
+  const isPaid = mixed || !run.rehearsal;
   const { day } = budgetAt(budget, run.createdAt);
-  const paid = isPaid ? (await checkpoint.spending(run.pipeline, run.id, day)).run : 0;
+  const sent = isPaid ? (await checkpoint.spending(run.pipeline, run.id, day)).run : 0;
+  const paid = mixed ? sent - (await acceptedLocally(checkpoint, run.id)) : sent;
   const lost = isPaid && tally.chunks.unprocessed > 0 ? await unanswered(checkpoint, run.id) : 0;
   const { split, ...cut } = tally.records;
   const all = Object.values(cut).reduce((sum, records) => sum + records, 0);
@@ -40,6 +45,15 @@ export async function costFigures(
     retried: { records: Math.max(all - recordsToSend(run), 0), searches: tally.searches.answered },
     inVain: { ...priced(lost, budget), perhaps: isPaid ? tally.ambiguousRecords : 0 },
   };
+}
+
+/** Records of plain uploads that a local service accepted. */
+async function acceptedLocally(
+  checkpoint: Pick<CheckpointReader, 'uploadSums'>,
+  run: string,
+): Promise<number> {
+  const sums = await checkpoint.uploadSums(run);
+  return sums.reduce((sum, { local, records }) => sum + (local ? records : 0), 0);
 }
 
 /** Records of folios that are known and will give no answer. */

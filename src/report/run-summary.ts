@@ -139,7 +139,16 @@ export interface SummaryNotes {
 export interface SummarySources {
   readonly checkpoint: Pick<
     CheckpointReader,
-    'run' | 'tally' | 'chunksIn' | 'attempts' | 'publications' | 'spending' | 'nights' | 'failureReasons'
+    | 'run'
+    | 'tally'
+    | 'chunksIn'
+    | 'attempts'
+    | 'publications'
+    | 'spending'
+    | 'replyKinds'
+    | 'uploadSums'
+    | 'nights'
+    | 'failureReasons'
   >;
   readonly output: Pick<OutputStore, 'identity'>;
   /** The price of a record. */

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { adopt, collect, openCheckpointReader, readLedger, submit } from '../../../pipelines/index.js';
 import { silentLogger } from '../../../src/logger.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 
 const names = fineNames(30);
 const config = { concurrency: { uploads: 1 } };
@@ -40,6 +41,8 @@ describe('replies of two services', () => {
         [1, 0, true],
         [2, 10, false],
       ]);
+      const status = JSON.parse((await callMain(['status', job.file, '--json'])).stdout);
+      expect(status).toMatchObject({ paid: { records: 10 }, inVain: { records: 0 } });
       await job.restartService([]);
       expect(await job.failure()).toMatchObject(mixed);
       expect(await ledgerOf(job)).toHaveLength(2);
