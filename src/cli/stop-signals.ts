@@ -62,7 +62,7 @@ function listenForWorker(onClosed: () => void): () => void {
 }
 
 /** Does the work of a command that has nothing to say at a stop; the signal aborts at the first of these signals. */
-export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withStopSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = listenForStop(() => undefined);
   try {
     return await work(stop.signal);

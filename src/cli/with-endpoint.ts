@@ -1,7 +1,7 @@
 /** What commands ask the service by: the proxies of the environment, and the embedded local service. */
 import { type Config, embeddedServiceFolder, type RunOptions } from '../../pipelines/index.js';
 import type { Service, ServiceOptions } from '../service/open-service.js';
-import { untilStopped } from './stop-signals.js';
+import { withStopSignal } from './stop-signals.js';
 
 /**
  * Opens the embedded service if the config has one, for a command without a run. Closes it afterwards.
@@ -11,7 +11,7 @@ export async function withEndpoint<T>(
   config: Config,
   use: (options: Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>) => Promise<T>,
 ): Promise<T> {
-  return untilStopped(async (signal) => {
+  return withStopSignal(async (signal) => {
     const endpoint = await openEmbeddedService(config);
     try {
       return await use({ endpoint, proxies: environmentProxies(process.env), signal });

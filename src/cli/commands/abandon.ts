@@ -13,7 +13,7 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
 import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
 
@@ -35,7 +35,7 @@ export function addAbandon(command: Command, finish: Finish): void {
       const logger = createLogger(options);
       const { run, chunk, yes } = options;
       const times = readTimeOptions(options, logger);
-      const abandoned = await untilStopped((signal) =>
+      const abandoned = await withStopSignal((signal) =>
         abandon(config, { run, chunk }, { ...times, logger, signal, yes, holder: lockHolder() }),
       );
       if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });

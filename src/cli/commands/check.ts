@@ -10,7 +10,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { nextLines, nextSteps } from '../texts/next-steps.js';
 import { environmentProxies } from '../with-endpoint.js';
 
@@ -25,7 +25,7 @@ export function addCheck(command: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'given');
-  return untilStopped((signal) =>
+  return withStopSignal((signal) =>
     withTrialService(config, async (endpoint) => {
       let exitCode = 0;
       const proxies = environmentProxies(process.env);

@@ -22,7 +22,7 @@ import { type FoundSource, findFormat } from '../init/find-format.js';
 import type { Guesses } from '../init/guess-columns.js';
 import { type FormatFlags, foundLines, foundText, guessLines, type LookFormat } from '../init/look.js';
 import { stderr, writeJson } from '../output.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { asStarted } from '../texts/next-steps.js';
 
 interface Options extends InitFlags {
@@ -53,7 +53,7 @@ export function addInit(command: Command, finish: Finish): void {
     .option('--json', 'print what was found and written as JSON')
     .action(async (csv: string | undefined, options: Options) => {
       const mayAsk = isInteractive() && !options.yes && !options.json;
-      const write = (ask?: Ask) => untilStopped((signal) => writeConfig(csv, options, signal, ask));
+      const write = (ask?: Ask) => withStopSignal((signal) => writeConfig(csv, options, signal, ask));
       finish(await (mayAsk ? withQuestions(write) : write()));
     });
 }

@@ -25,7 +25,7 @@ import { createLogger } from '../create-logger.js';
 import { openProgress } from '../display/progress.js';
 import { createCommandTerminal } from '../display/terminal.js';
 import { print, printJson, standardInput, stdout } from '../output.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { asStarted, nextSteps } from '../texts/next-steps.js';
 import { previewLines } from '../texts/preview-text.js';
 import { reuseText } from '../texts/reuse-text.js';
@@ -61,7 +61,7 @@ async function makePlan(config: Config, options: Options): Promise<Plan> {
   const logger = createLogger(options, terminal);
   const progress = openProgress({ json: false, logger, terminal });
   try {
-    return await untilStopped((signal) =>
+    return await withStopSignal((signal) =>
       plan(config, {
         signal,
         logger: onlyWarnings(logger),

@@ -14,7 +14,7 @@ import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printJson } from '../output.js';
 import { warnOfMove } from '../session.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
 import { nextSteps } from '../texts/next-steps.js';
 import { parseAge, parseInstant } from '../time-options.js';
@@ -100,7 +100,7 @@ function addForget(reuse: Command, finish: Finish): void {
         return finish(0);
       }
       const logger = createLogger(options);
-      const forgotten = await untilStopped((signal) => forgetReuse(config, { signal, logger, what }));
+      const forgotten = await withStopSignal((signal) => forgetReuse(config, { signal, logger, what }));
       if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
       else await print(nextSteps(forgottenText(forgotten, config)));
       finish(0);
@@ -176,7 +176,7 @@ function addImport(reuse: Command, finish: Finish): void {
       };
       const config = await readConfig(options, file, 'address');
       const logger = createLogger(options);
-      const imported = await untilStopped((signal) => importReuse(config, { signal, logger, ...wishes }));
+      const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...wishes }));
       if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
       else await print(nextSteps(importedText(imported, config)));
       finish(0);

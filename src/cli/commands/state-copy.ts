@@ -21,7 +21,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
 import { rememberSecrets } from '../redact.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
 
 interface CopyFlags extends CommonOptions {
@@ -53,7 +53,7 @@ export function addStateCopy(state: Command, finish: Finish): void {
       const places = [from, to].flatMap(({ state }) => state?.secrets() ?? []);
       rememberSecrets(process.argv, [...secretsOf(config), ...places]);
       const logger = createLogger(options);
-      const copied = await untilStopped((signal) =>
+      const copied = await withStopSignal((signal) =>
         copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
       );
       if (options.json) await printJson('summary', { ...copied, exitCode: 0 });

@@ -20,7 +20,7 @@ import {
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
 import { warnOfMove } from '../session.js';
-import { untilStopped } from '../stop-signals.js';
+import { withStopSignal } from '../stop-signals.js';
 import { nextSteps } from '../texts/next-steps.js';
 import { addStateCopy } from './state-copy.js';
 
@@ -48,7 +48,7 @@ function addBackup(state: Command, finish: Finish): void {
     async (folder: string, file: string | undefined, options: BackupFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { results = false } = options;
-      const backedUp = await untilStopped((signal) => backupState(config, { folder, results, signal }));
+      const backedUp = await withStopSignal((signal) => backupState(config, { folder, results, signal }));
       await warnOfMove(config, 'what is backed up');
       const { runs, ...rest } = backedUp;
       if (options.json) await printJson('summary', { ...rest, runs: runs.length, exitCode: 0 });
@@ -75,7 +75,7 @@ function addRestore(state: Command, finish: Finish): void {
     async (folder: string, file: string | undefined, options: RestoreFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { replace = false, dryRun = false } = options;
-      const restored = await untilStopped((signal) =>
+      const restored = await withStopSignal((signal) =>
         restoreState(config, {
           folder,
           replace,
