@@ -6,9 +6,13 @@
 import { writeSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-const TOO_FEW_FILES =
-  'foliopipe: the limit of open files is too low to load the program; nothing was sent [OPEN_FILES_LIMIT]\n' +
-  '  next: raise it, for example with: ulimit -n 1024 (LimitNOFILE= of a systemd unit), then run the same command again';
+const TOO_FEW_FILES = {
+  code: 'OPEN_FILES_LIMIT',
+  message: 'the limit of open files is too low to load the program; nothing was sent',
+  hint: 'raise it, for example with: ulimit -n 1024 (LimitNOFILE= of a systemd unit), then run the same command again',
+  resume: null,
+  facts: {},
+};
 
 // A run's objects are short-lived. A small young generation saves 30 MB of memory and costs no time.
 setFlagsFromString('--semi-space-growth-factor=1');
@@ -21,7 +25,12 @@ if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-bud
 
 process.exitCode = await start().catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error;
-  writeSync(2, `${TOO_FEW_FILES}\n`);
+  const { code, message, hint } = TOO_FEW_FILES;
+  if (process.argv.includes('--json')) {
+    const summary = { type: 'summary', exitCode: 2, run: null, stand: null, error: TOO_FEW_FILES };
+    writeSync(1, `${JSON.stringify(summary)}\n`);
+  }
+  writeSync(2, `foliopipe: ${message} [${code}]\n  next: ${hint}\n`);
   return 2;
 });
 
