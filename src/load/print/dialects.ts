@@ -70,6 +70,9 @@ const everyPart = (table: string, write: (part: string) => string) => table.spli
 const divisionAssert = (records: number) =>
   `select 1 / case when count(*) = ${records} then 1 else 0 end as all_rows_arrived from ${STAGING};`;
 
+/** Where the name of an object begins, after its folders. */
+const nameAt = (path: string) => path.lastIndexOf('/') + 1;
+
 const snowflakeName = (name: string) => quoteName(PLAIN.test(name) ? name.toUpperCase() : name);
 
 const snowflake: Dialect = {
@@ -89,7 +92,9 @@ const snowflake: Dialect = {
     ...(isS3(path)
       ? [
           '-- Write the name of your storage integration for the bucket (create storage integration) in place of INTEGRATION.',
-          `copy into ${STAGING} from ${quoteText(path)} storage_integration = INTEGRATION`,
+          // Without FILES, it takes all objects whose names begin with the path, such as the manifest of the output.
+          `copy into ${STAGING} from ${quoteText(path.slice(0, nameAt(path)))} storage_integration = INTEGRATION`,
+          `  files = (${quoteText(path.slice(nameAt(path)))})`,
         ]
       : [
           `put ${quoteText(`file://${allOf(path)}`)} @%${STAGING} auto_compress = true overwrite = true;`,
@@ -127,7 +132,7 @@ const bigquery: Dialect = {
     `assert (select count(*) from ${STAGING}) = ${records} as 'not all rows of the output have arrived';`,
   // It reads gzip, but no zstd.
   stage: (columns, { path, format }) => {
-    const local = isS3(path) ? path.split('/').at(-1)! : path;
+    const local = isS3(path) ? path.slice(nameAt(path)) : path;
     return [
       ...(isS3(path)
         ? [
@@ -155,9 +160,22 @@ const COMPRESSION: Readonly<Record<OutputFormat, string>> = {
   parquet: '',
 };
 
+/** A manifest of COPY names one object. By its name alone, all are taken whose names begin so. */
+function redshiftManifest(path: string): string {
+  const manifest = JSON.stringify({ entries: [{ url: path, mandatory: true }] });
+  return `-- First, in a shell: echo ${inShell(manifest)} | aws s3 cp - ${inShell(`${path}${MANIFEST}`)}`;
+}
+
+const MANIFEST = '.copy-manifest';
+
+function inShell(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 const redshift: Dialect = {
   notes: [
     '-- For psql -v ON_ERROR_STOP=1. COPY reads from a bucket alone: put an output that is not in S3 there first.',
+    '-- It takes all objects whose names begin with the one that is named: let no other name begin so.',
   ],
   text: 'varchar(65535)',
   name: (name) => quoteName(foldName(name)),
@@ -171,8 +189,9 @@ const redshift: Dialect = {
   stage: (columns, { path, format }) => [
     `drop table if exists ${STAGING};`,
     `create temp table ${STAGING} (${columns.map((name) => `${name} varchar(65535)`).join(', ')});`,
-    `copy ${STAGING} from ${quoteText(isS3(path) ? path : `s3://BUCKET/${bucketKey(path)}`)} iam_role default
-  format csv${COMPRESSION[format]} ignoreheader 1 emptyasnull;`,
+    ...(isS3(path) ? [redshiftManifest(path)] : []),
+    `copy ${STAGING} from ${quoteText(isS3(path) ? `${path}${MANIFEST}` : `s3://BUCKET/${bucketKey(path)}`)} iam_role default
+  format csv${COMPRESSION[format]} ignoreheader 1 emptyasnull${isS3(path) ? ' manifest' : ''};`,
   ],
   begin: 'begin;',
   commit: 'commit;',

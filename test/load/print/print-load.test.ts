@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { LoadTable } from '../../../src/load/load-target.js';
 import { type PrintDialect, printLoad } from '../../../src/load/print/print-load.js';
@@ -26,8 +27,14 @@ describe('the script for an output in S3', () => {
   const path = 's3://nightly-out/dt/x.csv.gz';
 
   it.each<[PrintDialect, string]>([
-    ['snowflake', `from '${path}' storage_integration = INTEGRATION\n  file_format`],
-    ['redshift', `from '${path}' iam_role default\n  format csv gzip`],
+    [
+      'snowflake',
+      `from 's3://nightly-out/dt/' storage_integration = INTEGRATION\n  files = ('x.csv.gz')\n  file_format`,
+    ],
+    [
+      'redshift',
+      `from '${path}.copy-manifest' iam_role default\n  format csv gzip ignoreheader 1 emptyasnull manifest;`,
+    ],
     ['bigquery', `-- aws s3 cp '${path}' 'x.csv.gz'\n-- bq load`],
     ['postgres', `from program 'aws s3 cp ''${path}'' - | gzip -dc' (`],
     ['duckdb', `read_csv('${path}'`],
@@ -35,6 +42,14 @@ describe('the script for an output in S3', () => {
     const script = scriptOf(dialect, path, 'csv.gz');
     expect(script).toContain(part);
     expect(script).not.toMatch(/file:\/\/|s3:\/\/BUCKET/);
+  });
+
+  it('of redshift says how the manifest is written, without which the files beside the output are taken too', () => {
+    const [, command] = /^-- First, in a shell: (echo .*) \| aws s3 cp - (.*)$/m.exec(
+      scriptOf('redshift', "s3://nightly-out/it's/x.csv", 'csv'),
+    )!;
+    const text = execFileSync('sh', ['-c', command!], { encoding: 'utf8' });
+    expect(JSON.parse(text)).toEqual({ entries: [{ url: "s3://nightly-out/it's/x.csv", mandatory: true }] });
   });
 
   it('of duckdb says what reads S3', () => {
