@@ -64,7 +64,22 @@ function bucketKey(path: string): string {
 export const STAGING = 'foliopipe_staging';
 
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const everyPart = (table: string, write: (part: string) => string) => table.split('.').map(write).join('.');
+
+/** The parts of `load.table` between its points, the last one first. A part in quotes may hold a point. */
+export function tableParts(table: string): string[] {
+  return (table.match(/"(?:[^"]|"")*"|[^."]+/g) ?? [table]).reverse();
+}
+
+/** A part without its quotes. */
+export function exactName(part: string): string {
+  return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part;
+}
+
+/** @param write a part that is not in quotes, which are left as they are. */
+function everyPart(table: string, write: (part: string) => string): string {
+  const written = tableParts(table).map((part) => (part.startsWith('"') ? part : write(part)));
+  return written.reverse().join('.');
+}
 
 /** An impossible division is the only way to fail within plain statements. */
 const divisionAssert = (records: number) =>
@@ -123,7 +138,7 @@ const bigquery: Dialect = {
   ],
   text: 'string',
   name: bigQueryName,
-  table: bigQueryName,
+  table: (table) => bigQueryName(tableParts(table).map(exactName).reverse().join('.')),
   hasMerge: true,
   staged: (column) => `nullif(s.${column}, '')`,
   tuple: (columns) => (columns.length === 1 ? columns[0]! : `(${columns.join(', ')})`),

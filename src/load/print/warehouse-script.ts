@@ -2,7 +2,7 @@
 import { quoteText } from '../../sql-text.js';
 import type { LoadColumn } from '../load-target.js';
 import { LOADS_TABLE, RUN_COLUMN } from '../names.js';
-import { type Dialect, type PrintedLoad, STAGING } from './dialects.js';
+import { type Dialect, exactName, type PrintedLoad, STAGING, tableParts } from './dialects.js';
 
 interface Column extends Pick<LoadColumn, 'role'> {
   /** Its name in the table. */
@@ -138,8 +138,8 @@ function loadsOf(
   { table }: PrintedLoad,
   dialect: Dialect,
 ): { readonly loads: string; readonly target: string } {
-  const [target, ...schema] = table.table.split('.').reverse();
-  return { loads: dialect.table([...schema.reverse(), LOADS_TABLE].join('.')), target: target! };
+  const [target, ...schema] = tableParts(table.table);
+  return { loads: dialect.table([...schema.reverse(), LOADS_TABLE].join('.')), target: exactName(target!) };
 }
 
 function createLoads(load: PrintedLoad, dialect: Dialect): string {

@@ -110,3 +110,20 @@ describe.each(['postgres', 'duckdb'] as const)('the script for %s', (dialect) =>
     expect(script).toContain('-- create unique index on businesses ("a""\n-- b");');
   });
 });
+
+describe('a table in quotes', () => {
+  const named = 'Analytics."My.Table"';
+
+  it.each<[PrintDialect, string, string]>([
+    ['snowflake', '"ANALYTICS"."My.Table"', '"ANALYTICS"."FOLIOPIPE_LOADS"'],
+    ['redshift', '"analytics"."My.Table"', '"analytics"."foliopipe_loads"'],
+    ['bigquery', '`Analytics.My.Table`', '`Analytics.foliopipe_loads`'],
+  ])('has that name in the script for %s', (dialect, name, loads) => {
+    const file = { path: '/x.csv', format: 'csv', records: 2 } as const;
+    const load = { table: { ...table, table: named }, publication: 1, run: 'r1', sha256: 'ab', file };
+    const script = printLoad(load, dialect);
+    expect(script).toContain(`create table if not exists ${name} (`);
+    expect(script).toContain(`create table if not exists ${loads} (`);
+    expect(script).toContain("= 'My.Table'");
+  });
+});
