@@ -36,6 +36,14 @@ export function createClient(
   return client;
 }
 
+/** Connects a client. The driver itself never says that a client was ended while it connected. */
+export function connectClient(client: Client): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    client.once('end', () => reject(new Error('Connection terminated')));
+    client.connect().then(resolve, reject);
+  });
+}
+
 /** Ends the connection at once. Calls that wait for an answer fail. */
 export function destroyClient(client: Client): void {
   // Tells the driver that the end is wanted, so that it reports no lost connection.

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
-import { createClient, endClient, expectInstalled, importPostgres } from './client.js';
+import { connectClient, createClient, endClient, expectInstalled, importPostgres } from './client.js';
 
 /** A statement with its values. */
 export interface Statement {
@@ -58,7 +58,7 @@ export async function withTransaction<T>(
     // A lost connection is reported by the statement that needs it.
     opened.on('error', () => undefined);
     signal.addEventListener('abort', stop, { once: true });
-    await opened.connect();
+    await connectClient(opened);
     await opened.query(begin);
     await opened.query(settings);
     const transaction: Transaction = {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, CustomTypesConfig } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
-import { createClient, destroyClient, endClient, importPostgres } from './client.js';
+import { connectClient, createClient, destroyClient, endClient, importPostgres } from './client.js';
 import { copyBytes } from './copied-bytes.js';
 import { isLoss, isPassing } from './read-error.js';
 import { type Prepared, type Value, valuesOf } from './statement.js';
@@ -134,7 +134,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
       for (const hear of listeners.get(channel) ?? []) hear(payload ?? '');
     });
     try {
-      await opened.connect();
+      await connectClient(opened);
       const channels = [...listeners.keys()].map(listenTo).join(' ');
       await opened.query(`${SETTINGS} ${options.settings ?? ''} ${channels}`);
     } catch (error) {
