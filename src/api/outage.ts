@@ -6,10 +6,14 @@ import type { Operation } from './failure.js';
 type OutageLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 
 const LOG_INTERVAL: Milliseconds = 60_000;
+/** An outage that lasts this long is logged although another one was logged less than a minute ago. */
+const LONG: Milliseconds = 5_000;
 
 /**
  * Measures how long one operation has been failing, over all its calls. Logs an outage when it begins, once a minute,
- * and when it is over. The caller passes the times, all from the same monotonic clock.
+ * and when it is over, so that "works again" is not the last line about an operation that fails. Of a service that fails now
+ * and then, only the first short outage of a minute is logged. The caller passes the times, all from the same monotonic
+ * clock.
  */
 export class Outage {
   readonly #operation: Operation;
@@ -31,7 +35,8 @@ export class Outage {
   recordFailure(now: number, facts: object, message: string): number {
     if (this.#since === null || now - this.#lastFailureAt > this.#forgetAfter) this.#since = now;
     this.#lastFailureAt = now;
-    if (now - this.#loggedAt >= LOG_INTERVAL) {
+    const isNews = !this.#isLogged && now - this.#since >= LONG;
+    if (isNews || now - this.#loggedAt >= LOG_INTERVAL) {
       this.#loggedAt = now;
       this.#isLogged = true;
       const seconds = Math.round((now - this.#since) / 1000);

@@ -31,6 +31,20 @@ describe('an outage', () => {
     expect(log).toHaveLength(2);
   });
 
+  test('an outage that begins soon after the end of another one is logged once it lasts', () => {
+    const { outage, log } = createOutage();
+    outage.recordFailure(0, {}, 'HTTP 502');
+    outage.recordSuccess(500);
+    for (let second = 1; second < 12; second += 1) outage.recordFailure(second * 1000, {}, 'HTTP 503');
+    outage.recordSuccess(12_000);
+    expect(log).toEqual([
+      'track fails and is tried again: HTTP 502',
+      'track works again after 1 s',
+      'track fails and is tried again (for 5 s): HTTP 503',
+      'track works again after 11 s',
+    ]);
+  });
+
   test('a failure long after the last one is another outage', () => {
     const { outage } = createOutage();
     expect(outage.recordFailure(1000, {}, '')).toBe(1000);
