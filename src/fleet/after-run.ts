@@ -2,7 +2,7 @@
 import { DeadlineError, type FoliopipeError, GuardError, TroubleError } from '../errors.js';
 import { hintOf } from '../hints.js';
 import type { Logger } from '../logger.js';
-import { countOf, formatDuration } from '../quantities.js';
+import { formatCount, formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 import type { RunJob, RunProblem, Trouble } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
@@ -152,7 +152,8 @@ export function handleRunEnd(
     const { after, trouble } = step;
     if (isHandedBack) logger.info(facts, `${pipeline}: handed back`);
     else {
-      const times = trouble === undefined ? '' : `, ${countOf(trouble.times, 'time')} in a row`;
+      const inRow = trouble?.times ?? 1;
+      const times = inRow === 1 ? '' : `, ${formatCount(inRow)} times in a row`;
       logger.warn(facts, `${pipeline}: ${endText(end)}${times}; again in ${formatDuration(after)}`);
     }
     return { kind: step.kind, settle: (taken) => queue.giveBack(taken, after, trouble) };

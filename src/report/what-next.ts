@@ -111,10 +111,12 @@ function sendUnprocessed(
     failed === 0
       ? countOf(unprocessed, 'unprocessed record')
       : `${formatCount(unprocessed)} unprocessed and ${countOf(failed, 'failed record')}`;
+  const others =
+    counts.successful + counts.failed - failed === 0 ? '' : ', and the others keep their answers';
   const paid = rehearsal ? '' : paidText(unprocessed + failed, budget);
   return {
     command: `foliopipe run --new${reusesAnswers ? '' : ' --set reuse.maxAge=90d'}`,
-    effect: `sends up to ${what} once more, and the others keep their answers${paid}`,
+    effect: `sends up to ${what} once more${others}${paid}`,
   };
 }
 

@@ -360,6 +360,8 @@ describe('exit 3', () => {
     expect(of({ rehearsal: true })).toContain(`${why}\n  next: foliopipe run --new ${does}\n`);
     expect(of({ prunedAt: 5 })).toMatch(new RegExp(`${why}\\n$`));
     expect(of({}, { mayRetry: false })).toMatch(new RegExp(`${why}\\n$`));
+    const none = { ...counts, successful: 0, failed: 0, unprocessed: 1000 };
+    expect(of({ counts: none })).toContain('sends up to 1,000 unprocessed records once more (paid again)\n');
   });
   it('gives both reasons', () => {
     const counts = { ...done.counts, successful: 899, unprocessed: 1 };
