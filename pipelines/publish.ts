@@ -42,7 +42,7 @@ async function publishRun(config: Config, options: RunOptions): Promise<RunSumma
     await closeBegunRounds(run);
     await unmergeAll(run);
     await mergeAndPublish(run, (chunk) => refetchParts(run, chunk), true);
-    const released = row.state === 'withheld' ? 'foliopipe publish asked for it' : null;
+    const released = row.state === 'withheld' ? 'publish asked for it' : null;
     return endOfRun(run, { released });
   });
 }

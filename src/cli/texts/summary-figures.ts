@@ -55,7 +55,7 @@ function reasonLines(summary: RunSummary): string[] {
 
 const MOST_REASONS = 3;
 
-function costLines({ paid, saved, retried, inVain, rehearsal }: RunSummary): string[] {
+function costLines({ paid, saved, outdated, retried, inVain, rehearsal }: RunSummary): string[] {
   const price = (amount: number | null) =>
     amount === null ? '' : ` (${formatAmount(amount)} ${paid.currency})`;
   const again = [
@@ -72,7 +72,9 @@ function costLines({ paid, saved, retried, inVain, rehearsal }: RunSummary): str
       ? [`perhaps ${countOf(inVain.perhaps, 'record')}${price(each && each * inVain.perhaps)}`]
       : []),
   ];
-  const kept = saved.records === 0 ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;
+  // The line of reuse says it.
+  const isSaid = saved.records === 0 || outdated !== null;
+  const kept = isSaid ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;
   // Nothing is paid.
   if (rehearsal) return again.length > 0 ? field('retried', again.join(', ')) : [];
   return [

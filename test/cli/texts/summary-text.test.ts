@@ -297,6 +297,10 @@ describe('the figures of a summary', () => {
 `);
   });
 
+  it('say once what was saved', () => {
+    expect(textOf({ ...figures, outdated: 0 })).toContain('\n  paid      up to 1,320 records (5.28 USD)\n');
+  });
+
   it('leave out what is zero, and money where no price is known', () => {
     const paid = { ...figures.paid, amount: null };
     expect(textOf({ paid })).toContain('\n  paid      1,320 records\n');
