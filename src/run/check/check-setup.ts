@@ -32,6 +32,7 @@ import { diskOfFolder } from './check-disk.js';
 import { checkLoadTarget, uncheckedLoad } from './check-load.js';
 import { checkOutput } from './check-output.js';
 import { checkColumns } from './check-source.js';
+import { refuseUnknownWork } from './check-unknown-work.js';
 import { doubtHeader } from './doubt-header.js';
 import { judgeSearch, judgeService, unaskedVerdicts, unsure, type Verdict } from './judge-service.js';
 import { hasRecord } from './look-at-source.js';
@@ -146,6 +147,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   if (reader !== null) {
     try {
       await checkReplaced(store, config, Date.now(), reader, { logger: silentLogger });
+      await refuseUnknownWork(config, reader, { logger: silentLogger }, true);
     } finally {
       await reader?.close();
     }

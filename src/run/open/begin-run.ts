@@ -19,6 +19,7 @@ import type { Clock } from '../../streams/clock.js';
 import type { Choice, Source } from '../../types.js';
 import { checkDisk } from '../check/check-disk.js';
 import { budgetLeft, canaryRecords, checkBudget, checkDelta } from '../check/check-new-run.js';
+import { refuseUnknownWork } from '../check/check-unknown-work.js';
 import { checkLoad } from '../load/load-run.js';
 import type { RunOptions } from '../run-options.js';
 import { checkMiss, chooseForRun, logChoice } from './choose-records.js';
@@ -125,6 +126,7 @@ async function checkNewRun(
   now: number,
 ): Promise<void> {
   const { config, checkpoint, logger } = context;
+  await refuseUnknownWork(config, checkpoint, { ...options, logger });
   await checkDelta(context);
   if (choice !== null) {
     logChoice(logger, id, choice);

@@ -23,6 +23,7 @@ import { checkDisk, type DiskNeed } from '../check/check-disk.js';
 import { type BudgetLeft, budgetLeft, canaryRecords, checkDelta } from '../check/check-new-run.js';
 import { checkOutput } from '../check/check-output.js';
 import { checkSource } from '../check/check-source.js';
+import { refuseUnknownWork } from '../check/check-unknown-work.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../configured-service.js';
 import { asBegun, findDoneRun, prunedError } from '../open/done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
@@ -149,6 +150,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
           );
         }
         await checkReplaced(output, config, now, reader, { ...options, logger });
+        await refuseUnknownWork(config, reader, { ...options, logger }, true);
       } else {
         await refuseBehind(output, config.output.path, config.pipeline, reader!, { ...options, logger });
       }

@@ -62,7 +62,7 @@ describe('a checkpoint that is damaged', () => {
   );
 
   it.each(['missing', 'empty'])(
-    '%s beside the files of runs: nothing is paid again unless those files are moved away',
+    '%s beside the files of runs: nothing is paid again unless those files are moved away, and --yes says so',
     async (how) => {
       await withJob({ behaviour }, async (job) => {
         await interrupt(job, stopAt('after-merged-before-next', 2));
@@ -78,7 +78,10 @@ describe('a checkpoint that is damaged', () => {
         });
         expect(job.service.seen.length).toBe(requests);
         await rename(path.join(stateDir, 'runs'), path.join(stateDir, 'runs-of-old'));
-        const summary = await job.enrich();
+        // Its rows are still beside the output.
+        expect(await job.failure()).toMatchObject({ code: 'STATE_BEHIND', exitCode: 9 });
+        expect(job.service.seen.length).toBe(requests);
+        const summary = await job.enrich({}, { yes: true });
         expect(summary).toMatchObject({ found: 'new', exitCode: 0, uploads: { accepted: 6, ambiguous: 0 } });
         expect(await job.output()).toBe(await unbrokenOutput());
       });

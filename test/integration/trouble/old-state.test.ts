@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { collect, planRun, publish, retry } from '../../../pipelines/index.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
-import { all, behaviour } from '../../helpers/jobs/interrupted-job.js';
+import { all, behaviour, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
 
 const signal = new AbortController().signal;
@@ -170,6 +170,35 @@ describe('a state that was removed', () => {
     });
   });
 
+  it.each<[string, Changes]>([
+    ['a file', {}],
+    ['a folder', { output: { path: 'out/nights/' } }],
+  ])('is noticed by the rows of an unfinished run, where the output is %s', async (_, changes) => {
+    await withJob({ behaviour, config: changes }, async (job) => {
+      await interruptMerging(job);
+      const uploads = uploadsSeen(job);
+      const rows = { ...behind, message: expect.stringMatching(/\.partial holds rows of run \S+, which/) };
+      const other = { stateDir: 'other-state' };
+      expect(await job.failure(other)).toMatchObject(rows);
+      await expect(planRun(job.config(other), { signal })).rejects.toMatchObject(rows);
+      expect(uploadsSeen(job)).toBe(uploads);
+      await writeFile(job.sourcePath, sourceText(50));
+      const chosen = await job.enrich(other, { yes: true });
+      expect(chosen).toMatchObject({ state: 'done', counts: { read: 50 } });
+      await writeFile(job.sourcePath, sourceText(40));
+      expect(await job.enrich(other)).toMatchObject({ state: 'done', counts: { read: 40 } });
+    });
+  });
+
+  it('goes on where it is put back, after another one was refused', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await interruptMerging(job);
+      expect(await job.failure({ stateDir: 'other-state' })).toMatchObject({ code: 'STATE_BEHIND' });
+      await expectSuccess(job, await job.enrich(), all);
+      expect(await job.output()).toBe(await unbrokenOutput());
+    });
+  });
+
   it('is noticed where each day has an output of its own too, for a month', async () => {
     await withJob({ behaviour, config: { output: { path: 'out/{date}.csv' } } }, async (job) => {
       await job.enrich();
@@ -190,4 +219,8 @@ async function copyState({ folder }: Job, name: string): Promise<void> {
 async function putBack({ folder }: Job, name: string): Promise<void> {
   await rm(path.join(folder, '.foliopipe'), { recursive: true });
   await cp(path.join(folder, name), path.join(folder, '.foliopipe'), { recursive: true });
+}
+
+async function interruptMerging(job: Job): Promise<void> {
+  expect(await job.failure({}, stopAt('after-merged-before-next', 1))).toMatchObject({ exitCode: 143 });
 }
