@@ -144,7 +144,10 @@ describe('a segment whose source has changed, and whose results hold what was se
       const part = (await readdir(folder)).find((name) => name.startsWith('part-'));
       await rm(join(folder, part!));
       const { error, bought } = await nights.badNight(B);
-      expect({ error, bought }).toMatchObject({ error: { code: 'REUSE_SEGMENT_LOST', exitCode: 2 }, bought: [] });
+      expect({ error, bought }).toMatchObject({
+        error: { code: 'REUSE_SEGMENT_LOST', exitCode: 2 },
+        bought: [],
+      });
       expect(hintOf(error as FoliopipeError)).toContain('foliopipe reuse');
     });
   });
