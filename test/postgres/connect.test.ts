@@ -22,13 +22,17 @@ it('is not ended by the time-outs of its role', async () => {
   for (const limit of ['statement', 'transaction', 'idle_in_transaction_session']) {
     await database.query(`ALTER ROLE hurried SET ${limit}_timeout = '300ms'`);
   }
-  const asked = await withTransaction(optionsOf(address), new AbortController().signal, async ({ query }, commit) => {
-    await query('SELECT pg_sleep(0.4)');
-    await sleep(400);
-    const { rows } = await query<{ one: number }>('SELECT 1 AS one');
-    await commit();
-    return rows;
-  });
+  const asked = await withTransaction(
+    optionsOf(address),
+    new AbortController().signal,
+    async ({ query }, commit) => {
+      await query('SELECT pg_sleep(0.4)');
+      await sleep(400);
+      const { rows } = await query<{ one: number }>('SELECT 1 AS one');
+      await commit();
+      return rows;
+    },
+  );
   expect(asked).toEqual([{ one: 1 }]);
 });
 
@@ -39,7 +43,9 @@ it('ends when it is aborted while it connects to a server that does not answer',
   const address = new DatabaseAddress(`postgres://someone:secret@127.0.0.1:${port}/nothing`);
   const controller = new AbortController();
   const connected = once(server, 'connection');
-  const ended = withTransaction(optionsOf(address), controller.signal, async () => 'done').catch((error) => error);
+  const ended = withTransaction(optionsOf(address), controller.signal, async () => 'done').catch(
+    (error) => error,
+  );
   const [socket] = await connected;
   const reason = new Error('the run has ended');
   controller.abort(reason);
