@@ -43,6 +43,7 @@ export function createOutputStore(
     check: (names, sources, own) => placeOf(names.output).check(names, sources, own),
     checkWritable: (names) => placeOf(names.output).checkWritable(names),
     prepare: (names) => placeOf(names.output).prepare(names),
+    names: async (folder) => (isS3(folder) ? [] : local.names!(folder)),
     sweep: (output, pipeline, kept) => folders.sweep(output, pipeline, kept),
   };
 }

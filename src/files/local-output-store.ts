@@ -1,6 +1,6 @@
 /** The output store on local disks: a file is renamed into place, and its folder is synced. */
 import { chmodSync, constants, createReadStream, renameSync } from 'node:fs';
-import { lstat, open, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isPassingTrouble } from '../disk-error.js';
 import { ConfigError } from '../errors.js';
@@ -55,6 +55,8 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
       makeOutputFolder(dirname(names.output));
       await tryToWrite(names);
     },
+    // A folder that is not there, or may not be read, tells nothing.
+    names: (folder) => readdir(folder).catch(() => []),
   };
 }
 

@@ -85,6 +85,11 @@ export interface OutputStore {
    */
   prepare(names: OutputNames): Promise<void>;
   /**
+   * The names in a folder, for an `output.path` in which each run has its own; none if it cannot be read. A store without
+   * this method does not tell which outputs it holds.
+   */
+  names?(folder: string): Promise<readonly string[]>;
+  /**
    * Removes publications of a pipeline from a folder. A store without this method has no folders, and an `output.path`
    * that ends in `/` is refused.
    * @param output the folder of all publications.

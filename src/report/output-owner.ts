@@ -4,23 +4,14 @@
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
 import { isUnfinished, type Run } from '../checkpoint/state.js';
-import type { Config } from '../config/schema.js';
-import { anchorOf, isFolder, latestPath } from '../config/sections/output-names.js';
-import { fixedOutputPath, recentPaths } from '../config/sections/output-path.js';
+import { anchorOf, isFolder } from '../config/sections/output-names.js';
+import { fixedOutputPath } from '../config/sections/output-path.js';
 import { EMBEDDED } from '../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { Logger } from '../logger.js';
 import { escapeUnprintable } from '../text.js';
-import { manifestPath } from './publication-files.js';
-
-/** The name of the pipeline is among the first lines of a manifest, before anything long. */
-const HEAD_BYTES = 64 * 1024;
-
-/** The file that names the pipeline of an output, its run and its publication. @param output `output.path`. */
-export function ownerPath(output: string): string {
-  return isFolder(output) ? latestPath(output) : manifestPath(output);
-}
+import { newestInPlace, ownerPath, readHead, textIn, type WritesOutput } from './output-head.js';
 
 /** The pipeline that is to write an output. */
 export interface OutputWriter {
@@ -59,7 +50,7 @@ export async function refuseOtherPipeline(
  * @param now epoch milliseconds.
  */
 export async function numberInPlace(
-  store: Pick<OutputStore, 'read'>,
+  store: Pick<OutputStore, 'read' | 'names'>,
   config: WritesOutput,
   now: number,
 ): Promise<number> {
@@ -76,9 +67,6 @@ export interface OwnerOptions {
   readonly logger: Logger;
 }
 
-/** A pipeline and its output; the budget names the time zone of a day. */
-type WritesOutput = Pick<Config, 'pipeline' | 'output' | 'budget'>;
-
 /** What the checks before a run read of a state. */
 type OwnerReader = Pick<CheckpointReader, 'publications' | 'runs' | 'runHeads' | 'run' | 'tally'>;
 
@@ -90,7 +78,7 @@ type OwnerReader = Pick<CheckpointReader, 'publications' | 'runs' | 'runHeads' |
  * @throws ConfigError `OUTPUT_FOREIGN`; GuardError `STATE_BEHIND`, `OUTPUT_RUN_UNFINISHED`.
  */
 export async function checkReplaced(
-  store: Pick<OutputStore, 'read'>,
+  store: Pick<OutputStore, 'read' | 'names'>,
   config: WritesOutput,
   now: number,
   reader: OwnerReader | undefined,
@@ -218,24 +206,6 @@ async function refuseForeign(
   });
 }
 
-/** The newest output with a manifest, and how that begins; an empty text if there is none. */
-async function newestInPlace(
-  store: Pick<OutputStore, 'read'>,
-  config: WritesOutput,
-  now: number,
-): Promise<{ readonly output: string; readonly head: string }> {
-  for (const output of recentPaths(config, now)) {
-    const head = await readHead(store, output);
-    if (textIn(head, 'pipeline') !== undefined) return { output, head };
-  }
-  return { output: config.output.path, head: '' };
-}
-
-/** The beginning of the file that names the owner; empty if there is none. */
-async function readHead(store: Pick<OutputStore, 'read'>, output: string): Promise<string> {
-  return Buffer.from((await store.read(ownerPath(output), HEAD_BYTES)) ?? []).toString();
-}
-
 /**
  * Whether a run began after a publication, which an old run may have made.
  * @param publication `published`: epoch milliseconds; NaN in one of an older version, whose run tells its time.
@@ -248,22 +218,4 @@ function beganAfter(
   // Ids of runs begin with a time to the second.
   const [time, before] = [id, publication.run].map((name) => name.slice(0, name.indexOf('-')));
   return time! > before!;
-}
-
-/**
- * The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. The time of
- * publication is among the times in a manifest, and by itself in `_LATEST.json`.
- */
-function textIn(
-  manifest: string,
-  key: 'pipeline' | 'service' | 'run' | 'publication' | 'status' | 'published',
-): string | undefined {
-  const indent = key === 'published' ? ' {2,4}' : ' {2}';
-  const line = new RegExp(`^${indent}"${key}": ([0-9]+|"(?:[^"\\\\\n]|\\\\.)*")`, 'm');
-  const [, value] = line.exec(manifest) ?? [];
-  try {
-    return value === undefined ? undefined : String(JSON.parse(value));
-  } catch {
-    return undefined;
-  }
 }

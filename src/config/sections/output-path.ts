@@ -50,8 +50,8 @@ export function withPlannedPath(config: Config, now: number): Config {
 const RECENT_DAYS = 31;
 
 /**
- * The path of the output of a run, then those of runs on the days before it, the newest first. The path alone if it has
- * no date, or the id of a run, which nothing tells.
+ * The path of the output of a run, then those of other runs on its day and the days before it, the newest first. The path
+ * alone if it has neither a date nor the id of a run. Where it has an id, that of the others is left in it as `{run}`.
  * @param now epoch milliseconds.
  */
 export function recentPaths(
@@ -59,13 +59,14 @@ export function recentPaths(
   now: number,
 ): readonly string[] {
   const { path, template = path } = output;
-  if (!template.includes('{date}') || template.includes('{run}')) return [path];
   const today = Date.parse(dayOf(now, budget.timeZone));
-  const earlier = Array.from({ length: RECENT_DAYS }, (_, days) => {
-    const date = new Date(today - (days + 1) * DAY_MS).toISOString().slice(0, 10);
-    return pathOf(template, { id: '', pipeline, createdAt: now, frozen: fixedDate(date) });
-  });
-  return [path, ...earlier];
+  const pathOn = (days: number) => {
+    const date = new Date(today - days * DAY_MS).toISOString().slice(0, 10);
+    return pathOf(template, { id: '{run}', pipeline, createdAt: now, frozen: fixedDate(date) });
+  };
+  const sameDay = template.includes('{run}') ? [pathOn(0)] : [];
+  const days = template.includes('{date}') ? RECENT_DAYS : 0;
+  return [...new Set([path, ...sameDay, ...Array.from({ length: days }, (_, at) => pathOn(at + 1))])];
 }
 
 const DAY_MS = 24 * 3_600_000;

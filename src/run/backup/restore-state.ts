@@ -21,7 +21,7 @@ import { translateStateError } from '../../checkpoint/sqlite/translate-state-err
 import type { Config } from '../../config/schema.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
-import { ownerPath } from '../../report/output-owner.js';
+import { ownerPath } from '../../report/output-head.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { readBeginning } from '../../streams/read-pieces.js';

@@ -156,6 +156,7 @@ function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>)
     stream: (name) => store.stream(name),
     check: (names, sources, own) => store.check(names, sources, own),
     prepare: (names) => store.prepare(names),
+    names: async (folder) => (await store.names?.(folder)) ?? [],
     sweep: async (output, pipeline, kept) => {
       await expectOurs();
       await store.sweep?.(output, pipeline, kept);

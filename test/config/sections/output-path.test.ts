@@ -73,8 +73,18 @@ describe('the paths of earlier outputs', () => {
     expect(paths.at(-1)).toBe('/out/nightly/2026-10-22/');
   });
 
-  it('are not known where there is one output, or one for each run', () => {
+  it('are not known where there is one output', () => {
     expect(recent('/out/plain.csv')).toEqual(['/out/plain.csv']);
-    expect(recent('/out/{date}-{run}.csv')).toEqual(['/out/2026-11-21-{run}.csv']);
+  });
+
+  it('keep {run} where each run has an output of its own, beside the path of this run', () => {
+    expect(recent('/out/{run}.csv')).toEqual(['/out/{run}.csv']);
+    const paths = recent('/out/{date}-{run}.csv');
+    expect(paths.slice(0, 2)).toEqual(['/out/2026-11-21-{run}.csv', '/out/2026-11-20-{run}.csv']);
+    expect(paths).toHaveLength(32);
+    const config = configOf('/out/{run}.csv');
+    const path = '/out/20261121T031002-4f9c1a.csv';
+    const begun = { ...config, output: { ...config.output, path, template: '/out/{run}.csv' } };
+    expect(recentPaths(begun, at)).toEqual([path, '/out/{run}.csv']);
   });
 });

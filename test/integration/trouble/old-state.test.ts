@@ -208,6 +208,26 @@ describe('a state that was removed', () => {
       expect(await job.enrich({}, inHours(33 * 24))).toMatchObject({ state: 'done', publication: 1 });
     });
   });
+
+  it.each(['out/{run}/enriched.csv', 'out/{date}-{run}.csv', 'out/nights/of-{run}/'])(
+    'is noticed where each run has an output of its own too: %s',
+    async (template) => {
+      await withJob({ behaviour, config: { output: { path: template } } }, async (job) => {
+        await job.enrich();
+        await job.enrich({}, { ...inHours(1), fresh: true });
+        await rm(path.join(job.folder, '.foliopipe'), { recursive: true });
+        const unknown = { ...behind, message: expect.stringMatching(/is publication 2 of .* knows no run/) };
+        await job.enrich({ pipeline: 'beside', stateDir: 'beside' }, inHours(2));
+        const uploads = uploadsSeen(job);
+        await expect(planRun(job.config(), { signal })).rejects.toMatchObject(unknown);
+        expect(await job.failure()).toMatchObject(unknown);
+        expect(uploadsSeen(job)).toBe(uploads);
+        const again = await job.enrich({}, { ...inHours(2), yes: true });
+        expect(again).toMatchObject({ state: 'done', publication: 3 });
+        expect(await job.enrich({}, inHours(3))).toMatchObject({ found: 'done' });
+      });
+    },
+  );
 });
 
 const uploadsSeen = ({ service }: Job) => service.count('upload');
