@@ -1,4 +1,5 @@
 /** Connects to Postgres, does something in one transaction, and closes the connection. */
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
@@ -72,7 +73,7 @@ export async function withTransaction<T>(
         await pipeline(bytes, copy);
         return copy.rowCount;
       },
-      copyTo: (text) => opened.query(copies.to(text)),
+      copyTo: (text) => endingWithError(opened.query(copies.to(text))),
     };
     return await body(transaction, async () => {
       signal.throwIfAborted();
@@ -85,6 +86,14 @@ export async function withTransaction<T>(
     // Ends the transaction too, if it is not committed.
     if (client !== undefined) await endClient(client);
   }
+}
+
+/**
+ * Ends a stream with its error. The driver only emits the error: where nobody listened then, such as between two pieces,
+ * it ended the process, and who reads later waited for ever.
+ */
+function endingWithError<T extends Readable>(stream: T): T {
+  return stream.on('error', (error) => stream.destroy(error));
 }
 
 /**

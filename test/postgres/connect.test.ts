@@ -53,3 +53,27 @@ it('ends when it is aborted while it connects to a server that does not answer',
   socket.destroy();
   server.close();
 });
+
+it('ends when it is aborted while rows are copied, whether they are read then or not', async () => {
+  const database = await (await openPostgres()).createDatabase();
+  const text = "copy (select repeat('x', 1000) from generate_series(1, 200000)) to stdout";
+  for (const reads of [true, false]) {
+    const controller = new AbortController();
+    const reason = new Error('the run has ended');
+    const ended = withTransaction(
+      optionsOf(new DatabaseAddress(database.url)),
+      controller.signal,
+      async ({ copyTo }) => {
+        const rows = copyTo(text)[Symbol.asyncIterator]();
+        if (reads) await rows.next();
+        controller.abort(reason);
+        // An error that nobody listens to would end the process.
+        if (reads) await rows.return?.();
+        else await sleep(300);
+        return rows.next();
+      },
+    ).catch((error) => error);
+    const end = await Promise.race([ended, sleep(8_000, 'still waiting', { ref: false })]);
+    expect(end === reason || end.done).toBe(true);
+  }
+});
