@@ -76,12 +76,16 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   // A watch keeps its connection.
   const watching = spawnCli(['status', ...killed.args, '--watch', '--json'], killed);
   await watching.waitFor('stdout', /"type":"progress"/);
+  const connected = () =>
+    database.query(
+      `select pid from pg_stat_activity
+       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+    );
+  // The first commands' connections may still be on their way out.
+  await expect.poll(connected).toHaveLength(1);
   const seen = new Set<unknown>();
   for (const until = performance.now() + 1_600; performance.now() < until; ) {
-    const connected = await database.query(
-      'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    );
-    for (const { pid } of connected) seen.add(pid);
+    for (const { pid } of await connected()) seen.add(pid);
   }
   expect(seen.size).toBe(1);
   watching.kill('SIGINT');
