@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { isFolder, isS3, withoutPublication } from '../config/sections/output-names.js';
+import { basename, dirname, join } from 'node:path';
+import { isFolder, isS3, RUN_ID, withoutPublication } from '../config/sections/output-names.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { createWrittenHash, hashFile, type WrittenHash } from '../streams/file-identity.js';
@@ -152,6 +152,17 @@ export function workPathOf(name: string, run: string, stateDir: string, partial 
   const end = name.slice(-60).replaceAll(/[^A-Za-z0-9._-]/g, '_');
   return join(workFolderOf(name, stateDir), `${hash}-${end}.${ending}`);
 }
+
+/**
+ * The run to which a file belongs by its name, if it is a work file of the output, also one of a deadline.
+ * @param fileName of a file in `workFolderOf(output, stateDir)`.
+ */
+export function runOfWorkFile(fileName: string, output: string, stateDir: string): string | undefined {
+  const start = basename(workPathOf(output, '', stateDir)).slice(0, -'.partial'.length);
+  return fileName.startsWith(start) ? WORK_ENDING.exec(fileName.slice(start.length))?.[1] : undefined;
+}
+
+const WORK_ENDING = new RegExp(`^(${RUN_ID})(?:\\.deadline)?\\.partial$`);
 
 /** The local folder in which the output grows that is put in place under `name`. */
 export function workFolderOf(name: string, stateDir: string): string {

@@ -4,7 +4,7 @@
  */
 import { basename, dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
-import { isFolder, latestPath } from '../config/sections/output-names.js';
+import { isFolder, latestPath, RUN_ID } from '../config/sections/output-names.js';
 import { recentPaths } from '../config/sections/output-path.js';
 import type { OutputStore } from '../files/output-store.js';
 import { manifestPath } from './publication-files.js';
@@ -64,7 +64,7 @@ async function runsIn(store: Pick<OutputStore, 'names'>, path: string): Promise<
   const upToRun = end < 0 ? path : path.slice(0, end);
   const [before = ''] = basename(upToRun).split(RUN);
   // Ids begin with a time, so their order is that of the runs.
-  const id = /^\d{8}T\d{6}-[0-9a-f]{6}/;
+  const id = new RegExp(`^${RUN_ID}`);
   const names = (await store.names?.(dirname(upToRun))) ?? [];
   const found = names.flatMap((name) =>
     name.startsWith(before) ? (id.exec(name.slice(before.length)) ?? []) : [],

@@ -1,8 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type KnownWork, openWorkFile, workPathOf, writeAll } from '../../src/files/work-file.js';
+import {
+  type KnownWork,
+  openWorkFile,
+  runOfWorkFile,
+  workPathOf,
+  writeAll,
+} from '../../src/files/work-file.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();
@@ -99,5 +105,17 @@ describe('the path of a work file', () => {
     expect(one).toMatch(/^\/state\/outputs\/[0-9a-f]{16}-a+_enriched\.csv\.RUN\.deadline\.partial$/);
     expect(other).not.toBe(one);
     expect(one!.length).toBeLessThan(200);
+  });
+
+  it('names its run, and no file beside it does', () => {
+    const run = '20261126T223809-4057da';
+    for (const output of ['/out/enriched.csv', '/out/enriched/', 's3://bucket/enriched.csv']) {
+      const runIn = (path: string) => runOfWorkFile(basename(path), output, '/state');
+      expect(runIn(workPathOf(output, run, '/state'))).toBe(run);
+      expect(runIn(workPathOf(output, run, '/state', true))).toBe(run);
+      expect(runIn(workPathOf(`${output}.delta.csv`, run, '/state'))).toBeUndefined();
+      expect(runIn(workPathOf(output, 'RUN', '/state'))).toBeUndefined();
+      expect(runIn(output)).toBeUndefined();
+    }
   });
 });

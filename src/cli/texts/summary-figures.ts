@@ -62,6 +62,8 @@ function costLines({ paid, saved, outdated, retried, inVain, rehearsal }: RunSum
     ...(retried.records > 0 ? [`${countOf(retried.records, 'failed record')} sent once more`] : []),
     ...(retried.searches > 0 ? [`${countOf(retried.searches, 'failed record')} searched one by one`] : []),
   ];
+  // Nothing is paid.
+  if (rehearsal) return again.length > 0 ? field('retried', again.join(', ')) : [];
   const each = paid.amount === null || paid.records === 0 ? null : paid.amount / paid.records;
   const upTo = inVain.perhaps > 0 ? 'up to ' : '';
   const lost = [
@@ -75,8 +77,6 @@ function costLines({ paid, saved, outdated, retried, inVain, rehearsal }: RunSum
   // The line of reuse says it.
   const isSaid = saved.records === 0 || outdated !== null;
   const kept = isSaid ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;
-  // Nothing is paid.
-  if (rehearsal) return again.length > 0 ? field('retried', again.join(', ')) : [];
   return [
     ...(again.length > 0 ? field('retried', `${again.join(', ')}; paid again`) : []),
     ...(paid.records > 0

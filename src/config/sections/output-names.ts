@@ -5,11 +5,14 @@
  */
 import { dirname } from 'node:path';
 
+/** The id of a run within a name, as the source of a regular expression. */
+export const RUN_ID = '\\d{8}T\\d{6}-[0-9a-f]{6}';
+
 /** A folder of one publication, at the end of a path. */
-const PUBLICATION = /(?<=\/)\d{8}T\d{6}-[0-9a-f]{6}-\d+\/$/;
+const PUBLICATION = new RegExp(`(?<=/)${RUN_ID}-\\d+/$`);
 
 /** The same, and what stands in it. */
-const IN_PUBLICATION = /(?<=\/)\d{8}T\d{6}-[0-9a-f]{6}-\d+\//;
+const IN_PUBLICATION = new RegExp(`(?<=/)${RUN_ID}-\\d+/`);
 
 /** The names of the markers, and of the other files that a publication may put beside its data. */
 export const MARKERS = ['_SUCCESS', '_PARTIAL', '_REHEARSAL', '_SAMPLE'] as const;

@@ -1,11 +1,11 @@
 /** Notices rows of a run that the state does not know beside an output: this is another state, or an older copy. */
 import { rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { isS3 } from '../../config/sections/output-names.js';
 import { GuardError } from '../../errors.js';
-import { workPathOf } from '../../files/work-file.js';
+import { runOfWorkFile, workFolderOf } from '../../files/work-file.js';
 import type { Logger } from '../../logger.js';
 import { ignoreMissing, namesIn } from '../../streams/system-error.js';
 import type { RunOptions } from '../run-options.js';
@@ -26,12 +26,10 @@ export async function refuseUnknownWork(
 ): Promise<void> {
   // The embedded service costs nothing. The work file of an output in a store is in the state folder.
   if (service.embedded || isS3(path)) return;
-  const place = workPathOf(path, '', stateDir);
-  const folder = dirname(place);
-  const beginning = basename(place).slice(0, -ENDING.length);
+  const folder = workFolderOf(path, stateDir);
   for (const name of namesIn(folder)) {
-    const run = name.startsWith(beginning) && RUN.exec(name.slice(beginning.length))?.[1];
-    if (!run || (await reader?.run(run)) !== undefined) continue;
+    const run = runOfWorkFile(name, path, stateDir);
+    if (run === undefined || (await reader?.run(run)) !== undefined) continue;
     const file = join(folder, name);
     const { size = 0 } = (await stat(file).catch(ignoreMissing)) ?? {};
     if (size === 0) continue;
@@ -42,9 +40,6 @@ export async function refuseUnknownWork(
     if (!isPlan) await rm(file, { force: true });
   }
 }
-
-const ENDING = '.partial';
-const RUN = /^(\d{8}T\d{6}-[0-9a-f]{6})(?:\.deadline)?\.partial$/;
 
 const HINT =
   'if the state is in another place, name that (--state-dir), or put the newest one back (docs/backup.md), and run the same command again; if this one is right: foliopipe run --yes, which pays again and removes that file';

@@ -1,6 +1,7 @@
 /** Names an uploaded file, and recognises the file at the service by these names. */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { AttemptFileName } from '../../checkpoint/checkpoint.js';
+import { RUN_ID } from '../../config/sections/output-names.js';
 import type { RunContext } from '../../run-context.js';
 import { oneLine } from '../../text.js';
 import type { Chunk } from '../../types.js';
@@ -120,17 +121,16 @@ function escapeForPattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-const runPattern = '\\d{8}T\\d{6}-[0-9a-f]{6}';
 const chunkPattern = '\\d{1,9}';
 const hashPattern = '[0-9a-f]{8}';
 
 /** Matches anywhere in the name, because a service may put a folder or a number before it. */
 const fileNamePattern = new RegExp(
-  `(?<run>${runPattern})-(?<chunk>${chunkPattern})-(?<attempt>\\d{1,9})-(?<hash>${hashPattern})`,
+  `(?<run>${RUN_ID})-(?<chunk>${chunkPattern})-(?<attempt>\\d{1,9})-(?<hash>${hashPattern})`,
 );
 
 const placeholders: Readonly<Record<string, string>> = {
-  '{run}': runPattern,
+  '{run}': RUN_ID,
   '{chunk}': chunkPattern,
   '{hash}': hashPattern,
 };
