@@ -105,9 +105,14 @@ export function shorten(
   return text.length > maxLength ? `${text.slice(0, keep)}${ellipsis}` : text;
 }
 
-/** A word as a shell reads it. */
+/** A word as a shell reads it: in quotes only if it needs them. */
 export function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : inShellQuotes(word);
+}
+
+/** A word in the quotes of a shell, in which it may hold anything. */
+export function inShellQuotes(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**

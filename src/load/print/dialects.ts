@@ -3,6 +3,7 @@
 import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import type { OutputFormat } from '../../output-format.js';
 import { quoteName, quoteText } from '../../sql-text.js';
+import { inShellQuotes } from '../../text.js';
 import type { LoadTable } from '../load-target.js';
 import { foldName } from '../names.js';
 
@@ -178,14 +179,10 @@ const COMPRESSION: Readonly<Record<OutputFormat, string>> = {
 /** A manifest of COPY names one object. By its name alone, all are taken whose names begin so. */
 function redshiftManifest(path: string): string {
   const manifest = JSON.stringify({ entries: [{ url: path, mandatory: true }] });
-  return `-- First, in a shell: echo ${inShell(manifest)} | aws s3 cp - ${inShell(`${path}${MANIFEST}`)}`;
+  return `-- First, in a shell: echo ${inShellQuotes(manifest)} | aws s3 cp - ${inShellQuotes(`${path}${MANIFEST}`)}`;
 }
 
 const MANIFEST = '.copy-manifest';
-
-function inShell(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
 
 const redshift: Dialect = {
   notes: [

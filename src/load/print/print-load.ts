@@ -1,6 +1,7 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
 import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import { quoteText as quoteDuckdb, quoteName } from '../../sql-text.js';
+import { inShellQuotes } from '../../text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 import { duckdbDialect, inlined, insertText } from '../duckdb/dialect.js';
 import { fitTable } from '../fit-table.js';
@@ -163,7 +164,7 @@ on conflict do nothing;`,
 /** Where psql reads the file: it decompresses nothing by itself, and reads S3 through another program. */
 function psqlSource({ path, format }: PrintedFile): string {
   const decompress = { csv: null, 'csv.gz': 'gzip -dc', 'csv.zst': 'zstd -dc', parquet: null }[format];
-  const file = `'${path.replaceAll("'", `'\\''`)}'`;
+  const file = inShellQuotes(path);
   if (isS3(path)) {
     const command = [`aws s3 cp ${file} -`, decompress].filter((part) => part !== null).join(' | ');
     return `program ${quotePostgres(command)}`;
