@@ -109,6 +109,11 @@ export function withOutputOptions(command: Command): Command {
     .option('--log-file <file>', 'also write the log there, as JSON lines');
 }
 
+/** Adds the flags that choose the config, then those that choose what is printed. */
+export function withCommonOptions(command: Command): Command {
+  return withOutputOptions(withConfigOptions(command));
+}
+
 /**
  * Loads the config from files, environment and flags.
  * @param file a config file given as an argument.

@@ -2,13 +2,7 @@
 import type { Command } from 'commander';
 import { type CheckedItem, type CheckOptions, type Config, checkSetup } from '../../../pipelines/index.js';
 import { hintOf } from '../../hints.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  withConfigOptions,
-  withOutputOptions,
-} from '../common-options.js';
+import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { print, printJson } from '../output.js';
 import { withStopSignal } from '../stop-signals.js';
 import { nextLines, nextSteps } from '../texts/next-steps.js';
@@ -16,11 +10,9 @@ import { environmentProxies } from '../with-endpoint.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');
-  withOutputOptions(withConfigOptions(command)).action(
-    async (file: string | undefined, options: CommonOptions) => {
-      finish(await check(options, file));
-    },
-  );
+  withCommonOptions(command).action(async (file: string | undefined, options: CommonOptions) => {
+    finish(await check(options, file));
+  });
 }
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {

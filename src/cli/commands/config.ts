@@ -13,8 +13,7 @@ import {
   type Finish,
   layersOf,
   readConfig,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
 
@@ -30,7 +29,7 @@ export function addConfig(config: Command, finish: Finish): void {
     )
     .argument('[file]', 'config file')
     .option('--origins', 'also where each value comes from');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
     const hasOrigins = options.json === true || options.origins === true;
     const frozen = hasOrigins ? await frozenValues(await readConfig(options, file, 'nothing')) : undefined;

@@ -9,14 +9,7 @@ import { loadPgBoss } from '../../fleet/pg-boss.js';
 import { type PreparedJob, prepareJob } from '../../fleet/prepare-job.js';
 import { isAlive } from '../../fleet/read-fleet.js';
 import { secretsOf } from '../../hide-secrets.js';
-import {
-  type CommonOptions,
-  type Finish,
-  layersOf,
-  usage,
-  withConfigOptions,
-  withOutputOptions,
-} from '../common-options.js';
+import { type CommonOptions, type Finish, layersOf, usage, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { type EnqueuedJob, enqueuedText } from '../fleet/enqueue-text.js';
 import { findFleet } from '../fleet/fleet-place.js';
@@ -59,7 +52,7 @@ export function addEnqueue(command: Command, finish: Finish): void {
       'as for run: stop after this time with exit 8; the job is repeated after a pause',
     )
     .option('--publish-partial', 'as for run');
-  withOutputOptions(withConfigOptions(command)).action(async (named: string[], options: Options) => {
+  withCommonOptions(command).action(async (named: string[], options: Options) => {
     finish(await enqueue(named, options));
   });
 }

@@ -16,13 +16,7 @@ import {
 } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { safeJson } from '../../text.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  withConfigOptions,
-  withOutputOptions,
-} from '../common-options.js';
+import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { print, stdout } from '../output.js';
 import { openState } from '../session.js';
 
@@ -40,7 +34,7 @@ export function addLedger(command: Command, finish: Finish): void {
     .option('--csv', 'print CSV')
     .option('--all', 'every pipeline in the state folder')
     .option('--uploads', 'a line for each upload; --csv and --json always have one');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     checkUsage(options);
     await printLedger(await readConfig(options, file, 'nothing'), options);
     finish(0);

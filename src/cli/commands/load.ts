@@ -12,8 +12,7 @@ import {
   type Finish,
   readConfig,
   runAndFile,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { print } from '../output.js';
 import { runSession } from '../session.js';
@@ -32,7 +31,7 @@ export function addLoad(command: Command, finish: Finish): void {
         printDialects,
       ),
     );
-  withOutputOptions(withConfigOptions(command)).action(
+  withCommonOptions(command).action(
     async (first: string | undefined, second: string | undefined, options: Options) => {
       const [run, file] = runAndFile(first, second);
       if (options.print !== undefined) {

@@ -7,8 +7,7 @@ import {
   type Finish,
   lockHolder,
   readConfig,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
@@ -29,12 +28,10 @@ export function addPrune(runs: Command, finish: Finish): void {
     .option('--older-than <time>', 'least time since a run ended, such as 7d; by default retention.results')
     .option('--dry-run', 'only show what would be removed')
     .option('--yes', 'do not ask before results are removed that retention.results keeps');
-  withOutputOptions(withConfigOptions(command)).action(
-    async (file: string | undefined, _: object, self: Command) => {
-      // `runs` has the same flags: they may be given before or after `prune`.
-      finish(await pruneNow(self.optsWithGlobals<Options>(), file));
-    },
-  );
+  withCommonOptions(command).action(async (file: string | undefined, _: object, self: Command) => {
+    // `runs` has the same flags: they may be given before or after `prune`.
+    finish(await pruneNow(self.optsWithGlobals<Options>(), file));
+  });
 }
 
 async function pruneNow(options: Options, file: string | undefined): Promise<number> {

@@ -13,8 +13,7 @@ import {
   type Finish,
   lockHolder,
   readConfig,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
@@ -26,7 +25,7 @@ interface Options extends CommonOptions {
 
 export function addRecover(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--dry-run', 'only show what would be rebuilt');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const { dryRun = false } = options;
     const recovered = await recover(config, {

@@ -8,8 +8,7 @@ import {
   type Finish,
   readConfig,
   runAndFile,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
 import { warnOfMove } from '../session.js';
@@ -19,7 +18,7 @@ export function addReport(command: Command, finish: Finish): void {
   command
     .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
     .argument('[file]', 'config file');
-  withOutputOptions(withConfigOptions(command)).action(
+  withCommonOptions(command).action(
     async (first: string | undefined, second: string | undefined, { output, ...options }: CommonOptions) => {
       const [name, file] = runAndFile(first, second);
       const config = await readConfig(options, file, 'nothing');

@@ -7,8 +7,7 @@ import {
   collect,
   type Finish,
   readConfig,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
@@ -31,18 +30,16 @@ function addShow(reuse: Command, finish: Finish): void {
     .command('show')
     .description('list the stored answers: whose, how many, how old, and whether a run would take them')
     .argument('[file]', 'config file');
-  withOutputOptions(withConfigOptions(command)).action(
-    async (file: string | undefined, options: CommonOptions) => {
-      const config = await readConfig(options, file, 'address');
-      await warnOfMove(config);
-      const shown = await showReuse(config);
-      if (options.json) {
-        for (const segment of shown.segments) await printJson('segment', segment);
-        await printJson('summary', { taken: shown.taken, all: shown.all, exitCode: 0 });
-      } else await print(nextSteps(shownText(shown, config)));
-      finish(0);
-    },
-  );
+  withCommonOptions(command).action(async (file: string | undefined, options: CommonOptions) => {
+    const config = await readConfig(options, file, 'address');
+    await warnOfMove(config);
+    const shown = await showReuse(config);
+    if (options.json) {
+      for (const segment of shown.segments) await printJson('segment', segment);
+      await printJson('summary', { taken: shown.taken, all: shown.all, exitCode: 0 });
+    } else await print(nextSteps(shownText(shown, config)));
+    finish(0);
+  });
 }
 
 interface PruneOptions extends CommonOptions {
@@ -57,16 +54,14 @@ function addPrune(reuse: Command, finish: Finish): void {
     )
     .argument('[file]', 'config file')
     .option('--dry-run', 'only show what would be removed');
-  withOutputOptions(withConfigOptions(command)).action(
-    async (file: string | undefined, options: PruneOptions) => {
-      const config = await readConfig(options, file, 'address');
-      const { dryRun = false } = options;
-      const pruned = await pruneReuse(config, { dryRun });
-      if (options.json) await printJson('summary', { ...pruned, dryRun, exitCode: 0 });
-      else await print(nextSteps(prunedText(pruned, config, dryRun)));
-      finish(0);
-    },
-  );
+  withCommonOptions(command).action(async (file: string | undefined, options: PruneOptions) => {
+    const config = await readConfig(options, file, 'address');
+    const { dryRun = false } = options;
+    const pruned = await pruneReuse(config, { dryRun });
+    if (options.json) await printJson('summary', { ...pruned, dryRun, exitCode: 0 });
+    else await print(nextSteps(prunedText(pruned, config, dryRun)));
+    finish(0);
+  });
 }
 
 interface ForgetFlags extends CommonOptions {
@@ -91,21 +86,19 @@ function addForget(reuse: Command, finish: Finish): void {
     .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
     .option('--all', 'every answer of every pipeline in the state')
     .option('--yes', 'do not ask');
-  withOutputOptions(withConfigOptions(command)).action(
-    async (file: string | undefined, options: ForgetFlags) => {
-      const what = whatToForget(options);
-      const config = await readConfig(options, file, 'address');
-      if (!options.yes && !options.json && isInteractive() && !(await mayForget(options))) {
-        await print('nothing was forgotten\n');
-        return finish(0);
-      }
-      const logger = createLogger(options);
-      const forgotten = await withStopSignal((signal) => forgetReuse(config, { signal, logger, what }));
-      if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
-      else await print(nextSteps(forgottenText(forgotten, config)));
-      finish(0);
-    },
-  );
+  withCommonOptions(command).action(async (file: string | undefined, options: ForgetFlags) => {
+    const what = whatToForget(options);
+    const config = await readConfig(options, file, 'address');
+    if (!options.yes && !options.json && isInteractive() && !(await mayForget(options))) {
+      await print('nothing was forgotten\n');
+      return finish(0);
+    }
+    const logger = createLogger(options);
+    const forgotten = await withStopSignal((signal) => forgetReuse(config, { signal, logger, what }));
+    if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
+    else await print(nextSteps(forgottenText(forgotten, config)));
+    finish(0);
+  });
 }
 
 /** Asks a person on the terminal. */
@@ -164,24 +157,22 @@ function addImport(reuse: Command, finish: Finish): void {
     )
     .option('--encoding <name>', 'as source.encoding; default: auto')
     .option('--delimiter <character>', 'as source.delimiter; default: auto');
-  withOutputOptions(withConfigOptions(command)).action(
-    async (path: string, file: string | undefined, options: ImportFlags) => {
-      const { encoding, delimiter } = options;
-      const wishes = {
-        path,
-        ...(options.paidAt !== undefined && { paidAt: parseDate(options.paidAt) }),
-        ...(options.columns !== undefined && { columns: parseColumns(options.columns.join(',')) }),
-        ...(encoding !== undefined && { encoding }),
-        ...(delimiter !== undefined && { delimiter }),
-      };
-      const config = await readConfig(options, file, 'address');
-      const logger = createLogger(options);
-      const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...wishes }));
-      if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
-      else await print(nextSteps(importedText(imported, config)));
-      finish(0);
-    },
-  );
+  withCommonOptions(command).action(async (path: string, file: string | undefined, options: ImportFlags) => {
+    const { encoding, delimiter } = options;
+    const wishes = {
+      path,
+      ...(options.paidAt !== undefined && { paidAt: parseDate(options.paidAt) }),
+      ...(options.columns !== undefined && { columns: parseColumns(options.columns.join(',')) }),
+      ...(encoding !== undefined && { encoding }),
+      ...(delimiter !== undefined && { delimiter }),
+    };
+    const config = await readConfig(options, file, 'address');
+    const logger = createLogger(options);
+    const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...wishes }));
+    if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
+    else await print(nextSteps(importedText(imported, config)));
+    finish(0);
+  });
 }
 
 /** A date is its beginning in UTC: an answer is never taken to be younger than it is. */

@@ -1,13 +1,7 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
 import { budgetAt, loadStatus, partialFacts, type Run, recordsToSend } from '../../../pipelines/index.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  withConfigOptions,
-  withOutputOptions,
-} from '../common-options.js';
+import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { print, printJson, stderr } from '../output.js';
 import { openState } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
@@ -23,7 +17,7 @@ export function addRuns(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--all', 'every pipeline in the state folder');
   addPrune(command, finish);
   addShow(command, finish);
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
     try {

@@ -3,13 +3,7 @@ import type { Command } from 'commander';
 import { reworded, type SearchRecord, search, type TroubleError } from '../../../pipelines/index.js';
 import { safeJson } from '../../text.js';
 import { armFailpoint } from '../arm-failpoint.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  withConfigOptions,
-  withOutputOptions,
-} from '../common-options.js';
+import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson, stderr } from '../output.js';
 import { hideSecrets } from '../redact.js';
@@ -27,7 +21,7 @@ export function addSearch(command: Command, finish: Finish): void {
     .requiredOption('--name <text>', 'business name')
     .option('--address <text>', 'street address')
     .option('--state <text>', 'state of the business');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
     const config = await readConfig(options, file);
     const logger = createLogger(options);

@@ -15,8 +15,7 @@ import {
   type Finish,
   readConfig,
   runAndFile,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { print, printJson } from '../output.js';
 import { warnOfMove } from '../session.js';
@@ -35,7 +34,7 @@ export function addShow(runs: Command, finish: Finish): void {
     .description('show all that is known of one run; foliopipe report makes a page of it')
     .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
     .argument('[file]', 'config file');
-  withOutputOptions(withConfigOptions(command)).action(
+  withCommonOptions(command).action(
     async (first: string | undefined, second: string | undefined, _: object, self: Command) => {
       // `runs` has the same flags: they may be given before or after `show`.
       const options = self.optsWithGlobals<CommonOptions>();

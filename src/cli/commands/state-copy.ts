@@ -15,8 +15,7 @@ import {
   type Finish,
   lockHolder,
   readConfig,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
@@ -46,21 +45,19 @@ export function addStateCopy(state: Command, finish: Finish): void {
       '--files <place>',
       'where the database keeps files, as in the config: postgres, or file:///mnt/share/foliopipe',
     );
-  withOutputOptions(withConfigOptions(command)).action(
-    async (file: string | undefined, options: CopyFlags) => {
-      const config = await readConfig(options, file, 'nothing');
-      const { from, to } = placesOf(options, config);
-      const places = [from, to].flatMap(({ state }) => state?.secrets() ?? []);
-      rememberSecrets(process.argv, [...secretsOf(config), ...places]);
-      const logger = createLogger(options);
-      const copied = await withStopSignal((signal) =>
-        copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
-      );
-      if (options.json) await printJson('summary', { ...copied, exitCode: 0 });
-      else await print(nextSteps(copiedText(copied)));
-      finish(0);
-    },
-  );
+  withCommonOptions(command).action(async (file: string | undefined, options: CopyFlags) => {
+    const config = await readConfig(options, file, 'nothing');
+    const { from, to } = placesOf(options, config);
+    const places = [from, to].flatMap(({ state }) => state?.secrets() ?? []);
+    rememberSecrets(process.argv, [...secretsOf(config), ...places]);
+    const logger = createLogger(options);
+    const copied = await withStopSignal((signal) =>
+      copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
+    );
+    if (options.json) await printJson('summary', { ...copied, exitCode: 0 });
+    else await print(nextSteps(copiedText(copied)));
+    finish(0);
+  });
 }
 
 /** @throws ConfigError `USAGE`. */

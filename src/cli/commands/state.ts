@@ -14,8 +14,7 @@ import {
   type Finish,
   lockHolder,
   readConfig,
-  withConfigOptions,
-  withOutputOptions,
+  withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson } from '../output.js';
@@ -44,7 +43,7 @@ function addBackup(state: Command, finish: Finish): void {
       '--results',
       'copy the stored results too; else a restored run fetches them from the service again',
     );
-  withOutputOptions(withConfigOptions(command)).action(
+  withCommonOptions(command).action(
     async (folder: string, file: string | undefined, options: BackupFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { results = false } = options;
@@ -71,7 +70,7 @@ function addRestore(state: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .option('--dry-run', 'only check the backup')
     .option('--replace', 'restore in spite of a state that is there; what it knows more is kept');
-  withOutputOptions(withConfigOptions(command)).action(
+  withCommonOptions(command).action(
     async (folder: string, file: string | undefined, options: RestoreFlags) => {
       const config = await readConfig(options, file, 'nothing');
       const { replace = false, dryRun = false } = options;

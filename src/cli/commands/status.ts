@@ -25,13 +25,7 @@ import {
   unconfirmedText,
   withCutOffUploads,
 } from '../../../pipelines/index.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  withConfigOptions,
-  withOutputOptions,
-} from '../common-options.js';
+import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
 import { openState, warnOfMove } from '../session.js';
@@ -60,7 +54,7 @@ export function addStatus(command: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last')
     .option('--watch', 'show the progress until no process works on the run any more; waits for a first run');
-  withOutputOptions(withConfigOptions(command)).action(async (file: string | undefined, options: Options) => {
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const stop = options.watch ? listenForStop(() => undefined) : undefined;
     const waits = stop !== undefined && options.run === undefined;
