@@ -6,6 +6,7 @@ import { isatty } from 'node:tty';
 import type { InputStream } from '../../pipelines/index.js';
 import { TroubleError } from '../errors.js';
 import { safeJson, safeLines } from '../text.js';
+import { nextSteps } from './texts/next-steps.js';
 
 /** stdout or stderr, or a substitute in a test. */
 export type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
@@ -124,6 +125,27 @@ export function writeJson(type: LineType, fields: object): void {
 /** Writes a line of a command's result. @throws TroubleError as `print` does. */
 export async function printJson(type: LineType, fields: object): Promise<void> {
   await print(jsonLine(type, fields));
+}
+
+/** Prints the result of a command, as the last line of `--json` or for people. @throws TroubleError as `print` does. */
+export async function printResult(
+  { json }: { readonly json?: boolean },
+  fields: object,
+  text: string,
+): Promise<void> {
+  await print(json ? jsonLine('summary', fields) : nextSteps(text));
+}
+
+/** The same, with a line of `--json` for each item before it. */
+export async function printList(
+  options: { readonly json?: boolean },
+  type: LineType,
+  items: readonly object[],
+  fields: object,
+  text: string,
+): Promise<void> {
+  for (const item of options.json ? items : []) await printJson(type, item);
+  await printResult(options, fields, text);
 }
 
 function jsonLine(type: LineType, fields: object): string {

@@ -12,9 +12,8 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { print, printJson } from '../output.js';
+import { printResult } from '../output.js';
 import { withStopSignal } from '../stop-signals.js';
-import { nextSteps } from '../texts/next-steps.js';
 import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
 
 interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {
@@ -38,8 +37,7 @@ export function addAbandon(command: Command, finish: Finish): void {
       const abandoned = await withStopSignal((signal) =>
         abandon(config, { run, chunk }, { ...times, logger, signal, yes, holder: lockHolder() }),
       );
-      if (options.json) await printJson('summary', { ...abandoned, exitCode: 0 });
-      else await print(nextSteps(abandonedText(abandoned)));
+      await printResult(options, { ...abandoned, exitCode: 0 }, abandonedText(abandoned));
       finish(0);
     },
   );

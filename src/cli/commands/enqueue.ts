@@ -13,9 +13,9 @@ import { type CommonOptions, type Finish, layersOf, usage, withCommonOptions } f
 import { createLogger } from '../create-logger.js';
 import { type EnqueuedJob, enqueuedText } from '../fleet/enqueue-text.js';
 import { findFleet } from '../fleet/fleet-place.js';
-import { print, printJson } from '../output.js';
+import { printResult } from '../output.js';
 import { rememberSecrets } from '../redact.js';
-import { nextSteps, rememberConfig } from '../texts/next-steps.js';
+import { rememberConfig } from '../texts/next-steps.js';
 import { parseMaxDuration } from '../time-options.js';
 
 interface Options extends CommonOptions {
@@ -78,8 +78,7 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
     : remove || dismiss
       ? withFleet(options, (fleet) => removeAll(fleet, named, dismiss))
       : enqueueConfigs(named, flags, options));
-  if (options.json) await printJson('summary', { jobs: done, workers, exitCode: 0 });
-  else await print(nextSteps(enqueuedText(done, workers, configs)));
+  await printResult(options, { jobs: done, workers, exitCode: 0 }, enqueuedText(done, workers, configs));
   return 0;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
-import { print, printJson } from '../output.js';
+import { print, printList } from '../output.js';
 import { parseAge } from '../time-options.js';
 
 interface Options extends CommonOptions {
@@ -52,10 +52,8 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
     return 0;
   }
   const { runs, unknown } = await remove(dryRun);
-  if (options.json) {
-    for (const run of runs) await printJson('run', run);
-    await printJson('summary', { runs: runs.length, bytes: bytesOf(runs), unknown, dryRun, exitCode: 0 });
-  } else await print(textOf(runs, unknown, dryRun));
+  const fields = { runs: runs.length, bytes: bytesOf(runs), unknown, dryRun, exitCode: 0 };
+  await printList(options, 'run', runs, fields, textOf(runs, unknown, dryRun));
   return 0;
 }
 

@@ -16,8 +16,7 @@ import {
   withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { print, printJson } from '../output.js';
-import { nextSteps } from '../texts/next-steps.js';
+import { printList } from '../output.js';
 
 interface Options extends CommonOptions {
   readonly dryRun?: boolean;
@@ -33,17 +32,17 @@ export function addRecover(command: Command, finish: Finish): void {
       logger: createLogger(options),
       holder: lockHolder(),
     });
-    // The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost.
-    const isAnyLost =
-      recovered.runs.some(({ found }) => found === 'lost') || recovered.answers.lost.length > 0;
-    const exitCode = isAnyLost ? 2 : 0;
-    if (options.json) {
-      const { runs, ...rest } = recovered;
-      for (const run of runs) await printJson('run', run);
-      await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-    } else await print(nextSteps(textOf(recovered, config, dryRun)));
+    const exitCode = isAnyLost(recovered) ? 2 : 0;
+    const { runs, ...rest } = recovered;
+    const fields = { ...rest, runs: runs.length, dryRun, exitCode };
+    await printList(options, 'run', runs, fields, textOf(recovered, config, dryRun));
     finish(exitCode);
   });
+}
+
+/** The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost. */
+export function isAnyLost({ runs, answers }: Pick<Recovered, 'runs' | 'answers'>): boolean {
+  return runs.some(({ found }) => found === 'lost') || answers.lost.length > 0;
 }
 
 function textOf(recovered: Recovered, config: Config, dryRun: boolean): string {

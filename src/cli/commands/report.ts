@@ -10,7 +10,7 @@ import {
   runAndFile,
   withCommonOptions,
 } from '../common-options.js';
-import { print, printJson } from '../output.js';
+import { printResult } from '../output.js';
 import { warnOfMove } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
 
@@ -28,8 +28,8 @@ export function addReport(command: Command, finish: Finish): void {
       const path = resolve(output ?? config.report.html ?? `${pipeline}-${run}.html`);
       refuseForeign(path, [config.source.path, config.output.path, ...config.ownFiles]);
       const bytes = await writeReport(report, path, config.output.mode);
-      if (options.json) await printJson('summary', { run, pipeline, report: path, bytes, exitCode: 0 });
-      else await print(`report on run ${run}: ${path} (${formatBytes(bytes)})\n`);
+      const text = `report on run ${run}: ${path} (${formatBytes(bytes)})\n`;
+      await printResult(options, { run, pipeline, report: path, bytes, exitCode: 0 }, text);
       finish(0);
     },
   );

@@ -10,9 +10,8 @@ import {
   withConfigOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { print, printJson } from '../output.js';
+import { printResult } from '../output.js';
 import { runJob } from '../session.js';
-import { nextSteps } from '../texts/next-steps.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
@@ -48,8 +47,7 @@ export function addRetry(command: Command, finish: Finish): void {
 async function printRetryPlan({ by, ...options }: Options, run: string, file: string | undefined) {
   const config = await readConfig(options, file, 'nothing');
   const plan = await planRetry(config, run, { by });
-  if (options.json) await printJson('summary', { ...plan, exitCode: 0 });
-  else await print(nextSteps(planText(plan)));
+  await printResult(options, { ...plan, exitCode: 0 }, planText(plan));
   return 0;
 }
 

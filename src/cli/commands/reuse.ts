@@ -11,11 +11,10 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
-import { print, printJson } from '../output.js';
+import { print, printList, printResult } from '../output.js';
 import { warnOfMove } from '../session.js';
 import { withStopSignal } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
-import { nextSteps } from '../texts/next-steps.js';
 import { parseAge, parseInstant } from '../time-options.js';
 
 export function addReuse(command: Command, finish: Finish): void {
@@ -34,10 +33,8 @@ function addShow(reuse: Command, finish: Finish): void {
     const config = await readConfig(options, file, 'address');
     await warnOfMove(config);
     const shown = await showReuse(config);
-    if (options.json) {
-      for (const segment of shown.segments) await printJson('segment', segment);
-      await printJson('summary', { taken: shown.taken, all: shown.all, exitCode: 0 });
-    } else await print(nextSteps(shownText(shown, config)));
+    const { segments, taken, all } = shown;
+    await printList(options, 'segment', segments, { taken, all, exitCode: 0 }, shownText(shown, config));
     finish(0);
   });
 }
@@ -58,8 +55,7 @@ function addPrune(reuse: Command, finish: Finish): void {
     const config = await readConfig(options, file, 'address');
     const { dryRun = false } = options;
     const pruned = await pruneReuse(config, { dryRun });
-    if (options.json) await printJson('summary', { ...pruned, dryRun, exitCode: 0 });
-    else await print(nextSteps(prunedText(pruned, config, dryRun)));
+    await printResult(options, { ...pruned, dryRun, exitCode: 0 }, prunedText(pruned, config, dryRun));
     finish(0);
   });
 }
@@ -95,8 +91,7 @@ function addForget(reuse: Command, finish: Finish): void {
     }
     const logger = createLogger(options);
     const forgotten = await withStopSignal((signal) => forgetReuse(config, { signal, logger, what }));
-    if (options.json) await printJson('summary', { ...forgotten, exitCode: 0 });
-    else await print(nextSteps(forgottenText(forgotten, config)));
+    await printResult(options, { ...forgotten, exitCode: 0 }, forgottenText(forgotten, config));
     finish(0);
   });
 }
@@ -169,8 +164,7 @@ function addImport(reuse: Command, finish: Finish): void {
     const config = await readConfig(options, file, 'address');
     const logger = createLogger(options);
     const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...wishes }));
-    if (options.json) await printJson('summary', { ...imported, exitCode: 0 });
-    else await print(nextSteps(importedText(imported, config)));
+    await printResult(options, { ...imported, exitCode: 0 }, importedText(imported, config));
     finish(0);
   });
 }

@@ -17,9 +17,8 @@ import {
   runAndFile,
   withCommonOptions,
 } from '../common-options.js';
-import { print, printJson } from '../output.js';
+import { printResult } from '../output.js';
 import { warnOfMove } from '../session.js';
-import { nextSteps } from '../texts/next-steps.js';
 import { field } from '../texts/summary-field.js';
 import { recordLines } from '../texts/summary-figures.js';
 import { summaryText } from '../texts/summary-text.js';
@@ -42,8 +41,7 @@ export function addShow(runs: Command, finish: Finish): void {
       const config = await readConfig(options, file, 'nothing');
       await warnOfMove(config);
       const report = await reportRun(config, name);
-      if (options.json) await printJson('summary', { ...report, exitCode: 0 });
-      else await print(nextSteps(reportText(report, nextTerms(config))));
+      await printResult(options, { ...report, exitCode: 0 }, reportText(report, nextTerms(config)));
       finish(0);
     },
   );

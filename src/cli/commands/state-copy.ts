@@ -18,10 +18,9 @@ import {
   withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { print, printJson } from '../output.js';
+import { printResult } from '../output.js';
 import { rememberSecrets } from '../redact.js';
 import { withStopSignal } from '../stop-signals.js';
-import { nextSteps } from '../texts/next-steps.js';
 
 interface CopyFlags extends CommonOptions {
   readonly from?: string;
@@ -54,8 +53,7 @@ export function addStateCopy(state: Command, finish: Finish): void {
     const copied = await withStopSignal((signal) =>
       copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
     );
-    if (options.json) await printJson('summary', { ...copied, exitCode: 0 });
-    else await print(nextSteps(copiedText(copied)));
+    await printResult(options, { ...copied, exitCode: 0 }, copiedText(copied));
     finish(0);
   });
 }

@@ -17,10 +17,10 @@ import {
   withCommonOptions,
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
-import { print, printJson } from '../output.js';
+import { printList, printResult } from '../output.js';
 import { warnOfMove } from '../session.js';
 import { withStopSignal } from '../stop-signals.js';
-import { nextSteps } from '../texts/next-steps.js';
+import { isAnyLost } from './recover.js';
 import { addStateCopy } from './state-copy.js';
 
 export function addState(command: Command, finish: Finish): void {
@@ -50,8 +50,7 @@ function addBackup(state: Command, finish: Finish): void {
       const backedUp = await withStopSignal((signal) => backupState(config, { folder, results, signal }));
       await warnOfMove(config, 'what is backed up');
       const { runs, ...rest } = backedUp;
-      if (options.json) await printJson('summary', { ...rest, runs: runs.length, exitCode: 0 });
-      else await print(nextSteps(backedUpText(backedUp)));
+      await printResult(options, { ...rest, runs: runs.length, exitCode: 0 }, backedUpText(backedUp));
       finish(0);
     },
   );
@@ -84,17 +83,11 @@ function addRestore(state: Command, finish: Finish): void {
           holder: lockHolder(),
         }),
       );
-      const { recovered } = restored;
-      const isAnyLost =
-        recovered !== null &&
-        (recovered.runs.some(({ found }) => found === 'lost') || recovered.answers.lost.length > 0);
-      const exitCode = isAnyLost ? 2 : 0;
-      if (options.json) {
-        const { runs, ...rest } = restored;
-        for (const run of runs) await printJson('run', run);
-        await printJson('summary', { ...rest, runs: runs.length, dryRun, exitCode });
-      } else await print(nextSteps(restoredText(restored, isAnyLost)));
-      finish(exitCode);
+      const { runs, ...rest } = restored;
+      const isLost = rest.recovered !== null && isAnyLost(rest.recovered);
+      const fields = { ...rest, runs: runs.length, dryRun, exitCode: isLost ? 2 : 0 };
+      await printList(options, 'run', runs, fields, restoredText(restored, isLost));
+      finish(fields.exitCode);
     },
   );
 }
@@ -112,7 +105,7 @@ function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: B
   ].join('\n')}\n`;
 }
 
-function restoredText(restored: Restored, isAnyLost: boolean): string {
+function restoredText(restored: Restored, isLost: boolean): string {
   const { createdAt, runs, files, recovered, isComplete, newerOutputs, refusal, aside, results } = restored;
   const what = recovered === null ? 'can be restored' : 'restored';
   const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; every file is as it was backed up`;
@@ -131,7 +124,7 @@ function restoredText(restored: Restored, isAnyLost: boolean): string {
     ...(results ? [] : ['without stored parts: they are fetched from the service again, at no cost']),
     ...(recovered === null ? [] : recoveredText(recovered)),
     ...aside.map((path) => `what was there before is kept as ${path}`),
-    ...(recovered === null ? [] : [nextText(createdAt, isComplete, isAnyLost)]),
+    ...(recovered === null ? [] : [nextText(createdAt, isComplete, isLost)]),
   ].join('\n')}\n`;
 }
 
@@ -150,8 +143,8 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
   });
 }
 
-function nextText(createdAt: number, isComplete: boolean, isAnyLost: boolean): string {
-  if (isAnyLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
+function nextText(createdAt: number, isComplete: boolean, isLost: boolean): string {
+  if (isLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
   if (isComplete)
     return 'next: foliopipe run continues; the old database was whole, and the journals know everything that it knew to be paid for';
   return `next: what was sent after ${timeOf(createdAt)} is not known, except from the journals that were left in the folder; without the old database nobody can tell whether these are complete. Look at the service for newer files of these pipelines, and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
