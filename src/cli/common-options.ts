@@ -144,9 +144,9 @@ export function layersOf(
   const cwd = process.cwd();
   const named = [...(options.config ?? []), ...(file === undefined ? [] : [file])];
   for (const name of named) refuseSourceAsConfig(name);
-  const files = named.length > 0 ? named : existsSync(defaultFile) ? [defaultFile] : [];
+  const files = named.length > 0 ? named : existsSync(DEFAULT_FILE) ? [DEFAULT_FILE] : [];
   if (files.length === 0 && options.source === undefined && !mayBeMissing) {
-    throw new ConfigError('CONFIG_MISSING', `there is no ${defaultFile} here and no config file was named`, {
+    throw new ConfigError('CONFIG_MISSING', `there is no ${DEFAULT_FILE} here and no config file was named`, {
       hint: 'name one with -c FILE, or write a first one with: foliopipe init; config/nightly.example.yaml shows every key',
     });
   }
@@ -206,7 +206,8 @@ export function usage(message: string, hint: string): ConfigError {
   return new ConfigError('USAGE', message, { hint });
 }
 
-const defaultFile = 'foliopipe.yaml';
+/** The config that is read where none is named. */
+export const DEFAULT_FILE = 'foliopipe.yaml';
 
 /** Collects the values of a flag that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {

@@ -27,8 +27,9 @@ import {
   rememberRehearsal,
   rememberRun,
   rememberStand,
-  typedCommand,
+  typedArguments,
 } from './texts/next-steps.js';
+import { version } from './texts/page-paths.js';
 import { reportFailure } from './texts/report-failure.js';
 import { resumeCommand } from './texts/resume-command.js';
 import { summaryText } from './texts/summary-text.js';
@@ -95,7 +96,7 @@ export async function runSession<T extends object>(
   const given = await readConfig(options, file, needs);
   const terminal = createCommandTerminal(options);
   const logger = createLogger(options, terminal);
-  const typed = typedCommand();
+  const argv = typedArguments();
   logStart(logger, given);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const stop = listenForStop(
@@ -103,7 +104,7 @@ export async function runSession<T extends object>(
     ({ code, exitCode, message }) => {
       const stand = standOf(progress.last());
       const soFar = stand === undefined ? '' : `. So far: ${standText(stand)}`;
-      const next = stand === undefined ? '' : `. Go on with: ${asStarted(resumeCommand(typed.argv))}`;
+      const next = stand === undefined ? '' : `. Go on with: ${asStarted(resumeCommand(argv))}`;
       terminal.show([]);
       logger.error(
         { type: 'failure', code, exitCode },
@@ -113,8 +114,7 @@ export async function runSession<T extends object>(
   );
   process.on('SIGCONT', terminal.forget);
   const proxies = environmentProxies(process.env);
-  const notifier =
-    summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal, argv: typed.argv });
+  const notifier = summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal, argv });
   const progress = openProgress({ json: options.json === true, logger, terminal });
   let service: Awaited<ReturnType<typeof openEmbeddedService>>;
   try {
@@ -163,7 +163,7 @@ export async function runSession<T extends object>(
     if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
     terminal.show([]);
     if (notifier === undefined) throw error;
-    const code = reportFailure(error, typed.argv);
+    const code = reportFailure(error, argv);
     showTelling(progress, given);
     await notifier.failed(error);
     return code;
@@ -186,8 +186,7 @@ function showTelling(progress: Progress, { report: { textfile, webhook } }: Conf
 
 /** The first record of a log: what was typed, by which version, and the config, in which secrets print as `[secret]`. */
 function logStart(logger: Logger, config: Config): void {
-  const { argv, version } = typedCommand();
-  const command = argv.slice(2).join(' ');
+  const command = typedArguments().slice(2).join(' ');
   logger.info(
     { type: 'start', version, node: process.version, pid: process.pid, command, config },
     `foliopipe ${version}: ${command}`,

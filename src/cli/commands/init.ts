@@ -2,13 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../../pipelines/index.js';
 import { diskError } from '../../disk-error.js';
 import { escapeUnprintable, quoteForShell } from '../../text.js';
-import type { Finish } from '../common-options.js';
+import { DEFAULT_FILE, type Finish } from '../common-options.js';
 import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
 import {
   chooseColumns,
@@ -24,6 +23,7 @@ import { type FormatFlags, foundLines, foundText, guessLines, type LookFormat } 
 import { stderr, writeJson } from '../output.js';
 import { withStopSignal } from '../stop-signals.js';
 import { asStarted } from '../texts/next-steps.js';
+import { version } from '../texts/page-paths.js';
 
 interface Options extends InitFlags {
   readonly config?: readonly string[];
@@ -134,8 +134,6 @@ function lineCount(text: string): number {
   throw new InvalidArgumentError('expected a whole number from 0');
 }
 
-const DEFAULT_FILE = 'foliopipe.yaml';
-
 function configFor(
   file: string,
   path: string | undefined,
@@ -169,7 +167,6 @@ function configFor(
 function schemaOf(folder: string): string {
   const installed = './node_modules/foliopipe/config/schema.json';
   if (existsSync(join(folder, installed))) return installed;
-  const { version } = createRequire(import.meta.url)('foliopipe/package.json') as { version: string };
   return `https://unpkg.com/foliopipe@${version}/config/schema.json`;
 }
 

@@ -12,7 +12,7 @@ import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
 import { startRun } from '../fleet/start-run.js';
 import { printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
-import { typedCommand } from '../texts/next-steps.js';
+import { version } from '../texts/page-paths.js';
 
 interface Options extends CommonOptions {
   readonly runs: number;
@@ -43,7 +43,6 @@ export function addWorker(command: Command, finish: Finish): void {
 async function runWorker(file: string | undefined, options: Options): Promise<number> {
   const { state, scratchDir, fleetOptions } = await findFleet(options, file);
   const { logger } = fleetOptions;
-  const { version } = typedCommand();
   const facts = {
     host: hostname(),
     pid: process.pid,

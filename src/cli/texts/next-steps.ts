@@ -10,8 +10,6 @@ import { isRehearsal, withoutNew } from './resume-command.js';
 
 interface Typed {
   readonly argv: readonly string[];
-  /** Of the program; empty while the command line is not parsed. */
-  readonly version: string;
   readonly flags: readonly ConfigFlag[];
   /** Those that the unfinished run needs that the command tells of. */
   ofRun: readonly ConfigFlag[];
@@ -31,9 +29,8 @@ export interface RememberedStand {
   readonly text: string;
 }
 
-let typed: Typed = {
+const nothingTyped: Typed = {
   argv: [],
-  version: '',
   flags: [],
   ofRun: [],
   ofRehearsal: [],
@@ -43,28 +40,21 @@ let typed: Typed = {
   stand: undefined,
 };
 
+let typed = nothingTyped;
+
 /** @param command the parsed command; undefined while it is not parsed. */
 export function rememberCommand(argv: readonly string[], command?: Command): void {
   typed = {
+    ...nothingTyped,
     argv,
-    version: command === undefined ? '' : versionOf(command),
     flags: flagsOfWorker(process.env) ?? (command === undefined ? [] : configFlags(command)),
-    ofRun: [],
-    ofRehearsal: [],
     isByNpm: isStartedByNpm(process.env),
-    config: undefined,
-    run: undefined,
-    stand: undefined,
   };
 }
 
-/** What was typed, and the version of the program. */
-export function typedCommand(): Pick<Typed, 'argv' | 'version'> {
-  return typed;
-}
-
-function versionOf(command: Command): string {
-  return command.parent === null ? (command.version() ?? '') : versionOf(command.parent);
+/** What was typed, as node gives it. */
+export function typedArguments(): readonly string[] {
+  return typed.argv;
 }
 
 /** One of several config files that were typed: the commands that texts name from now on are about it. */
