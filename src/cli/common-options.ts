@@ -51,13 +51,14 @@ export function withConfigOptions(command: Command): Command {
 /** The flags of the commands that may begin a run. */
 export interface BeginOptions {
   readonly new?: boolean;
+  readonly label?: string;
   /** `false` with `--no-reuse`; `true` without it. */
   readonly reuse?: boolean;
   readonly yes?: boolean;
   readonly limit?: number;
 }
 
-/** Adds the flags of the commands that may begin a run, besides `--new`. */
+/** Adds the flags of the commands that may begin a run, or plan one. */
 export function withBeginOptions(command: Command): Command {
   return withLimitOption(command)
     .option(
@@ -68,6 +69,13 @@ export function withBeginOptions(command: Command): Command {
       '--yes',
       'go ahead where foliopipe would ask before it pays: reuse.maxMiss, room on the disks, --new with open paid folios, a foreign file at output.path, a restored or old state',
     );
+}
+
+/** Adds the flags of a new run, for the commands that begin one. */
+export function withNewOptions(command: Command): Command {
+  return command
+    .option('--new', 'begin a new run even if one is unfinished or done; it is paid for again')
+    .option('--label <text>', 'a note kept with a new run');
 }
 
 /** Adds the flag that makes a run a sample. */
@@ -90,8 +98,9 @@ export function beginOptions({
   reuse,
   yes = false,
   limit,
-}: BeginOptions): Pick<RunOptions, 'fresh' | 'reuse' | 'yes' | 'limit'> {
-  return { fresh, yes, ...(reuse === false && { reuse }), ...(limit !== undefined && { limit }) };
+  label,
+}: BeginOptions): Pick<RunOptions, 'fresh' | 'reuse' | 'yes' | 'limit' | 'label'> {
+  return { fresh, yes, reuse: reuse === false ? reuse : undefined, limit, label };
 }
 
 /** Adds the flags that choose what is printed and logged, and where. */

@@ -62,10 +62,7 @@ export function readTimeOptions(
     const instant = new Date(deadline).toISOString();
     logger.info({ deadline: instant }, `deadline ${instant}, in ${formatDuration(deadline - now.getTime())}`);
   }
-  return {
-    ...(deadline !== undefined && { deadline }),
-    ...(options.waitLock !== undefined && { waitLock: parseWait(options.waitLock) }),
-  };
+  return { deadline, waitLock: options.waitLock === undefined ? undefined : parseWait(options.waitLock) };
 }
 
 /**

@@ -23,8 +23,7 @@ export function addCollect(command: Command, finish: Finish): void {
   withOutputOptions(withPartialOption(withTimeOptions(withConfigOptions(withLimitOption(command))))).action(
     async (file: string | undefined, options: Options) => {
       const { wait, publishPartial = false, limit } = options;
-      const own = { wait, publishPartial, ...(limit !== undefined && { limit }) };
-      const job: CommandWork = (config, rest) => collect(config, { ...rest, ...own });
+      const job: CommandWork = (config, rest) => collect(config, { ...rest, wait, publishPartial, limit });
       finish(await runJob(options, file, job));
     },
   );

@@ -58,7 +58,7 @@ async function printLedger(config: Config, options: Options): Promise<void> {
   const { month } = options;
   const pipeline = options.all ? undefined : config.pipeline;
   const state = await openState(config);
-  const terms = { timeZone, pricePerRecord, ...(month !== undefined && { month }) };
+  const terms = { timeZone, pricePerRecord, month };
   const printAs = async <Line extends LedgerLine>(format: LedgerFormat<Line>, pages: Pages<Line>) => {
     const totals = await printLines(format, pages, pricePerRecord);
     const reuse = ledgerReuse(await state.runs(pipeline), { ...terms, currency });

@@ -40,12 +40,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
   const { dryRun = false, yes = false } = options;
   const logger = createLogger(options);
   const remove = (isDry: boolean) =>
-    prune(config, {
-      dryRun: isDry,
-      ...(olderThan !== undefined && { olderThan }),
-      logger,
-      holder: lockHolder(),
-    });
+    prune(config, { dryRun: isDry, olderThan, logger, holder: lockHolder() });
   const isMore = olderThan !== undefined && olderThan < config.retention.results;
   if (isMore && !dryRun && !yes && !(await mayRemove(await remove(true), config, options))) {
     await print('nothing was removed\n');

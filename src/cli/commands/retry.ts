@@ -35,11 +35,7 @@ export function addRetry(command: Command, finish: Finish): void {
       refuseFileAsRun('retry', run, file);
       const { by } = options;
       if (options.dryRun) return finish(await printRetryPlan(options, run, file));
-      finish(
-        await runJob(options, file, (config, rest) =>
-          retry(config, run, { ...rest, ...(by !== undefined && { by }) }),
-        ),
-      );
+      finish(await runJob(options, file, (config, rest) => retry(config, run, { ...rest, by })));
     },
   );
 }

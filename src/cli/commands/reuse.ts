@@ -156,10 +156,10 @@ function addImport(reuse: Command, finish: Finish): void {
     const { encoding, delimiter } = options;
     const wishes = {
       path,
-      ...(options.paidAt !== undefined && { paidAt: parseDate(options.paidAt) }),
-      ...(options.columns !== undefined && { columns: parseColumns(options.columns.join(',')) }),
-      ...(encoding !== undefined && { encoding }),
-      ...(delimiter !== undefined && { delimiter }),
+      paidAt: options.paidAt === undefined ? undefined : parseDate(options.paidAt),
+      columns: options.columns && parseColumns(options.columns.join(',')),
+      encoding,
+      delimiter,
     };
     const config = await readConfig(options, file, 'address');
     const logger = createLogger(options);

@@ -75,7 +75,7 @@ async function serve(options: Options): Promise<number> {
     maxOpen: options.maxOpen,
     maxUploadBytes: options.maxUpload,
     timeScale: options.timeScale,
-    ...(faults !== undefined && { faults }),
+    faults,
     logger,
   });
   stdout.write(`listening on ${service.baseUrl}\n`);

@@ -8,25 +8,19 @@ import {
   type Finish,
   withBeginOptions,
   withConfigOptions,
+  withNewOptions,
   withOutputOptions,
 } from '../common-options.js';
-import { runJob } from '../session.js';
+import { type CommandWork, runJob } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
-interface Options extends CommonOptions, TimeOptions, BeginOptions {
-  readonly label?: string;
-}
+interface Options extends CommonOptions, TimeOptions, BeginOptions {}
 
 export function addSubmit(command: Command, finish: Finish): void {
-  command
-    .argument('[file]', 'config file')
-    .option('--new', 'begin a new run even if one is unfinished or done; it is paid for again')
-    .option('--label <text>', 'a note kept with a new run');
+  withNewOptions(command.argument('[file]', 'config file'));
   withOutputOptions(withTimeOptions(withConfigOptions(withBeginOptions(command)))).action(
     async (file: string | undefined, options: Options) => {
-      const { label } = options;
-      const job: Parameters<typeof runJob>[2] = (config, rest) =>
-        submit(config, { ...rest, ...beginOptions(options), ...(label !== undefined && { label }) });
+      const job: CommandWork = (config, rest) => submit(config, { ...rest, ...beginOptions(options) });
       finish(await runJob(options, file, job));
     },
   );
