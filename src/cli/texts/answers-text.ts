@@ -1,12 +1,13 @@
 /** What the commands of `foliopipe reuse` print for people. */
-import type {
-  AnswerTotals,
-  Config,
-  Forgotten,
-  ImportedAnswers,
-  PrunedAnswers,
-  ShownAnswers,
-  ShownSegment,
+import {
+  type AnswerTotals,
+  type Config,
+  type Forgotten,
+  type ImportedAnswers,
+  type PrunedAnswers,
+  priceOf,
+  type ShownAnswers,
+  type ShownSegment,
 } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatBytes, formatCount, formatDuration } from '../../quantities.js';
 
@@ -75,7 +76,8 @@ export function forgottenText({ segments, successful, failed }: Forgotten, confi
   );
   const records = successful + failed;
   const { pricePerRecord, currency } = config.budget;
-  const price = pricePerRecord === null ? '' : ` (${formatAmount(records * pricePerRecord)} ${currency})`;
+  const amount = priceOf(records, pricePerRecord);
+  const price = amount === null ? '' : ` (${formatAmount(amount)} ${currency})`;
   const end =
     records === 0
       ? 'no stored answer was found: nothing is forgotten'

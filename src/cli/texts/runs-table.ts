@@ -1,6 +1,6 @@
 /** The table of `foliopipe runs`: a line for each run, in columns that are as wide as their widest value. */
 import type { Run } from '../../../pipelines/index.js';
-import { partialFacts, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
+import { partialFacts, priceOf, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
 import { formatAmount, formatCount, formatDuration } from '../../quantities.js';
 
 /** A run, and what its row does not say. */
@@ -36,7 +36,8 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
     // A run that is published again days later has not worked for days.
     const ended = run.publication?.night?.ended ?? run.finishedAt;
     const counts = (run.publication ?? run.confirmed ?? run.withheld)?.counts;
-    const cost = pricePerRecord === null ? formatCount(paid) : formatAmount(paid * pricePerRecord);
+    const price = priceOf(paid, pricePerRecord);
+    const cost = price === null ? formatCount(paid) : formatAmount(price);
     return [
       id,
       clock.format(createdAt),

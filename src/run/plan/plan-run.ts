@@ -14,6 +14,7 @@ import type { OutputStore } from '../../files/output-store.js';
 import { workPathOf } from '../../files/work-file.js';
 import { silentLogger } from '../../logger.js';
 import { judgedCounts, releaseReason } from '../../report/exit-code.js';
+import { priceOf } from '../../report/origins.js';
 import { checkReplaced, refuseBehind } from '../../report/output-owner.js';
 import { isSpooled } from '../../spool/open-source.js';
 import { withPlanFolder } from '../../spool/spool-folder.js';
@@ -193,7 +194,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
         disks = await checkDisk(config, write, { ...options, logger });
     }
     const { pricePerRecord, currency } = config.budget;
-    const cost = pricePerRecord === null ? null : { amount: next.records * pricePerRecord, currency };
+    const amount = priceOf(next.records, pricePerRecord);
     const budget = await budgetLeft(reader, config, service, next.run, context.now);
     const { maxRejected } = config.source;
     const asked = folder !== undefined && source.files.some(({ path }) => dirname(path) === folder);
@@ -208,7 +209,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       preview,
       reuse,
       next,
-      cost,
+      cost: amount === null ? null : { amount, currency },
       budget,
       disks,
     };

@@ -47,3 +47,10 @@ it('shows how a run ended and what it cost, below a header', async () => {
   expect(all).toMatch(/ 60,000 {5}120 {2}60,000 {2}exit 3 .* load failed {2}nightly\n/);
   expect(runsTable([], options)).toBe('');
 });
+
+it('rounds a cost as summary and ledger do', async () => {
+  const run = await storedRun();
+  // 35 times 0.005 is 0.17500000000000002 in binary fractions, and 0.18 where that is rounded.
+  const table = runsTable([{ run, paid: 35, isLoadFailed: false }], { ...options, pricePerRecord: 0.005 });
+  expect(table).toMatch(/ 0\.17 {2}open\n$/);
+});

@@ -50,6 +50,8 @@ describe('plan', () => {
       /30\.00 USD\ndisk\n {2}\S+: about \S+ MB for its output, .*\nnext\n {2}foliopipe run -c .*\.yaml .*begins a new run: 6 chunks/,
     );
     await expect(stat(job.stateDir)).rejects.toThrow('ENOENT');
+    const odd = await cli('plan', job.config, '--json', ...away, '--set', 'budget.pricePerRecord=0.0055');
+    expect(jsonLines(odd.stdout)[0]).toMatchObject({ cost: { amount: 0.33 } });
 
     const run = await cli('run', job.config, '--json');
     const { run: id, chunks } = jsonLines(run.stdout).at(-1) as { run: string; chunks: { all: number } };
