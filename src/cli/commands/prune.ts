@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { type Config, ConfigError, type Pruned, type PrunedRun, prune } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatDuration } from '../../quantities.js';
+import { quoteForShell } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -63,8 +64,9 @@ async function mayRemove({ runs }: Pruned, { retention }: Config, options: Optio
   const age = options.olderThan!;
   const what = `the results of ${countOf(results.length, 'run')} (${formatBytes(bytesOf(results))}) that retention.results (${formatDuration(retention.results)}) keeps`;
   if (!isInteractive() || options.json) {
+    const typed = quoteForShell(age);
     throw new ConfigError('PRUNE_UNCONFIRMED', `--older-than ${age} would remove ${what}`, {
-      hint: `nothing was removed: such runs can no longer be published again or retried; to remove them: foliopipe runs prune --older-than ${age} --yes; to see them: foliopipe runs prune --older-than ${age} --dry-run`,
+      hint: `nothing was removed: such runs can no longer be published again or retried; to remove them: foliopipe runs prune --older-than ${typed} --yes; to see them: foliopipe runs prune --older-than ${typed} --dry-run`,
       facts: { runs: results.length },
     });
   }

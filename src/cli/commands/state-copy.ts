@@ -1,4 +1,5 @@
 /** `foliopipe state copy`: copies the state from a folder into a database, or back. */
+import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import {
   type Config,
@@ -65,7 +66,7 @@ function placesOf({ from, to, files }: CopyFlags, config: Config) {
       hint: `name the other state: a folder, or a database by a variable, such as --to '\${STATE_URL}'`,
     });
   }
-  const own = config.files === null ? 'postgres' : `file://${config.files}`;
+  const own = config.files === null ? 'postgres' : pathToFileURL(config.files).href;
   const read = (flag: string, text: string) =>
     readStatePlace(text, {
       flag,

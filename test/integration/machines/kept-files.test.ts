@@ -4,6 +4,7 @@
  */
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { copyState, loadConfig, submit } from '../../../pipelines/index.js';
 import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
@@ -176,7 +177,7 @@ it('a copied state goes on in the copy, and back in a folder', async () => {
   };
   const ledger = async () => jsonLines((await call('ledger')).stdout);
   const paid = await ledger();
-  const files = `file://${join(job.folder, 'parts')}`;
+  const files = pathToFileURL(join(job.folder, '100% of the parts')).href;
   const copied = await call('state', 'copy', '--to', `\${STATE_URL}`, '--files', files);
   expect(copied, copied.stderr).toMatchObject({
     code: 0,

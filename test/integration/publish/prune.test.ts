@@ -108,6 +108,8 @@ it('the command asks before it removes what retention.results keeps', () =>
       /would remove the results of 1 run \(.*\) that retention\.results \(30d\) keeps \[PRUNE_UNCONFIRMED\]/,
     );
     expect(refused.stderr).toContain(`foliopipe runs prune -c ${job.file} --older-than 0d --yes`);
+    const spaced = await callMain(['runs', 'prune', '-c', job.file, '--older-than', '0 d']);
+    expect(spaced.stderr).toContain(`foliopipe runs prune -c ${job.file} --older-than '0 d' --yes`);
     expect((await command('--dry-run')).stdout).toContain('results of 1 run would be removed');
     const { stdout } = await command('--yes');
     expect(stdout).toMatch(new RegExp(`^${run}  done.*\\nresults of 1 run removed`));
