@@ -4,7 +4,7 @@ import { withToken } from './env-settings.js';
 import { withVariables } from './interpolate.js';
 import { keysOf, schemaAt, takesMap } from './known-keys.js';
 import type { Problems } from './problems.js';
-import { effectiveSettings, isMap, isUnder, type Key, type Setting } from './settings.js';
+import { type Environment, effectiveSettings, isMap, isUnder, type Key, type Setting } from './settings.js';
 
 /**
  * Joins layers in their order. A later `output.path` of another format than Parquet leaves the types of earlier layers
@@ -12,10 +12,7 @@ import { effectiveSettings, isMap, isUnder, type Key, type Setting } from './set
  * @param layers the settings of each file, of the environment and of the flags.
  * @param env gives the values for `${VAR}` in the path.
  */
-export function joinLayers(
-  layers: readonly (readonly Setting[])[],
-  env: Readonly<Record<string, string | undefined>>,
-): Setting[] {
+export function joinLayers(layers: readonly (readonly Setting[])[], env: Environment): Setting[] {
   const last = layers.findLastIndex((layer) => layer.some(isOutputPath));
   const path = layers[last]?.findLast(isOutputPath);
   const value = path && withVariables(path, env, () => undefined);
@@ -34,7 +31,7 @@ function isOutputPath({ key }: Setting): boolean {
 /** The settings that are not replaced, taken back or unused. */
 export function countingSettings(
   settings: readonly Setting[],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   baseDir: string,
   problems: Problems,
 ): readonly Setting[] {
@@ -75,10 +72,7 @@ const REAL_SERVICE_KEYS: readonly Key[] = ['baseUrl', 'legacyBaseUrl', 'token', 
   key,
 ]);
 
-function withoutUnused(
-  settings: readonly Setting[],
-  env: Readonly<Record<string, string | undefined>>,
-): readonly Setting[] {
+function withoutUnused(settings: readonly Setting[], env: Environment): readonly Setting[] {
   const embedded = settings.find((setting) => setting.key.join('.') === 'service.embedded');
   if (!embedded || withVariables(embedded, env, () => {}) !== true) return settings;
   return settings.filter(({ key }) => !REAL_SERVICE_KEYS.some((unused) => isUnder(key, unused)));

@@ -4,12 +4,10 @@ import { textValue } from './flag-settings.js';
 import { escapeReferences } from './interpolate.js';
 import { replacedKeys, valueKeys } from './known-keys.js';
 import type { Problems } from './problems.js';
-import { type Key, type Origin, type Setting, toSettings } from './settings.js';
+import { type Environment, type Key, type Origin, type Setting, toSettings } from './settings.js';
 
 const PREFIX = 'FOLIOPIPE_';
 const TOKEN = 'FOLIOPIPE_TOKEN';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads every variable that names a key. Ignores case and single underscores; an empty variable counts as unset. An

@@ -3,7 +3,7 @@ import { withVariables } from './interpolate.js';
 import { schemaAt, valueKeys } from './known-keys.js';
 import { type LoadOptions, loadConfig, readLayers, settingValue } from './load-config.js';
 import { DatabaseAddress, isDuckdbFile, isPostgres } from './sections/load-section.js';
-import { isUnder, type Key, type Setting, type Tree, toTree } from './settings.js';
+import { type Environment, isUnder, type Key, type Setting, type Tree, toTree } from './settings.js';
 
 /** A key of a config, as `explainConfig` gives it. */
 export interface ExplainedKey {
@@ -50,8 +50,6 @@ export async function explainConfig(
     return { key: name, value: shown, origin: originsOf(found) };
   });
 }
-
-type Environment = LoadOptions['env'];
 
 /** Whether the map that holds a key may be missing, and is, such as `load`. */
 function isLeftOut(key: Key, written: readonly Setting[]): boolean {

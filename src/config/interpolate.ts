@@ -3,7 +3,7 @@
  * add keys.
  */
 import { scalarValue } from './flag-settings.js';
-import type { Setting } from './settings.js';
+import type { Environment, Setting } from './settings.js';
 
 /**
  * The value of a setting, with the variables in its text, or in the texts of its list, replaced.
@@ -11,7 +11,7 @@ import type { Setting } from './settings.js';
  */
 export function withVariables(
   { key, value }: Pick<Setting, 'key' | 'value'>,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   onProblem: (text: string) => void,
 ): unknown {
   if (Array.isArray(value)) {
@@ -32,11 +32,7 @@ export function withVariables(
  * Replaces the variables in a text. As in a shell, the default also replaces an empty variable. `$${` gives `${`.
  * @param onProblem called for an unset variable, and for a `${` without a name. Its text never holds a value.
  */
-export function interpolate(
-  text: string,
-  env: Readonly<Record<string, string | undefined>>,
-  onProblem: (text: string) => void,
-): string {
+export function interpolate(text: string, env: Environment, onProblem: (text: string) => void): string {
   return text.replace(REFERENCE, (found: string, name?: string, fallback?: string) => {
     if (found === '$${') return '${';
     if (name === undefined) {

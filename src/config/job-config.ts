@@ -8,7 +8,7 @@ import { literalSecret } from './flag-settings.js';
 import { type LoadOptions, readLayers, settingValue } from './load-config.js';
 import { Problems } from './problems.js';
 import { isAddress, STREAM } from './sections/values.js';
-import { type Setting, type Tree, toTree } from './settings.js';
+import { type Environment, type Setting, type Tree, toTree } from './settings.js';
 
 /** Keys of the machine that does the run, and of those who begin it. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['state', 'stateDir', 'scratchDir', 'schedule', 'timeZone']);
@@ -63,7 +63,7 @@ function defaultIn({ value }: Setting): ReturnType<typeof literalSecret> {
 }
 
 /** The value as it is written; of a relative path, with its folder in front. */
-function anywhere(setting: Setting, env: LoadOptions['env'], baseDir: string): unknown {
+function anywhere(setting: Setting, env: Environment, baseDir: string): unknown {
   const { value, origin } = setting;
   const resolved = settingValue(setting, env, baseDir);
   if (typeof value !== 'string' || typeof resolved !== 'string') return value;

@@ -18,7 +18,15 @@ import { resolveSource } from './sections/source-section.js';
 import { resolveState } from './sections/state-section.js';
 import { isAddress, STREAM } from './sections/values.js';
 import { type ServiceNeeds, withStandIns } from './service-needs.js';
-import { effectiveSettings, isUnder, type Key, type Setting, toSettings, toTree } from './settings.js';
+import {
+  type Environment,
+  effectiveSettings,
+  isUnder,
+  type Key,
+  type Setting,
+  toSettings,
+  toTree,
+} from './settings.js';
 
 export interface LoadOptions {
   /** YAML files. If two files set the same key, the later file wins. Maps are merged, lists are replaced. */
@@ -33,8 +41,6 @@ export interface LoadOptions {
   /** Other files of the command, which the output must not replace. */
   readonly ownFiles?: readonly string[] | undefined;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The config of the command line: the environment overrides the files, and flags override both. The default state folder

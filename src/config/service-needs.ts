@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { withVariables } from './interpolate.js';
-import type { Setting } from './settings.js';
+import type { Environment, Setting } from './settings.js';
 
 /**
  * What a command needs: all of the section, to ask the service; its `address`, which tells runs and answers of services
@@ -15,8 +15,6 @@ export type ServiceNeeds = 'service' | 'address' | 'given' | 'preview' | 'databa
 export const NO_ADDRESS = 'https://no-address.invalid';
 /** Stands for a token that is not given or not needed. It is never sent. */
 export const NO_TOKEN = 'no-token-is-given';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings with stand-ins for what the command does not need, or does not get. */
 export function withStandIns(

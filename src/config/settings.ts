@@ -3,6 +3,9 @@
 /** A key as its parts. A part may hold dots, because a column's name may. */
 export type Key = readonly string[];
 
+/** The variables of the environment. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface Origin {
   /** For people: `nightly.yaml:12`, `--set`, `FOLIOPIPE_CHUNKS__MAX_RECORDS`. */
   readonly label: string;

@@ -14,13 +14,13 @@ import {
   scratchSchema,
   stateSchema,
 } from './sections/state-section.js';
-import type { Setting } from './settings.js';
+import type { Environment, Setting } from './settings.js';
 
 /** How the flag of a command names a state. */
 export interface PlaceOptions {
   /** The flag, as it is shown in errors. */
   readonly flag: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** The folder to which a relative path belongs. */
   readonly cwd: string;
   /** Where a database keeps files: `postgres`, or `file:///...`. */
