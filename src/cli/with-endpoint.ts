@@ -10,9 +10,10 @@ import { withStopSignal } from './stop-signals.js';
 export async function withEndpoint<T>(
   config: Config,
   use: (options: Pick<RunOptions, 'endpoint' | 'proxies' | 'signal'>) => Promise<T>,
+  behaviour?: EmbeddedBehaviour,
 ): Promise<T> {
   return withStopSignal(async (signal) => {
-    const endpoint = await openEmbeddedService(config);
+    const endpoint = await openEmbeddedService(config, behaviour);
     try {
       return await use({ endpoint, proxies: environmentProxies(process.env), signal });
     } finally {

@@ -1,12 +1,11 @@
 /** `foliopipe check`: checks, without paying, that everything that a run needs is ready. */
 import type { Command } from 'commander';
-import { type CheckedItem, type CheckOptions, type Config, checkSetup } from '../../../pipelines/index.js';
+import { type CheckedItem, type CheckOptions, checkSetup } from '../../../pipelines/index.js';
 import { hintOf } from '../../hints.js';
 import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { print, printJson } from '../output.js';
-import { withStopSignal } from '../stop-signals.js';
 import { nextLines, nextSteps } from '../texts/next-steps.js';
-import { environmentProxies } from '../with-endpoint.js';
+import { withEndpoint } from '../with-endpoint.js';
 
 export function addCheck(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file');
@@ -17,18 +16,17 @@ export function addCheck(command: Command, finish: Finish): void {
 
 async function check(options: CommonOptions, file: string | undefined): Promise<number> {
   const config = await readConfig(options, file, 'given');
-  return withStopSignal((signal) =>
-    withTrialService(config, async (endpoint) => {
-      let exitCode = 0;
-      const proxies = environmentProxies(process.env);
-      for await (const item of checkSetup(config, { ...endpoint, proxies, signal })) {
-        exitCode ||= item.error?.exitCode ?? 0;
-        await printItem(item, options.json === true);
-      }
-      if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
-      return exitCode;
-    }),
-  );
+  const work = async (service: CheckOptions) => {
+    let exitCode = 0;
+    for await (const item of checkSetup(config, service)) {
+      exitCode ||= item.error?.exitCode ?? 0;
+      await printItem(item, options.json === true);
+    }
+    if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
+    return exitCode;
+  };
+  // An embedded service has a data folder here that is removed afterwards.
+  return withEndpoint(config, work, { dataDir: undefined });
 }
 
 const MARKS: Readonly<Record<CheckedItem['outcome'], string>> = {
@@ -47,20 +45,5 @@ async function printItem({ item, outcome, text, error }: CheckedItem, json: bool
     await print(
       `${MARKS[outcome]}  ${item}: ${text}${hint === null ? '' : `\n${nextLines(hint, '      ')}`}\n`,
     );
-  }
-}
-
-/** Starts the embedded service, if the config has one, with a data folder that is removed afterwards. */
-async function withTrialService<T>(
-  config: Config,
-  use: (options: Pick<CheckOptions, 'endpoint'>) => Promise<T>,
-): Promise<T> {
-  if (!config.service.embedded) return use({});
-  const { openService } = await import('../../service/open-service.js');
-  const service = await openService();
-  try {
-    return await use({ endpoint: service });
-  } finally {
-    await service.close();
   }
 }
