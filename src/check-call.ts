@@ -3,6 +3,7 @@
  * argument would end as a TypeError from somewhere inside.
  */
 import { ConfigError } from './errors.js';
+import { closeUnread } from './streams/handed-stream.js';
 import { showText } from './text.js';
 
 /** What an argument must be, and what a person does to have one. */
@@ -116,18 +117,23 @@ type Kind = keyof typeof kinds;
 const CHECKED_OPTIONS = ['signal', 'waitLock', 'deadline', 'onProgress'] as const;
 
 /**
- * Checks the arguments of a call, in their order.
+ * Checks the arguments of a call, in their order. Records in the options of a refused call are closed.
  * @param call the name of the function.
  * @param given the arguments by what they must be.
  * @throws ConfigError `ARGUMENT_WRONG` that names the first wrong one.
  */
 export function checkCall(call: string, given: { readonly [Name in Kind]?: unknown }): void {
-  for (const [name, value] of Object.entries(given) as [Kind, unknown][]) {
-    expectKind(call, name, value);
-    if ((name !== 'options' && name !== 'needs') || value === undefined) continue;
-    for (const option of CHECKED_OPTIONS) {
-      expectKind(call, option, (value as Readonly<Record<string, unknown>>)[option]);
+  try {
+    for (const [name, value] of Object.entries(given) as [Kind, unknown][]) {
+      expectKind(call, name, value);
+      if ((name !== 'options' && name !== 'needs') || value === undefined) continue;
+      for (const option of CHECKED_OPTIONS) {
+        expectKind(call, option, (value as Readonly<Record<string, unknown>>)[option]);
+      }
     }
+  } catch (error) {
+    if (isObject(given.options)) closeUnread(given.options.records);
+    throw error;
   }
 }
 

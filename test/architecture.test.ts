@@ -57,7 +57,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...base,
     'type run-context',
   ],
-  notify: ['report', 'api', 'files', 'type checkpoint', 'type config', 'streams', ...base],
+  notify: ['report', 'api', 'files', 'progress', 'type checkpoint', 'type config', 'streams', ...base],
   page: ['type checkpoint', 'report', ...base],
   run: [
     'page',
@@ -138,7 +138,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'sqlite-driver': ['errors'],
   errors: ['text', 'type types'],
-  'check-call': ['errors', 'text'],
+  'check-call': ['streams', 'errors', 'text'],
   'disk-error': ['errors'],
   'make-folder': [],
   text: [],

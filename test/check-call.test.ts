@@ -1,4 +1,7 @@
 /** What plain JavaScript may hand to a function of the library: each wrong argument is named, and none is a TypeError. */
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { expect, it } from 'vitest';
 import * as library from '../pipelines/index.js';
 import { openService } from '../src/service.js';
@@ -95,6 +98,18 @@ it.each(wrong)('%s says what an argument must be, and what it is', async (name, 
     code: 'ARGUMENT_WRONG',
     message: expect.stringMatching(new RegExp(`^${name}: ${message}`)),
   });
+});
+
+it('closes the records that a refused call was handed', async () => {
+  // The error of a missing file, which comes later, would end this process.
+  for (const give of [() => Readable.from(['name\n']), () => createReadStream('/nowhere')]) {
+    for (const name of ['openRun', 'withRun', 'withReadyRun', 'enrich', 'submit', 'plan'] as const) {
+      const records = give();
+      expect(await called(name, [undefined, { records }])).toMatchObject({ code: 'ARGUMENT_WRONG' });
+      expect(records.destroyed, name).toBe(true);
+      await finished(records).catch(() => undefined);
+    }
+  }
 });
 
 it('says of a promise to wait for it, and of an object how it becomes a config', async () => {

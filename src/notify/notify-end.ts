@@ -12,6 +12,7 @@ import type { CheckpointReader } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { diskError } from '../disk-error.js';
 import type { Logger } from '../logger.js';
+import { guardLogger } from '../progress/guard-listeners.js';
 import { formatDuration } from '../quantities.js';
 import { codeOf } from '../streams/system-error.js';
 import { isEnd, type RunEnd } from './run-end.js';
@@ -45,7 +46,8 @@ export async function notifyEnd(
 ): Promise<void> {
   checkCall('notifyEnd', { report: config?.report, end, needs: options });
   const { textfile, webhook } = config.report;
-  const { reader, logger, signal, proxies = {}, times = USUAL } = options;
+  const { reader, signal, proxies = {}, times = USUAL } = options;
+  const logger = guardLogger(options.logger as Logger);
   if (!isEnd(end)) return;
   const { run, outcome } = end;
   if (textfile !== null) {

@@ -15,6 +15,7 @@ import type { AnswerStore } from '../reuse/answer-store.js';
 import type { InputStream } from '../spool/copy-stdin.js';
 import { HandedRecords, type SourceRecords } from '../spool/handed-records.js';
 import type { Clock } from '../streams/clock.js';
+import { expectErrors } from '../streams/handed-stream.js';
 import type { Permits } from '../streams/permits.js';
 import type { Milliseconds } from '../types.js';
 
@@ -128,13 +129,14 @@ export interface RunOptions extends RunPorts {
 
 /**
  * Does the work with records that are copied once, however often it looks for its source. Records that it has not read
- * are closed when it ends.
+ * are closed when it ends. An error of `stdin` is kept for its reader.
  */
-export async function withHandedRecords<O extends Pick<RunOptions, 'records'>, T>(
+export async function withHandedRecords<O extends Pick<RunOptions, 'records' | 'stdin'>, T>(
   options: O,
   work: (options: O) => Promise<T>,
 ): Promise<T> {
   const { records } = options;
+  expectErrors(options.stdin);
   if (records === undefined || records instanceof HandedRecords) return work(options);
   const handed = new HandedRecords(records);
   try {

@@ -2,9 +2,9 @@
  * Reads the records that a program hands in, and copes with any iterator: one that throws, gives promises of any kind,
  * never waits, or is never read.
  */
-import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { FoliopipeError, SourceError } from '../errors.js';
+import { type Closeable, quietly } from '../streams/handed-stream.js';
 import { showText, thrownText } from '../text.js';
 import type { NextObject } from './write-objects.js';
 
@@ -19,13 +19,6 @@ export interface HandedItems {
 }
 
 type Handed = Partial<AsyncIterable<unknown> & Iterable<unknown> & Closeable>;
-
-/** A Readable, a web ReadableStream, or an iterator. */
-interface Closeable {
-  destroy(): unknown;
-  cancel(): unknown;
-  return(): unknown;
-}
 
 /** @throws SourceError `SOURCE_RECORDS_FAILED` for what cannot be iterated. */
 export function openItems(records: unknown): HandedItems {
@@ -60,31 +53,6 @@ export function openItems(records: unknown): HandedItems {
     quietly(() => iterable.destroy?.());
   };
   return { next, close };
-}
-
-/**
- * Takes the errors of a stream that is read later, such as one of a missing file, which fails at once: Node would end
- * the process, because nobody listens. The stream keeps the error for its reader.
- */
-export function expectErrors(records: unknown): void {
-  quietly(() => (records as Readable | undefined)?.on?.('error', () => undefined));
-}
-
-/** Closes what was not iterated. An iterable that opens something only when it is iterated has nothing to close. */
-export function closeUnread(records: unknown): void {
-  if (typeof records !== 'object' || records === null || Array.isArray(records)) return;
-  const { destroy, cancel, return: end } = records as Handed;
-  const close = [destroy, cancel, end].find((method) => typeof method === 'function');
-  if (close !== undefined) quietly(() => close.call(records));
-}
-
-/** The first error counts, and a generator that waits closes only after its wait, which may never end. */
-function quietly(close: () => unknown): void {
-  try {
-    Promise.resolve(close()).catch(() => undefined);
-  } catch {
-    // As above.
-  }
 }
 
 function iteratorOf(iterable: Handed): {

@@ -5,7 +5,8 @@
 import { types } from 'node:util';
 import { SourceError } from '../errors.js';
 import { abortable } from '../streams/abortable.js';
-import { closeUnread, expectErrors, openItems } from './handed-items.js';
+import { closeUnread, expectErrors } from '../streams/handed-stream.js';
+import { openItems } from './handed-items.js';
 import { type Spool, writeCopy } from './spool-folder.js';
 import { type NextObject, writeObjects } from './write-objects.js';
 

@@ -77,6 +77,17 @@ const tell = (
   });
 };
 
+it('never fails because of the logger', async () => {
+  const fail = () => {
+    throw new Error('no log');
+  };
+  const textfile = join(await folder(), 'nowhere', 'nightly.prom');
+  await tell({ textfile, webhook: 'http://127.0.0.1:1' }, endOf(), {
+    logger: { warn: fail, info: fail, debug: fail },
+    times: { attempt: 100, all: 10, firstRetry: 5 },
+  });
+});
+
 describe('the file of metrics', () => {
   const write = async (end: RunEnd, reader: NotifyOptions['reader'] = null) => {
     const textfile = join(await folder(), 'nightly.prom');

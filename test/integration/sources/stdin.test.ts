@@ -1,4 +1,5 @@
 /** `source.path: "-"`: standard input is copied once, and a run goes on only with the same content. */
+import { createReadStream } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -31,6 +32,13 @@ describe('in the library', () => {
       expect(await readFile(path, 'utf8')).toBe(night);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect((await stat(join(path, '..'))).mode & 0o777).toBe(0o700);
+    });
+  });
+
+  it('that fails before it is read is an error of the source', async () => {
+    await withStdin(async (job) => {
+      const stdin = createReadStream(join(job.folder, 'nowhere.csv'));
+      expect(await job.failure({}, { stdin })).toMatchObject({ exitCode: 4, code: 'SOURCE_MISSING' });
     });
   });
 

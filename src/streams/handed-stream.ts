@@ -1,0 +1,35 @@
+/** Streams and iterables that a caller hands in, while nothing reads them. */
+import type { Readable } from 'node:stream';
+
+/** A Readable, a web ReadableStream, or an iterator. */
+export interface Closeable {
+  destroy(): unknown;
+  cancel(): unknown;
+  return(): unknown;
+}
+
+/**
+ * Takes the errors of a stream that is read later, such as one of a missing file, which fails at once: Node would end
+ * the process, because nobody listens. The stream keeps the error for its reader.
+ */
+export function expectErrors(records: unknown): void {
+  quietly(() => (records as Readable | undefined)?.on?.('error', () => undefined));
+}
+
+/** Closes what was not iterated, such as a stream that has not failed yet. An iterable that opens something only when it is iterated has nothing to close. */
+export function closeUnread(records: unknown): void {
+  if (typeof records !== 'object' || records === null || Array.isArray(records)) return;
+  const { destroy, cancel, return: end } = records as Partial<Closeable>;
+  const close = [destroy, cancel, end].find((method) => typeof method === 'function');
+  expectErrors(records);
+  if (close !== undefined) quietly(() => close.call(records));
+}
+
+/** The first error counts, and a generator that waits closes only after its wait, which may never end. */
+export function quietly(close: () => unknown): void {
+  try {
+    Promise.resolve(close()).catch(() => undefined);
+  } catch {
+    // As above.
+  }
+}
