@@ -6,9 +6,12 @@ import {
   type Logger,
   nextTerms,
   openStateReader,
+  type Run,
   type RunOptions,
   type RunSummary,
   type ServiceNeeds,
+  settingsToGoOn,
+  sourceToGoOn,
   stateMissing,
 } from '../../pipelines/index.js';
 import { movedHint } from '../hints.js';
@@ -27,6 +30,7 @@ import {
   rememberRehearsal,
   rememberRun,
   rememberStand,
+  rememberUnfinished,
   typedArguments,
 } from './texts/next-steps.js';
 import { version } from './texts/page-paths.js';
@@ -122,7 +126,7 @@ export async function runSession<T extends object>(
     const runOptions = { ...times, signal: stop.signal, logger, holder: lockHolder() };
     const prepared = await prepare?.(given, runOptions);
     const config = prepared?.config ?? given;
-    if (prepared !== undefined) rememberRehearsal(config.stateDir, given.state === null);
+    if (prepared !== undefined) rememberRehearsal(config, given.state === null);
     if (needs !== 'nothing' && needs !== 'database')
       service = await openEmbeddedService(config, prepared?.service);
     const result = await work(config, {
@@ -199,6 +203,12 @@ export async function openState(config: Config) {
   if (reader === undefined) throw stateMissing(config);
   await warnOfMove(config);
   return reader;
+}
+
+/** The commands that texts name from now on go on with this unfinished run, with the values with which it began. */
+export function rememberValues(config: Config, run: Run): void {
+  const source = sourceToGoOn(config, run);
+  rememberUnfinished(settingsToGoOn(config, run), { source, limit: run.source.limit });
 }
 
 /**

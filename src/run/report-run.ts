@@ -29,8 +29,8 @@ export interface ReportOptions {
   /** Default: the store of `output.path`. */
   readonly output?: Pick<OutputStore, 'identity'> | undefined;
   readonly clock?: Clock | undefined;
-  /** See `RunOptions`. */
-  readonly completeText?: RunOptions['completeText'];
+  /** See `RunOptions`; it also gets the run. */
+  readonly completeText?: ((text: string, run: Run) => string) | undefined;
 }
 
 /**
@@ -55,7 +55,13 @@ export async function reportRun(
     const reader = isIdle ? withCutOffUploads(state) : state;
     const load = await loadStatus(state, config, run);
     // A report is no job, so the run was not found done by one.
-    const terms = { now: clock.now(), found: 'continued', notes: { load }, completeText } as const;
+    const complete = completeText && ((text: string) => completeText(text, run));
+    const terms = {
+      now: clock.now(),
+      found: 'continued',
+      notes: { load },
+      completeText: complete,
+    } as const;
     return collectReport({ checkpoint: reader, output, config }, run, terms);
   };
   return withNamedRun(config, name, checkpoint, collect, shownRun);

@@ -1,7 +1,7 @@
 /** `foliopipe report`: writes one HTML page about a run, which needs no network and no other file. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { ConfigError, reportRun, writeReport } from '../../../pipelines/index.js';
+import { ConfigError, isCompleted, reportRun, writeReport } from '../../../pipelines/index.js';
 import { formatBytes } from '../../quantities.js';
 import {
   type CommonOptions,
@@ -11,7 +11,7 @@ import {
   withCommonOptions,
 } from '../common-options.js';
 import { printResult } from '../output.js';
-import { warnOfMove } from '../session.js';
+import { rememberValues, warnOfMove } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
 
 export function addReport(command: Command, finish: Finish): void {
@@ -23,7 +23,12 @@ export function addReport(command: Command, finish: Finish): void {
       const [name, file] = runAndFile(first, second);
       const config = await readConfig(options, file, 'nothing');
       await warnOfMove(config);
-      const report = await reportRun(config, name, { completeText: nextSteps });
+      const report = await reportRun(config, name, {
+        completeText: (text, row) => {
+          if (!isCompleted(row)) rememberValues(config, row);
+          return nextSteps(text);
+        },
+      });
       const { run, pipeline } = report.summary;
       const path = resolve(output ?? config.report.html ?? `${pipeline}-${run}.html`);
       refuseForeign(path, [config.source.path, config.output.path, ...config.ownFiles]);

@@ -17,9 +17,7 @@ import {
   nextTerms,
   type Run,
   type StateReader,
-  settingsToGoOn,
   shownRun,
-  sourceToGoOn,
   summarizeRun,
   systemClock,
   unconfirmedText,
@@ -28,10 +26,10 @@ import {
 import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { waitForFirstRun, watchRun } from '../display/watch-run.js';
 import { print, printJson } from '../output.js';
-import { openState, warnOfMove } from '../session.js';
+import { openState, rememberValues, warnOfMove } from '../session.js';
 import { listenForStop } from '../stop-signals.js';
 import { missingLoadText } from '../texts/load-text.js';
-import { nextSteps, rememberUnfinished } from '../texts/next-steps.js';
+import { nextSteps } from '../texts/next-steps.js';
 import {
   accountLine,
   copiedText,
@@ -102,8 +100,7 @@ export function addStatus(command: Command, finish: Finish): void {
           nextSteps(text + notes + workingText(holder, nextStop) + accountLine(account) + stateLine(config)),
         );
       } else {
-        const source = sourceToGoOn(config, run);
-        rememberUnfinished(settingsToGoOn(config, run), { source, limit: run.source.limit });
+        rememberValues(config, run);
         const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
         const text = await unfinishedText(reader, run, summary, snapshot, config.poll.timeout);
         await print(

@@ -5,7 +5,7 @@ import { quoteForShell } from '../../text.js';
 export interface ConfigFlag {
   readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set' | '--limit';
   readonly value: string;
-  /** Only for the commands that go on with an unfinished run: it gives a value with which the run began. */
+  /** Only for the commands that work on an unfinished run with its values: it gives a value with which the run began. */
   readonly isOfRun?: true;
 }
 
@@ -16,7 +16,7 @@ export interface ConfigFlag {
 export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
   const ofRun = new Set(flags.filter(({ isOfRun }) => isOfRun).map(keyOf));
   return text.replace(commandInText, (_, command: string, own: string) => {
-    const goesOn = /^foliopipe (?:run|submit|collect)$/.test(command) && !/--(?:new|limit)\b/.test(own);
+    const goesOn = /^foliopipe (?:run|submit|collect|adopt)$/.test(command) && !/--(?:new|limit)\b/.test(own);
     const known = flags.filter((flag) =>
       flag.isOfRun ? goesOn : !goesOn || !withParents(keyOf(flag)).some((key) => ofRun.has(key)),
     );
@@ -33,7 +33,7 @@ export function completeRehearsed(text: string, flags: readonly ConfigFlag[]): s
   );
 }
 
-const ofStateAlone = /^foliopipe (?:abandon|ledger|report|runs|status)\b/;
+const ofStateAlone = /^foliopipe (?:abandon|adopt|ledger|report|runs|status)\b/;
 
 /** The key of the config that a flag gives, if it gives one. */
 export function keyOf({ name, value }: ConfigFlag): string {

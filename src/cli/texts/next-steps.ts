@@ -3,6 +3,7 @@
  * must find the same config, source, output and state. A process runs one command, which is remembered here.
  */
 import type { Command } from 'commander';
+import type { Config } from '../../../pipelines/index.js';
 import { shownSetting } from '../../hide-secrets.js';
 import { type ConfigFlag, completeCommands, completeRehearsed, keyOf } from './complete-commands.js';
 import { withPagePaths } from './page-paths.js';
@@ -91,13 +92,17 @@ export function rememberUnfinished(
  * The commands that texts name from now on are about the state of a rehearsal, where they need no more than a state.
  * @param isFolder whether the state of the real job is a folder too.
  */
-export function rememberRehearsal(stateDir: string, isFolder: boolean): void {
+export function rememberRehearsal(
+  { stateDir, chunks }: Pick<Config, 'stateDir' | 'chunks'>,
+  isFolder: boolean,
+): void {
   const isOfState = (flag: ConfigFlag) => ['state', 'stateDir'].includes(keyOf(flag));
   const settings = ['service.embedded=true', ...(isFolder ? [] : ['state=null'])];
   typed.ofRehearsal = [
     ...typed.flags.filter((flag) => !isOfState(flag)),
     { name: '--state-dir', value: stateDir },
     ...settings.map((value) => ({ name: '--set', value }) as const),
+    { name: '--set', value: `chunks.maxRecords=${chunks.maxRecords}`, isOfRun: true },
   ];
 }
 

@@ -131,12 +131,14 @@ it.each([
 ])(
   'a rehearsal names its own state where a command needs no more (real state in a folder: %s)',
   async (isFolder, more) => {
-    const hint = 'foliopipe abandon --run R --chunk 3; foliopipe status names it; foliopipe retry R';
+    const hint =
+      'foliopipe abandon --run R --chunk 3; foliopipe status names it; foliopipe adopt FOLIO; foliopipe retry R';
+    const chunks = { maxRecords: 125 };
     await type('run', 'a.yaml', '--state-dir', 's', '--set', 'state=postgres://db.test/one', '--rehearse');
     expect(nextSteps(hint)).toBe(hint);
-    rememberRehearsal('/s/rehearsal', isFolder);
+    rememberRehearsal({ stateDir: '/s/rehearsal', chunks } as never, isFolder);
     const own = `-c a.yaml --state-dir /s/rehearsal --set service.embedded=true${more}`;
-    const shown = `foliopipe abandon ${own} --run R --chunk 3; foliopipe status ${own} names it; foliopipe retry R`;
+    const shown = `foliopipe abandon ${own} --run R --chunk 3; foliopipe status ${own} names it; foliopipe adopt ${own} --set chunks.maxRecords=125 FOLIO; foliopipe retry R`;
     expect(nextSteps(hint)).toBe(shown);
     expect(nextSteps(shown)).toBe(shown);
     await type('run', 'a.yaml');

@@ -1,5 +1,5 @@
 /** The commands that a message names work as they are printed, on the same job, and pay nothing twice. */
-import { copyFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
@@ -51,6 +51,26 @@ it('a run begun with --new and a stuck folio is gone on with, or ended, by what 
     expect(ended.stderr.replace(/\s+/g, ' ')).toContain(` output ${join(job.folder, 'o/x.csv')} (30 records`);
     expect(ended).toMatchObject({ code: 3 });
     expect(service.count('upload')).toBe(3);
+  } finally {
+    await service.close();
+  }
+});
+
+it('a run with values of its own is gone on with by what status and the page of report print without them', async () => {
+  const service = await openFakeService({
+    trouble: ({ operation, chunk }) =>
+      operation === 'upload' && chunk === 2 ? { kind: 'answer', status: 402 } : undefined,
+  });
+  try {
+    const job = await createJob(await folder(), { pipeline: 'own', baseUrl: service.url, records: 30 });
+    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
+    const own = ['--set', 'chunks.maxRecords=7'];
+    expect(await callMain(['run', 'job.yaml', ...own], here)).toMatchObject({ code: 7 });
+    const status = await callMain(['status', 'job.yaml'], here);
+    expect(status.stdout).toContain(`foliopipe run -c job.yaml ${own.join(' ')}`);
+    expect(await callMain(['report', 'job.yaml', '--output', 'r.html'], here)).toMatchObject({ code: 0 });
+    const page = await readFile(join(job.folder, 'r.html'), 'utf8');
+    expect(page).toContain(`foliopipe run -c job.yaml ${own.join(' ')}`);
   } finally {
     await service.close();
   }
