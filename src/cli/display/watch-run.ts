@@ -55,6 +55,8 @@ export async function watchRun(
 }
 
 const readEvery = 500;
+/** Each time a database without a state is connected to. */
+const connectEvery = 5_000;
 
 /**
  * Waits until the pipeline has a run, which it says once. A run is there when its source is checked.
@@ -80,7 +82,8 @@ export async function waitForFirstRun(
       const text = `pipeline ${pipeline} has no run yet in ${database ?? stateDir}; waiting for the first one (Ctrl-C ends the wait)`;
       stderr.write(`${escapeUnprintable(text)}\n`);
     }
-    await systemClock.sleep(readEvery, signal).catch(() => undefined);
+    const connects = database !== null && state === undefined;
+    await systemClock.sleep(connects ? connectEvery : readEvery, signal).catch(() => undefined);
   }
   await state?.close();
   return undefined;
