@@ -31,14 +31,15 @@ function removeMark(state: string): string {
     : `rm ${quoteForShell(`${state}/copy.json`)}`;
 }
 
-/** A cap of the budget, and until when to wait instead of raising it. */
-function capText(cap: string): string {
+/** A cap of the budget, and until when to wait instead of raising it; nothing of a larger request is ever sent. */
+function capText({ cap, limit, records }: ErrorFacts): string {
   if (cap === 'perRun') return 'budget.perRun';
+  if (Number(records) > Number(limit)) return `budget.${cap} to ${records} at least (waiting does not help)`;
   return `budget.${cap}, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
 }
 
 const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
-  BUDGET_REACHED: ({ cap }) => `raise ${capText(String(cap))}, and ${GO_ON}`,
+  BUDGET_REACHED: (facts) => `raise ${capText(facts)}, and ${GO_ON}`,
   PIPELINE_LOCKED: ({ here }) =>
     here === true
       ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'

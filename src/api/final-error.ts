@@ -119,7 +119,7 @@ function ambiguousError(doubt: Doubt, what: string, call: Call, facts: ErrorFact
     return new AmbiguousUploadError('SERVICE_REDIRECTS', message, { doubt, hint, facts });
   }
   const hint = isSearch
-    ? 'if it is asked again, it may be paid twice'
+    ? 'the same command asks again, and may pay again; foliopipe ledger counts this one as possibly paid'
     : 'if the service lists the file, bind it: foliopipe adopt --run RUN --chunk CHUNK FOLIO; if it is sent again, it may be paid twice';
   const code = isSearch ? 'AMBIGUOUS_SEARCH' : 'AMBIGUOUS_UPLOAD';
   return new AmbiguousUploadError(code, message, { doubt, hint, facts });

@@ -49,11 +49,17 @@ export async function budgetLeft(
 
 /**
  * Checks a new run against the budget. If the budget of the day or the month is too small, this is only logged: the run
- * stops there and goes on another day.
+ * stops there and goes on another day. How many records a chunk has is known only when it is cut.
  * @param records how many records the run would send.
+ * @param maxRecords how many a chunk has at most.
  * @throws GuardError `BUDGET_TOO_SMALL` when the run could never be finished under `budget.perRun`.
  */
-export function checkBudget(caps: readonly BudgetLeft[], records: number, logger: Logger): void {
+export function checkBudget(
+  caps: readonly BudgetLeft[],
+  records: number,
+  maxRecords: number,
+  logger: Logger,
+): void {
   for (const { cap, limit, spent, left } of caps) {
     if (records <= left) continue;
     if (cap === 'perRun') {
@@ -69,6 +75,11 @@ export function checkBudget(caps: readonly BudgetLeft[], records: number, logger
     logger.warn(
       { cap, limit, spent, left, records },
       `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run stops after at most ${formatCount(left)}, because only whole chunks are sent, with exit 9, and the same command goes on when there is more`,
+    );
+    if (Math.min(records, maxRecords) <= limit) continue;
+    logger.warn(
+      { cap, limit, maxRecords },
+      `budget.${cap} is below chunks.maxRecords (${formatCount(maxRecords)}): a chunk of more than ${countOf(limit, 'record')} is never sent; raise budget.${cap}, or begin again with --new --set chunks.maxRecords=${limit}`,
     );
   }
 }

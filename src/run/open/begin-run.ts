@@ -134,7 +134,7 @@ async function checkNewRun(
   }
   const records = recordsToSend({ choice, source });
   const caps = await budgetLeft(checkpoint, config, context.service, null, now);
-  checkBudget(caps, records, logger);
+  checkBudget(caps, records, config.chunks.maxRecords, logger);
   await checkDisk(config, { source, records, keepsAnswers: choice !== null }, { ...options, logger });
   const { pipeline } = config;
   const row = { pipeline, service: context.service, columns: null, source, choice };

@@ -124,6 +124,9 @@ function wentBackError(
   return new UntrustedError(
     'FOLIO_WENT_BACK',
     `chunk ${number}: folio ${folio} was FINISHED with ${formatCount(successful)} successful and ${countOf(failed, 'failed record')}, and ${is}`,
-    { hint: 'run the same command again; nothing is paid again', facts: { chunk: number } },
+    {
+      hint: 'nothing is published; ask the service provider about this folio: when it is FINISHED as before, the same command goes on; nothing is paid again',
+      facts: { chunk: number },
+    },
   );
 }

@@ -28,7 +28,10 @@ test.each<[string, Script]>([
   await open(answer);
   const error = await errorOf(search());
   expect(error).toBeInstanceOf(AmbiguousUploadError);
-  expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH' });
+  expect(error).toMatchObject({
+    code: 'AMBIGUOUS_SEARCH',
+    hint: expect.stringContaining('the same command asks again'),
+  });
   expect(scripted.server.seen).toHaveLength(1);
 });
 

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { type GuardError, planRun } from '../../../pipelines/index.js';
 import { hintOf } from '../../../src/hints.js';
+import { silentLogger } from '../../../src/logger.js';
 import { systemClock } from '../../../src/streams/clock.js';
 import { expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
@@ -29,6 +30,22 @@ describe('a budget', () => {
       });
     },
   );
+
+  it('of a day below one chunk is warned of before anything is sent, and the error says that waiting is no way', async () => {
+    await withJob({ behaviour }, async (job) => {
+      const warned: string[] = [];
+      const logger = { ...silentLogger, warn: (_: object, text: string) => void warned.push(text) };
+      const config = { budget: { perDay: 9 } };
+      const error = (await job.failure(config, { logger })) as GuardError;
+      expect(warned[1]).toMatch(/^budget\.perDay is below chunks\.maxRecords \(10\): .* --new --set/);
+      expect(error).toMatchObject({ exitCode: 9, code: 'BUDGET_REACHED' });
+      expect(hintOf(error)).toMatch(/^raise budget\.perDay to 10 at least \(waiting does not help\)/);
+      expect(job.service.folios).toHaveLength(0);
+      const smaller = { ...config, chunks: { maxRecords: 9 } };
+      await job.failure(smaller, { fresh: true });
+      expect(job.service.folios).toHaveLength(1);
+    });
+  });
 
   it('of a day starts again the next day, in its time zone', async () => {
     const budget = { perDay: 40, timeZone: 'America/Denver' };

@@ -399,6 +399,8 @@ describe('fetching anew', () => {
     const replacement = await refetchParts({ ...run, api }, chunk);
     await expect(replacement.fetchAll()).rejects.toMatchObject({
       code: 'FOLIO_WENT_BACK',
+      exitCode: 6,
+      hint: expect.stringContaining('ask the service provider about this folio'),
       message: `chunk 1: folio F1 was FINISHED with 1 successful and 1 failed record, ${text}`,
     });
   });
