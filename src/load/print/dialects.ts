@@ -153,15 +153,15 @@ const bigquery: Dialect = {
       ...(isS3(path)
         ? [
             '-- BigQuery loads nothing from S3 in this way: copy the file to this machine first, or to gs://BUCKET and name that.',
-            `-- aws s3 cp ${quoteText(path)} ${quoteText(local)}`,
+            `-- aws s3 cp ${inShellQuotes(path)} ${inShellQuotes(local)}`,
           ]
         : []),
-      ...(format === 'csv.zst' ? [`-- zstd -d --keep ${quoteText(local)}`] : []),
+      ...(format === 'csv.zst' ? [`-- zstd -d --keep ${inShellQuotes(local)}`] : []),
       // From this machine it loads a single file.
       ...(isFolder(path)
-        ? [`-- gcloud storage cp ${quoteText(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
+        ? [`-- gcloud storage cp ${inShellQuotes(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
         : []),
-      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${quoteText(bigQuerySource(local, format))} ${columns.map((name) => `${name}:string`).join(',')}`,
+      `-- bq load --replace --source_format=CSV --skip_leading_rows=1 --allow_quoted_newlines ${STAGING} ${inShellQuotes(bigQuerySource(local, format))} ${columns.map((name) => `${name}:string`).join(',')}`,
     ];
   },
   begin: 'begin transaction;',

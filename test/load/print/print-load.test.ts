@@ -71,6 +71,12 @@ describe('the script for an output on this machine', () => {
     expect(scriptOf('bigquery', '/out/x.csv', 'csv')).toContain("'/out/x.csv' c0:string");
     expect(scriptOf('redshift', '/out/x.csv', 'csv')).toContain("from 's3://BUCKET/x.csv'");
   });
+
+  it('of bigquery is for a shell, which reads quotes otherwise than SQL does', () => {
+    const [, words] = /^-- bq (load .*)$/m.exec(scriptOf('bigquery', "/out/it's/x.csv", 'csv'))!;
+    const read = execFileSync('sh', ['-c', `printf '%s\\n' ${words}`], { encoding: 'utf8' });
+    expect(read.split('\n')).toContain("/out/it's/x.csv");
+  });
 });
 
 describe.each(['postgres', 'duckdb'] as const)('the script for %s', (dialect) => {
