@@ -32,8 +32,6 @@ export interface Schedule {
   readonly pipeline: string;
   readonly cron: string;
   readonly timeZone: string;
-  /** Where its config was read. */
-  readonly from: RunJob['from'] | undefined;
 }
 
 export interface JobQueue {
@@ -116,11 +114,10 @@ export function createJobQueue(
   /** Whether a job is still with this worker: pg-boss takes it away from one that was silent. */
   const isOurs = async (taken: TakenJob): Promise<boolean> => (await nowOf(taken))?.state === 'active';
   const schedules = async (): Promise<readonly Schedule[]> =>
-    (await asked(boss.getSchedules(RUNS))).map(({ key, cron, timezone, data }) => ({
+    (await asked(boss.getSchedules(RUNS))).map(({ key, cron, timezone }) => ({
       pipeline: key,
       cron,
       timeZone: timezone,
-      from: isRunJob(data) ? data.from : undefined,
     }));
   const unschedule = async (pipeline: string): Promise<boolean> => {
     const found = (await schedules()).some((one) => one.pipeline === pipeline);

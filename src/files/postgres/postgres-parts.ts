@@ -34,11 +34,9 @@ const addLastPiece = addLast('DO NOTHING');
 // The pieces of the damaged one are without a name then, and are removed at the next start.
 const replaceDamaged = addLast(`(run, chunk, file_status, part, sha256)
       DO UPDATE SET file = excluded.file, bytes = excluded.bytes`);
-const isNamed = (alias: string) =>
-  `EXISTS (SELECT 1 FROM part_files WHERE part_files.run = ${alias}.run AND part_files.file = ${alias}.file)`;
-const forgetPieces = statement(
-  `DELETE FROM part_pieces AS old WHERE run = @run AND file = @file AND NOT ${isNamed('old')}`,
-);
+const forgetPieces = statement(`
+  DELETE FROM part_pieces AS old WHERE run = @run AND file = @file AND NOT EXISTS (
+    SELECT 1 FROM part_files WHERE part_files.run = old.run AND part_files.file = old.file)`);
 const filesIn = (table: string) =>
   `SELECT run, file FROM runs JOIN ${table} ON ${table}.run = runs.id WHERE runs.pipeline = @pipeline`;
 // Both lists are read once: no index finds a file by its id, and a server without statistics would read all of a run for

@@ -1,7 +1,7 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
 import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import { quoteText as quoteDuckdb, quoteName } from '../../sql-text.js';
-import { inShellQuotes } from '../../text.js';
+import { inShellQuotes, oneLine } from '../../text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 import { duckdbDialect, inlined, insertText } from '../duckdb/dialect.js';
 import { fitTable } from '../fit-table.js';
@@ -41,10 +41,6 @@ export function printLoad(load: PrintedLoad, dialect: PrintDialect): string {
       ? loadScript(load, clients[dialect])
       : warehouseScript(load, dialects[dialect]);
   return `${[...head, ...script].join('\n')}\n`;
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ');
 }
 
 /** What a script needs besides the statements of `load.into`. */
