@@ -51,8 +51,7 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { files, env, overrides, cwd, needs = 'service', ownFiles = [] } = checkedOptions(options);
   const problems = new Problems();
-  const settings = layersOf({ files, env, overrides, cwd }, problems);
-  const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
+  const { settings, baseDir } = layersOf({ files, env, overrides, cwd }, problems);
   const config = resolveConfig(withStandIns(settings, needs, env), env, baseDir, problems);
   const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
   return { ...config, ownFiles: [...read, ...tokenFiles(settings, env, baseDir)] };
@@ -64,15 +63,19 @@ function checkedOptions(options: LoadOptions): LoadOptions {
   return options;
 }
 
-/** The settings of files, environment and flags; later ones win. @throws ConfigError when a file cannot be read. */
+/**
+ * The settings of files, environment and flags; later ones win. And the folder of the default state.
+ * @throws ConfigError when a file cannot be read.
+ */
 function layersOf(
   { files, env, overrides, cwd }: Pick<LoadOptions, 'files' | 'env' | 'overrides' | 'cwd'>,
   problems: Problems,
-): readonly Setting[] {
+): { readonly settings: readonly Setting[]; readonly baseDir: string } {
   const fromFiles = files.map((file) => readSettings(file, cwd, problems));
   problems.throwIfAny();
   const layers = [...fromFiles, environmentSettings(env, cwd, problems), flagSettings(overrides, problems)];
-  return joinLayers(layers, env);
+  const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
+  return { settings: joinLayers(layers, env), baseDir };
 }
 
 /**
@@ -81,8 +84,7 @@ function layersOf(
  */
 export function readLayers({ files, env, overrides, cwd }: LoadOptions) {
   const problems = new Problems();
-  const baseDir = files[0] === undefined ? cwd : dirname(resolve(cwd, files[0]));
-  const settings = layersOf({ files, env, overrides, cwd }, problems);
+  const { settings, baseDir } = layersOf({ files, env, overrides, cwd }, problems);
   return { written: countingSettings(settings, env, baseDir, problems), env, baseDir };
 }
 
@@ -119,12 +121,7 @@ function withHandedSource(settings: readonly Setting[]): readonly Setting[] {
 /** The paths of all files that are named as the token's, also where none is read. */
 function tokenFiles(settings: readonly Setting[], env: Environment, baseDir: string): readonly string[] {
   const given = effectiveSettings(settings).filter(({ key }) => key.join('.') === 'service.tokenFile');
-  return given
-    .map((one) => {
-      const value = withVariables(one, env, () => undefined);
-      return absolutePath(one.key, value, one.origin?.baseDir ?? baseDir);
-    })
-    .filter((path) => typeof path === 'string');
+  return given.map((one) => settingValue(one, env, baseDir)).filter((path) => typeof path === 'string');
 }
 
 /**

@@ -6,7 +6,6 @@ import type { FleetTables, SeenSchedule } from '../checkpoint/postgres/workers.j
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
-import type { RunJob } from './job.js';
 import type { JobQueue } from './job-queue.js';
 import { DAY_MS, lastTime } from './next-time.js';
 
@@ -95,10 +94,8 @@ export function createMakeUp(
 }
 
 /** The text for a job that makes up for a missed time, after the name of its pipeline. */
-export function madeUpText({ madeUpFor }: Pick<RunJob, 'madeUpFor'>): string {
-  return madeUpFor === undefined
-    ? ''
-    : `, in place of ${new Date(madeUpFor).toISOString()}, which was missed`;
+export function madeUpText(madeUpFor: number | null | undefined): string {
+  return madeUpFor == null ? '' : `, in place of ${new Date(madeUpFor).toISOString()}, which was missed`;
 }
 
 function missedText(pipeline: string, at: number, age: Milliseconds): string {

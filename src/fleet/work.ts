@@ -158,7 +158,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       await queue.giveBack(taken, times.locked, taken.job.trouble);
       return;
     }
-    logger.info({ pipeline }, `${pipeline}: begins${madeUpText(taken.job)}`);
+    logger.info({ pipeline }, `${pipeline}: begins${madeUpText(taken.job.madeUpFor)}`);
     const own: Own = { taken, run: start(taken.job), misses: 0, isKilled: false };
     running.set(taken.id, own);
     void asked('no sign of life', reportAlive);

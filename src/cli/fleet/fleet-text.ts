@@ -118,10 +118,11 @@ function endOf(exitCode: number | null): string {
 }
 
 function workedText(
-  { pipeline, holder, leaseLeftMs, leaseSilentMs, isJob, workerSilentMs, since, ...made }: WorkedRun,
+  { pipeline, holder, leaseLeftMs, leaseSilentMs, isJob, workerSilentMs, since, madeUpFor }: WorkedRun,
   now: number,
 ): string {
-  const age = since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}${inPlaceText(made)}`;
+  const age =
+    since === null ? '' : ` for ${formatDuration(Math.max(0, now - since))}${madeUpText(madeUpFor)}`;
   const silent =
     workerSilentMs === null ? '' : `its worker was last heard ${formatDuration(workerSilentMs)} ago`;
   if (holder == null) return `${pipeline}  ${silent === '' ? `starting${age}` : silent}`;
@@ -130,12 +131,8 @@ function workedText(
   return `${pipeline}  process ${holder.pid} on ${shown(holder.host ?? '?')}${age}${by}${silent === '' ? '' : `, ${silent}`}; ${lease}`;
 }
 
-function inPlaceText({ madeUpFor }: Pick<WorkedRun, 'madeUpFor'>): string {
-  return madeUpText({ ...(madeUpFor !== null && { madeUpFor }) });
-}
-
-function waitingText({ pipeline, since, from, trouble, ...made }: WaitingRun, now: number): string {
-  const age = `waits for ${formatDuration(Math.max(0, now - since))}${inPlaceText(made)}`;
+function waitingText({ pipeline, since, from, trouble, madeUpFor }: WaitingRun, now: number): string {
+  const age = `waits for ${formatDuration(Math.max(0, now - since))}${madeUpText(madeUpFor)}`;
   if (trouble === null) {
     return `${pipeline}  ${age}${from > now ? `, to be taken in ${formatDuration(from - now)}` : ''}`;
   }

@@ -16,18 +16,13 @@ import { field, INDENT, WIDTH } from './summary-field.js';
 export function recordLines(summary: RunSummary): string[] {
   const { read, successful, failed, unprocessed, rejected } = summary.counts;
   const rows = successful + failed + unprocessed;
-  if (rows + rejected < read) {
-    const written = `${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, rows)}) + ${formatCount(unprocessed)} unprocessed`;
-    return [
-      ...field('records', `${formatCount(read)} read; ${countOf(rows, 'row')} written so far = ${written}`),
-      ...reasonLines(summary),
-      ...runReuseLines(summary),
-      ...costLines(summary),
-    ];
-  }
-  const ends = `${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, read - rejected)}) + ${formatCount(unprocessed)} unprocessed + ${formatCount(rejected)} rejected`;
+  const ends = `${formatCount(successful)} successful + ${formatCount(failed)} failed (${formatShare(failed, rows)}) + ${formatCount(unprocessed)} unprocessed`;
+  const text =
+    rows + rejected < read
+      ? `${formatCount(read)} read; ${countOf(rows, 'row')} written so far = ${ends}`
+      : `${formatCount(read)} read = ${ends} + ${formatCount(rejected)} rejected`;
   return [
-    ...field('records', `${formatCount(read)} read = ${ends}`),
+    ...field('records', text),
     ...reasonLines(summary),
     ...runReuseLines(summary),
     ...costLines(summary),

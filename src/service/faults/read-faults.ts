@@ -4,6 +4,8 @@ import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from '../../errors.js';
 import { type FaultPlan, faultPlanSchema } from './rule.js';
 
+const EXAMPLES = 'docs/faults.md shows every fault with an example';
+
 /** @throws ConfigError `FAULTS_UNREADABLE`, or `FAULTS_INVALID` that lists every problem. */
 export async function readFaults(file: string): Promise<FaultPlan> {
   return parseText(await readText(file), (line) => (line === undefined ? file : `${file}:${line}`));
@@ -27,7 +29,7 @@ function parseText(text: string, place: (line?: number) => string | undefined): 
   if (broken !== undefined) {
     const { line } = lines.linePos(broken.pos[0]);
     throw new ConfigError('FAULTS_INVALID', `${place(line)} is not YAML: ${broken.message}`, {
-      hint: 'docs/faults.md shows every fault with an example',
+      hint: EXAMPLES,
       facts: { line },
     });
   }
@@ -40,7 +42,7 @@ function contentOf(document: Document): unknown {
     return document.toJS();
   } catch (cause) {
     throw new ConfigError('FAULTS_INVALID', `the faults are not YAML: ${(cause as Error).message}`, {
-      hint: 'docs/faults.md shows every fault with an example',
+      hint: EXAMPLES,
       cause,
     });
   }
@@ -84,7 +86,7 @@ function checkPlan(given: unknown, locate: Locate): FaultPlan {
   const lines = [...problems].map(([key, problem]) => `\n  ${key}: ${problem}`);
   const count = lines.length === 1 ? 'a problem' : `${lines.length} problems`;
   throw new ConfigError('FAULTS_INVALID', `the faults have ${count}:${lines.join('')}`, {
-    hint: 'docs/faults.md shows every fault with an example',
+    hint: EXAMPLES,
   });
 }
 
