@@ -1,32 +1,32 @@
 /** examples/ for schedulers: their configs are read, and what they do at each exit code is what README.md says. */
 import { execFile, execFileSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CronJob } from 'kubernetes-models/batch/v1';
 import { PersistentVolumeClaim } from 'kubernetes-models/v1';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { loadConfig } from '../src/config/load-config.js';
 import { parseDuration } from '../src/quantities.js';
 import { type Action, exitActions } from './helpers/examples/exit-codes.js';
+import { useSharedFolder } from './helpers/folders/folders.js';
 
 const root = resolve(import.meta.dirname, '..');
 const read = (file: string) => readFile(join(root, 'examples', file), 'utf8');
 const variables = ['FOLIOPIPE_TOKEN', 'FOLIOPIPE_WEBHOOK', 'STATE_DIRECTORY', 'CREDENTIALS_DIRECTORY'];
 
+const newFolder = useSharedFolder();
 let folder: string;
 let retried: number[];
 let failed: number[];
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-schedulers-'));
+  folder = await newFolder();
   const codes = [...(await exitActions())];
   const withAction = (wanted: Action) =>
     codes.filter(([, action]) => action === wanted).map(([code]) => code);
   [retried, failed] = [withAction('RETRY'), withAction('FAIL')];
   expect(retried.length + failed.length).toBe(13);
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function shutdownOf(name: string): Promise<number> {
   const file = join(folder, `${name}.yaml`);

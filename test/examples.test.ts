@@ -1,24 +1,24 @@
 /** examples/: their configs are read and planned, and what they do at each exit code is what README.md says. */
 import { execFile, execFileSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { loadConfig } from '../src/config/load-config.js';
 import { exitActions } from './helpers/examples/exit-codes.js';
+import { useSharedFolder } from './helpers/folders/folders.js';
 import { callMain } from './helpers/processes/call-main.js';
 
 const root = resolve(import.meta.dirname, '..');
 const examples = ['airflow', 'bigquery', 'dagster', 'dbt', 'snowflake'];
 const read = (file: string) => readFile(join(root, file), 'utf8');
 
+const newFolder = useSharedFolder();
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-examples-'));
+  folder = await newFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 it('there is a folder for each example, and docs/warehouse.md links to it', async () => {
   expect(await readdir(join(root, 'examples'))).toEqual(expect.arrayContaining(examples));

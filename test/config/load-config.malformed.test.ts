@@ -1,22 +1,22 @@
 /** Every malformed config is refused with all of its problems at once, each with its key and line, and no secret. */
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
 import { builtConfigs } from '../fixtures/malformed/built-files.js';
 import { configCases } from '../fixtures/malformed/cases.js';
 import { configErrorOf } from '../helpers/config/minimal-config.js';
+import { useSharedFolder } from '../helpers/folders/folders.js';
 
 const kept = join(import.meta.dirname, '../fixtures/malformed/configs');
 
+const newFolder = useSharedFolder();
 let cwd: string;
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'foliopipe-malformed-'));
+  cwd = await newFolder();
   await cp(kept, cwd, { recursive: true });
   for (const [name, content] of Object.entries(builtConfigs)) await writeFile(join(cwd, name), content);
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 function errorOf(file: string, env: Record<string, string> = {}) {
   return configErrorOf(() => loadConfig({ files: [file], env, overrides: [], cwd }));

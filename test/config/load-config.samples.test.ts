@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.js';
 import { configSchema } from '../../src/config/schema.js';
+import { useSharedFolder } from '../helpers/folders/folders.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const env = { FOLIOPIPE_BASE_URL: 'https://predict.example', FOLIOPIPE_TOKEN: 't0ken' };
 
+const newFolder = useSharedFolder();
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-samples-'));
+  folder = await newFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const load = (file: string) => loadConfig({ files: [file], env, overrides: [], cwd: root });
 

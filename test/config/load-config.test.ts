@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.js';
 import { configErrorOf, variable } from '../helpers/config/minimal-config.js';
+import { useSharedFolder } from '../helpers/folders/folders.js';
 
 const BASE = `
 pipeline: nightly
@@ -15,13 +15,13 @@ chunks: { maxRecords: 100, maxBytes: 1MB }
 output: { path: out.csv, columns: [a, b] }
 `;
 
+const newFolder = useSharedFolder();
 let cwd: string;
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'foliopipe-config-'));
+  cwd = await newFolder();
   await mkdir(join(cwd, 'conf'));
   await write('conf/base.yaml', BASE);
 });
-afterAll(() => rm(cwd, { recursive: true }));
 
 async function write(name: string, text: string): Promise<string> {
   await writeFile(join(cwd, name), text);

@@ -1,7 +1,6 @@
 /** The contracts of the checkpoint, the pipeline's lock and everything in files, over Postgres: one server for all. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLeases } from '../../src/checkpoint/postgres/lease.js';
@@ -15,6 +14,7 @@ import { createSplitFiles, DamagedPartError } from '../../src/files/run-files.js
 import type { PostgresSession } from '../../src/postgres/session.js';
 import { createSharedAnswerStore } from '../../src/reuse/shared-answer-store.js';
 import { readWhole } from '../../src/streams/read-pieces.js';
+import { useNewFolders } from '../helpers/folders/folders.js';
 import { type Database, openPostgres, type PostgresServer } from '../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../helpers/postgres/postgres-state.js';
 import { describeAnswerStore } from './answer-store-contract.js';
@@ -65,13 +65,7 @@ lockContract('in Postgres', async (use) => {
 });
 
 let connection: PostgresSession | undefined;
-const folders: string[] = [];
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
-const newFolder = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'foliopipe-files-'));
-  folders.push(folder);
-  return folder;
-};
+const newFolder = useNewFolders();
 const mayChange = async () => undefined;
 
 describeFileStore('parts in Postgres', async () => {

@@ -1,12 +1,9 @@
-/** The stores of files and of publications, on the disk, in S3 and in memory, under the same contract. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { createLocalOutputStore } from '../../src/files/local-output-store.js';
 import { createLocalFiles } from '../../src/files/local-run-files.js';
 import type { FileStore, RunFiles } from '../../src/files/run-files.js';
 import { createS3OutputStore } from '../../src/files/s3/s3-output-store.js';
+import { useNewFolders } from '../helpers/folders/folders.js';
 import { createMemoryFiles } from '../helpers/memory/memory-files.js';
 import { createMemoryOutputStore } from '../helpers/memory/memory-output-store.js';
 import { recording } from '../helpers/recording.js';
@@ -17,14 +14,9 @@ import { describeOutputStore } from './output-store-contract.js';
 const s3 = await openS3Server();
 afterAll(() => s3.close());
 
-const folders: string[] = [];
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+const newFolder = useNewFolders();
 
-describeFileStore('local disk', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'foliopipe-files-'));
-  folders.push(folder);
-  return createLocalFiles(folder);
-});
+describeFileStore('local disk', async () => createLocalFiles(await newFolder()));
 /** The methods of the ports that the contract has called. */
 const called = { store: new Set<string>(), files: new Set<string>() };
 describeFileStore('memory', async () => {

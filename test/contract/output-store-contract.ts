@@ -1,26 +1,26 @@
 /** What every output store keeps to: run over the local one, the one in S3 and the one in memory. */
 import { createHash } from 'node:crypto';
-import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutputStore } from '../../src/files/output-store.js';
 import { outputNames } from '../../src/run/check/check-output.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
 /** @param bucket such as `s3://bucket`, where names are not paths. */
 export function describeOutputStore(kind: string, create: () => OutputStore, bucket = ''): void {
   describe(`${kind}: an output store`, () => {
+    const newFolder = useFolder();
     let folder: string;
     let store: OutputStore;
     let name: string;
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'foliopipe-store-'));
+      folder = await newFolder();
       await mkdir(join(folder, 'out'));
       name = `${bucket}${join(folder, 'out', 'enriched.csv')}`;
       store = create();
     });
-    afterEach(() => rm(folder, { recursive: true, force: true }));
 
     const put = async (content: string) => {
       const localFile = join(folder, 'out', 'enriched.csv.partial');

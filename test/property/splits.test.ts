@@ -1,13 +1,10 @@
-/** Whichever records a service refuses, and however a source is cut: every other record is bought once. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RefusedError } from '../../src/errors.js';
 import { chunkRecords } from '../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../src/stages/submit/submit-chunks.js';
 import { createFakeApi, idsOf } from '../fake-service/fake-api.js';
+import { withFolder } from '../helpers/folders/folders.js';
 import { fineNames, predictedCode, withLocalJob } from '../helpers/jobs/local-job.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 import { forTime } from '../helpers/properties/for-time.js';
@@ -57,8 +54,7 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
             facts: { status: refusal, said: 'no' },
           });
         };
-        const folder = await mkdtemp(join(tmpdir(), 'foliopipe-splits-'));
-        try {
+        await withFolder(async (folder) => {
           const run = await createStageRun(folder, {
             records,
             api: { ...service, upload },
@@ -78,9 +74,7 @@ it('a chunk is halved until its bad records stand alone, whatever is sent beside
           expect(refused.sort((a, b) => a - b)).toEqual([...bad].sort((a, b) => a - b));
           const { chunks } = await run.checkpoint.tally(run.id);
           expect((await run.checkpoint.run(run.id))!.chunks).toBe(chunks.submitted + chunks.refused);
-        } finally {
-          await rm(folder, { recursive: true, force: true });
-        }
+        });
       },
     ),
     forTime(700, 200),

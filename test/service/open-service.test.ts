@@ -4,15 +4,14 @@ import { once } from 'node:events';
 import { cp, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, LockedError } from '../../src/errors.js';
 import { parseFaults } from '../../src/service/faults/read-faults.js';
 import { openService, type ServiceOptions } from '../../src/service/open-service.js';
+import { useFolder, withFolder } from '../helpers/folders/folders.js';
 import {
   acceptedFolio,
-  makeDataDir,
   partText,
-  removeDataDir,
   serviceOptions,
   track,
   trackFinished,
@@ -66,11 +65,11 @@ it('a YAML alias that names nothing is an error of the faults', () => {
 });
 
 describe('a service on the folder of an earlier one', () => {
+  const newFolder = useFolder();
   let dataDir: string;
   beforeEach(async () => {
-    dataDir = await makeDataDir();
+    dataDir = await newFolder();
   });
-  afterEach(() => removeDataDir(dataDir));
 
   async function expectFinishedAlike(options: ServiceOptions, folio: string): Promise<void> {
     const service = await openService(options);
@@ -116,10 +115,10 @@ describe('a service on the folder of an earlier one', () => {
     const folio = await acceptedFolio(service.baseUrl, uploadCsv(RECORDS));
     await trackUntil(service.baseUrl, folio, ({ progressInfo }) => progressInfo.processedRecords > 5000);
     await service.close();
-    const image = await makeDataDir();
-    await cp(dataDir, image, { recursive: true });
-    await expectFinishedAlike(serviceOptions(image, { segmentRecords: 7 }), folio);
-    await removeDataDir(image);
+    await withFolder(async (image) => {
+      await cp(dataDir, image, { recursive: true });
+      await expectFinishedAlike(serviceOptions(image, { segmentRecords: 7 }), folio);
+    });
   });
 
   it('removes half uploads', async () => {
@@ -143,13 +142,13 @@ describe('a service on the folder of an earlier one', () => {
 
   it('refuses a port that is taken, and releases the folder', async () => {
     const service = await openService(serviceOptions(dataDir));
-    const other = await makeDataDir();
     const port = Number(new URL(service.baseUrl).port);
-    const taken = openService(serviceOptions(other, { port }));
-    await expect(taken).rejects.toMatchObject({ code: 'SERVICE_CANNOT_LISTEN', exitCode: 2 });
-    await (await openService(serviceOptions(other))).close();
+    await withFolder(async (other) => {
+      const taken = openService(serviceOptions(other, { port }));
+      await expect(taken).rejects.toMatchObject({ code: 'SERVICE_CANNOT_LISTEN', exitCode: 2 });
+      await (await openService(serviceOptions(other))).close();
+    });
     await service.close();
-    await removeDataDir(other);
   });
 });
 

@@ -1,17 +1,17 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import vm from 'node:vm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { HandedRecords, type SourceRecords } from '../../src/spool/handed-records.js';
+import { useSharedFolder } from '../helpers/folders/folders.js';
 
+const newFolder = useSharedFolder();
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-handed-'));
+  folder = await newFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function copied(records: unknown): Promise<string> {
   const spool = { folder, signal: new AbortController().signal, at: () => undefined };

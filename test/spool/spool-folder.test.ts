@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   checkCopies,
   copiesOf,
@@ -13,14 +12,15 @@ import {
   withPlanFolder,
   writeCopy,
 } from '../../src/spool/spool-folder.js';
+import { useFolder } from '../helpers/folders/folders.js';
 
+const newFolder = useFolder();
 let stateDir: string;
 let folder: string;
 beforeEach(async () => {
-  stateDir = await mkdtemp(join(tmpdir(), 'foliopipe-spool-'));
+  stateDir = await newFolder();
   folder = spoolFolder({ stateDir, state: null, pipeline: 'nightly' });
 });
-afterEach(() => rm(stateDir, { recursive: true, force: true }));
 
 const spool = (signal = new AbortController().signal) => ({ folder, signal, at: () => undefined });
 const pieces = async function* (...texts: string[]) {

@@ -1,17 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, inspect } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
 import { Secret } from '../../../src/config/sections/service-section.js';
 import { configErrorOf, minimalWith } from '../../helpers/config/minimal-config.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 
+const newFolder = useSharedFolder();
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-config-'));
+  folder = await newFolder();
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 const baseUrl = 'https://predict.example';
 

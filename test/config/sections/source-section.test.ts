@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { fixedValues } from '../../../src/config/fixed-values.js';
 import { loadConfig, parseConfig } from '../../../src/config/load-config.js';
 import { minimal, minimalWith, variable } from '../../helpers/config/minimal-config.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 
 const database = 'postgres://bob:s3cret@db.example.com:5433/warehouse';
 const sql = "select * from businesses where token = 'abc' order by id";
@@ -30,17 +30,14 @@ describe('source.query', () => {
   it('may be missing like the path in a program, which hands in the records; not in a file', async () => {
     expect(parse({}).source).toMatchObject({ path: '-', query: null });
     const { source: _, ...rest } = minimal() as Record<string, unknown>;
-    const folder = await mkdtemp(join(tmpdir(), 'foliopipe-source-'));
-    try {
+    await withFolder(async (folder) => {
       const file = join(folder, 'job.yaml');
       await writeFile(file, JSON.stringify(rest));
       const loading = loadConfig({ files: [file], env: {}, overrides: [], cwd: folder });
       await expect(loading).rejects.toThrow(
         'source.path: is missing; expected the path of a CSV file, a glob,',
       );
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    });
   });
 
   it.each<[string, unknown, string]>([
@@ -108,8 +105,7 @@ describe('source.query', () => {
   });
 
   it('is set in one file and unset in a later one, or by a flag', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'foliopipe-query-'));
-    try {
+    await withFolder(async (folder) => {
       const write = async (name: string, source: object) => {
         await writeFile(join(folder, name), JSON.stringify({ ...minimal(), source }));
         return join(folder, name);
@@ -136,8 +132,6 @@ describe('source.query', () => {
           'source.query.database': expect.stringContaining('a password in a flag can be read by every user'),
         },
       });
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    });
   });
 });

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { OutputStore } from '../../../src/files/output-store.js';
 import { createS3OutputStore } from '../../../src/files/s3/s3-output-store.js';
 import { outputNames } from '../../../src/run/check/check-output.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { openS3Server, type S3Server, s3Options } from '../../helpers/s3/s3-server.js';
 
@@ -19,6 +19,7 @@ const content = Array.from({ length: 60_000 }, (_, at) => `${at},"a value"\n`).j
 const parts = Math.ceil(content.length / PART);
 const sha256 = createHash('sha256').update(content).digest('hex');
 
+const newFolder = useFolder();
 let folder: string;
 let server: S3Server;
 let name: string;
@@ -27,7 +28,7 @@ let localFile: string;
 let checkpoint: Checkpoint;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-s3-'));
+  folder = await newFolder();
   server = await openS3Server();
   name = `s3://${server.bucket}/night/enriched.csv`;
   localFile = join(folder, 'work.partial');
@@ -36,7 +37,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** A process of its own, as far as the store knows. */

@@ -28,9 +28,18 @@ export function recordsOf(batch: Batch): FoundRecord[] {
   }));
 }
 
-/** Scan options for records of `fields` fields that collect bad records into `found`. */
-export function collecting(found: Found[], fields: number, changes: Partial<ScanOptions> = {}): ScanOptions {
-  return {
+/**
+ * Runs a scan to its end and returns all records in their order, good and bad.
+ * @param fields of each record.
+ * @param scan gets the options to use.
+ */
+export async function foundBy(
+  fields: number,
+  changes: Partial<ScanOptions>,
+  scan: (options: ScanOptions) => Iterable<Batch> | AsyncIterable<Batch>,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  const options: ScanOptions = {
     delimiter: ',',
     fields,
     maxRecordBytes: 1_000_000,
@@ -41,16 +50,7 @@ export function collecting(found: Found[], fields: number, changes: Partial<Scan
     onBadRecord: (bad) => found.push({ ...bad, raw: Buffer.from(bad.raw).toString('latin1') }),
     ...changes,
   };
-}
-
-/** Runs a scan to its end and returns all records in their order; `scan` gets the options to use. */
-export async function foundBy(
-  fields: number,
-  changes: Partial<ScanOptions>,
-  scan: (options: ScanOptions) => Iterable<Batch> | AsyncIterable<Batch>,
-): Promise<Found[]> {
-  const found: Found[] = [];
-  for await (const batch of scan(collecting(found, fields, changes))) found.push(...recordsOf(batch));
+  for await (const batch of scan(options)) found.push(...recordsOf(batch));
   return found.sort((a, b) => a.record - b.record);
 }
 

@@ -17,11 +17,11 @@ export async function queryDuckdb(file: string, sql: string): Promise<Record<str
   }
 }
 
-/** The DuckDB processes that this process, or the one with this id, has started. */
-export function duckdbProcesses(parent: number = process.pid): number[] {
+/** The DuckDB processes that this process has started. */
+export function duckdbProcesses(): number[] {
   const listed = execFileSync('ps', ['-eo', 'pid,ppid,args'], { encoding: 'utf8' }).split('\n').slice(1);
   return listed
     .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)/.exec(line) ?? [])
-    .filter(([, , of, args]) => Number(of) === parent && args?.includes('duckdb-child'))
+    .filter(([, , of, args]) => Number(of) === process.pid && args?.includes('duckdb-child'))
     .map(([, pid]) => Number(pid));
 }

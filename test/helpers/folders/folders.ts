@@ -18,6 +18,17 @@ export function useSharedFolder(): () => Promise<string> {
   return folder.path;
 }
 
+/** Returns a function that gives another folder at each call; they live as long as the tests of one file. */
+export function useNewFolders(): () => Promise<string> {
+  const folders: ReturnType<typeof createFolder>[] = [];
+  afterAll(() => Promise.all(folders.map(({ remove }) => remove())));
+  return () => {
+    const folder = createFolder();
+    folders.push(folder);
+    return folder.path();
+  };
+}
+
 /** Returns a function that writes a file into a folder of the test and gives the file's path. */
 export function useFiles(): (name: string, content: string | Uint8Array) => Promise<string> {
   const folder = useFolder();

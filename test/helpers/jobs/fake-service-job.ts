@@ -1,6 +1,5 @@
 /** A job against the fake service, in this process: source, config, output, and what is expected of them. */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { type FakeService, openFakeService } from '../../fake-service/fake-service.js';
+import { withFolder } from '../folders/folders.js';
 import { readManifest } from './read-manifest.js';
 import { type Enrichment, predictedEnrichment, readRaw, sourceText } from './sample-source.js';
 
@@ -68,18 +68,18 @@ export interface Manifest {
 
 /** Runs `use` with a new service and a new folder; closes and removes them afterwards. */
 export async function withJob(setup: JobSetup, use: (job: Job) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-job-'));
-  const service = await openFakeService(setup.behaviour);
-  try {
-    await mkdir(path.join(folder, 'out'));
-    for (const [name, content] of Object.entries(setup.files ?? { 'source.csv': sourceText(60) })) {
-      await writeFile(path.join(folder, name), content);
+  await withFolder(async (folder) => {
+    const service = await openFakeService(setup.behaviour);
+    try {
+      await mkdir(path.join(folder, 'out'));
+      for (const [name, content] of Object.entries(setup.files ?? { 'source.csv': sourceText(60) })) {
+        await writeFile(path.join(folder, name), content);
+      }
+      await use(createJob(folder, service, setup.config ?? {}));
+    } finally {
+      await service.close();
     }
-    await use(createJob(folder, service, setup.config ?? {}));
-  } finally {
-    await service.close();
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function createJob(folder: string, service: FakeService, base: Changes): Job {

@@ -1,6 +1,5 @@
 /** A job against the local service, in this process, with fault rules: source, config and results. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import {
@@ -19,6 +18,7 @@ import { parseFaults } from '../../../src/service/faults/read-faults.js';
 import { openService } from '../../../src/service/open-service.js';
 import { createHashPredictor } from '../../../src/service/predictors/hash-predictor.js';
 import { ALL_STATES } from '../checkpoint/walk-target.js';
+import { withFolder } from '../folders/folders.js';
 import { serviceOptions, TOKEN } from '../service/client.js';
 import { type ServedFolio, servedFolios } from '../service/serve.js';
 
@@ -57,41 +57,41 @@ export async function withLocalJob(
   setup: LocalJobSetup,
   use: (job: LocalJob) => Promise<void>,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'foliopipe-local-'));
-  const dataDir = join(folder, 'service');
-  const open = (port: number) =>
-    openService(serviceOptions(dataDir, { port, faults: parseFaults({ seed: 7, rules: [...rules] }) }));
-  let rules = setup.rules ?? [];
-  let service = await open(0);
-  const restart = async (between: () => void) => {
-    await service.close();
-    between();
-    service = await open(Number(new URL(service.baseUrl).port));
-  };
-  try {
-    await writeFile(join(folder, 'source.csv'), sourceOf(setup.names));
-    await writeFile(join(folder, 'job.yaml'), JSON.stringify(sectionsOf(service.baseUrl, setup.config)));
-    const job = createJob(folder, service.baseUrl, setup.config);
-    const served = async () => {
-      let folios: ServedFolio[] = [];
-      await restart(() => {
-        folios = servedFolios(dataDir);
-      });
-      return folios;
+  await withFolder(async (folder) => {
+    const dataDir = join(folder, 'service');
+    const open = (port: number) =>
+      openService(serviceOptions(dataDir, { port, faults: parseFaults({ seed: 7, rules: [...rules] }) }));
+    let rules = setup.rules ?? [];
+    let service = await open(0);
+    const restart = async (between: () => void) => {
+      await service.close();
+      between();
+      service = await open(Number(new URL(service.baseUrl).port));
     };
-    await use({
-      ...job,
-      served,
-      timesPaid: async () => timesPaid((await job.kept()).chunks, await served()),
-      restartService: (others) =>
-        restart(() => {
-          rules = others;
-        }),
-    });
-  } finally {
-    await service.close();
-    await rm(folder, { recursive: true, force: true });
-  }
+    try {
+      await writeFile(join(folder, 'source.csv'), sourceOf(setup.names));
+      await writeFile(join(folder, 'job.yaml'), JSON.stringify(sectionsOf(service.baseUrl, setup.config)));
+      const job = createJob(folder, service.baseUrl, setup.config);
+      const served = async () => {
+        let folios: ServedFolio[] = [];
+        await restart(() => {
+          folios = servedFolios(dataDir);
+        });
+        return folios;
+      };
+      await use({
+        ...job,
+        served,
+        timesPaid: async () => timesPaid((await job.kept()).chunks, await served()),
+        restartService: (others) =>
+          restart(() => {
+            rules = others;
+          }),
+      });
+    } finally {
+      await service.close();
+    }
+  });
 }
 
 function sectionsOf(url: string, ...changes: readonly LocalJobSetup['config'][]): Record<string, unknown> {

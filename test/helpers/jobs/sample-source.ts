@@ -69,7 +69,7 @@ export interface RawRecord {
 }
 
 /** Records with their raw text, read by csv-parse. */
-export function readRaw(csv: string, delimiter = ','): RawRecord[] {
-  const found = parse(csv, { columns: true, raw: true, delimiter }) as unknown as RawRecord[];
+export function readRaw(csv: string): RawRecord[] {
+  const found = parse(csv, { columns: true, raw: true }) as unknown as RawRecord[];
   return found.map(({ record, raw }) => ({ record, raw: raw.replace(/\r?\n$/, '') }));
 }

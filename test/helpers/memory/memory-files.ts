@@ -13,8 +13,10 @@ export interface MemoryFiles extends FileStore {
   readonly contents: Map<string, Map<string, Buffer>>;
 }
 
-/** @param pieceBytes in pieces of this size contents are read back. */
-export function createMemoryFiles(pieceBytes = 7): MemoryFiles {
+/** Contents are read back in pieces of this size. */
+const PIECE_BYTES = 7;
+
+export function createMemoryFiles(): MemoryFiles {
   const contents: MemoryFiles['contents'] = new Map();
   const of = (run: string) => {
     const found = contents.get(run) ?? new Map<string, Buffer>();
@@ -23,7 +25,7 @@ export function createMemoryFiles(pieceBytes = 7): MemoryFiles {
   };
   return {
     contents,
-    ofRun: async (run) => filesOf(of(run), pieceBytes),
+    ofRun: async (run) => filesOf(of(run)),
     sizeOf: async (run) => {
       const files = contents.get(run);
       if (files === undefined || files.size === 0) return undefined;
@@ -34,7 +36,7 @@ export function createMemoryFiles(pieceBytes = 7): MemoryFiles {
   };
 }
 
-function filesOf(files: Map<string, Buffer>, pieceBytes: number): RunFiles {
+function filesOf(files: Map<string, Buffer>): RunFiles {
   const chunkName = (number: number) => `chunk ${number}`;
   const partName = (chunk: number, { fileStatus, part }: PartReference, sha256: string) =>
     `part ${chunk} ${fileStatus} ${part} ${sha256}`;
@@ -43,7 +45,7 @@ function filesOf(files: Map<string, Buffer>, pieceBytes: number): RunFiles {
     chunkContent: async (number) => {
       const content = files.get(chunkName(number));
       if (content === undefined) throw new Error(`there is no chunk ${number}`);
-      return { bytes: content.length, open: () => pieces(content, pieceBytes) };
+      return { bytes: content.length, open: () => pieces(content) };
     },
     hasChunk: async (number, sha256) => {
       const content = files.get(chunkName(number));
@@ -62,7 +64,7 @@ function filesOf(files: Map<string, Buffer>, pieceBytes: number): RunFiles {
       if (content === undefined || hashOf(content) !== part.sha256) {
         throw new DamagedPartError(chunk, part, new Error('it is missing or has another content'));
       }
-      yield* pieces(content, pieceBytes);
+      yield* pieces(content);
     },
     removePart: async (chunk, part) => void files.delete(partName(chunk, part, part.sha256)),
   };
@@ -74,8 +76,9 @@ async function whole(content: ByteStream): Promise<Buffer> {
   return Buffer.concat(found);
 }
 
-async function* pieces(content: Buffer, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < content.length; at += size) yield Buffer.from(content.subarray(at, at + size));
+async function* pieces(content: Buffer): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += PIECE_BYTES)
+    yield Buffer.from(content.subarray(at, at + PIECE_BYTES));
 }
 
 function hashOf(content: Uint8Array): string {

@@ -34,7 +34,6 @@ export async function withLoadedJob<Loaded extends LoadedJob['database'] = Datab
   server: { createDatabase(): Promise<Loaded> },
   load: Changes,
   use: (job: LoadedJob & { readonly database: Loaded }) => Promise<void>,
-  config: Changes = {},
 ): Promise<void> {
   const database = await server.createDatabase();
   const failing = new Set<string>();
@@ -44,12 +43,10 @@ export async function withLoadedJob<Loaded extends LoadedJob['database'] = Datab
         ? { status: 'FAILED' as const, added: { reason: 'too dark' } }
         : predictedAnswer(record),
   };
-  const section = { into: database.url, table: 'businesses', onSchema: 'add', ...load };
   const sections = {
     source: { path: 'source.csv', key: ['id'] },
     upload: { columns: { name: 'Business', address: 'Address', state: 'State' } },
-    load: section,
-    ...config,
+    load: { into: database.url, table: 'businesses', onSchema: 'add', ...load },
   };
   await withJob({ behaviour, config: sections }, async (job) => {
     const file = `${job.folder}/job.yaml`;
@@ -63,7 +60,7 @@ export async function withLoadedJob<Loaded extends LoadedJob['database'] = Datab
       failures: { tolerate: '100%' },
       output: { path: 'out/enriched.csv' },
     };
-    await writeFile(file, JSON.stringify({ ...rest, ...sections, load: section }));
+    await writeFile(file, JSON.stringify({ ...rest, ...sections }));
     await use({
       ...job,
       database,

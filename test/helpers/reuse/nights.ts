@@ -93,14 +93,12 @@ export async function addFolio(
   await writer.add(rows, numbers, { sources, source, result, indistinct: new Set() });
 }
 
+const BATCH = 1000;
+
 /** The records of a source whose columns are account, name, city; the first record has number 1. */
-export function* batchesOf(
-  records: readonly (readonly string[])[],
-  delimiter: string,
-  size = 1000,
-): Generator<Batch> {
-  for (let from = 0; from < records.length; from += size) {
-    const some = records.slice(from, from + size).map((sent, at) => [`A${from + at}`, ...sent]);
+export function* batchesOf(records: readonly (readonly string[])[], delimiter: string): Generator<Batch> {
+  for (let from = 0; from < records.length; from += BATCH) {
+    const some = records.slice(from, from + BATCH).map((sent, at) => [`A${from + at}`, ...sent]);
     yield* scanBuffer(Buffer.from(csv(some, delimiter)), {
       delimiter,
       fields: 1 + SENT_COLUMNS.length,

@@ -54,7 +54,9 @@ export const s3Environment = {
   AWS_REGION: 'us-east-1',
 } as const;
 
-export async function openS3Server(bucket = 'nightly-out'): Promise<S3Server> {
+const bucket = 'nightly-out';
+
+export async function openS3Server(): Promise<S3Server> {
   const directory = await mkdtemp(join(tmpdir(), 'foliopipe-s3-'));
   const store = new S3rver({ directory, silent: true, configureBuckets: [{ name: bucket, configs: [] }] });
   await store.configureBuckets();

@@ -1,10 +1,7 @@
-/** Starts the local service in a folder of its own, and talks to it by plain HTTP. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { openService, type Service, type ServiceOptions } from '../../../src/service/open-service.js';
+import { withFolder } from '../folders/folders.js';
 
 export const TOKEN = 'a-token-of-the-tests';
 const BULK = '/naics/naics/external/upload';
@@ -14,14 +11,6 @@ export interface Reply {
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: replies are checked member by member by the tests
   readonly body: any;
-}
-
-export async function makeDataDir(): Promise<string> {
-  return mkdtemp(path.join(os.tmpdir(), 'foliopipe-service-'));
-}
-
-export async function removeDataDir(dataDir: string): Promise<void> {
-  await rm(dataDir, { recursive: true, force: true });
 }
 
 export function serviceOptions(dataDir: string, changes: Partial<ServiceOptions> = {}): ServiceOptions {
@@ -40,14 +29,14 @@ export async function withService(
   changes: Partial<ServiceOptions>,
   use: (service: Service, dataDir: string) => Promise<void>,
 ): Promise<void> {
-  const dataDir = await makeDataDir();
-  const service = await openService(serviceOptions(dataDir, changes));
-  try {
-    await use(service, dataDir);
-  } finally {
-    await service.close();
-    await removeDataDir(dataDir);
-  }
+  await withFolder(async (dataDir) => {
+    const service = await openService(serviceOptions(dataDir, changes));
+    try {
+      await use(service, dataDir);
+    } finally {
+      await service.close();
+    }
+  });
 }
 
 export async function send(url: string, init?: RequestInit): Promise<Reply> {

@@ -1,13 +1,13 @@
 /** A run with all ports given by the caller does the whole job through them and closes none of them. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { enrich } from '../../../pipelines/index.js';
 import { DamagedPartError, type FileStore, parseConfig } from '../../../src/index.js';
 import { silentLogger } from '../../../src/logger.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { createMemoryFiles } from '../../helpers/memory/memory-files.js';
 import { createMemoryLock } from '../../helpers/memory/memory-lock.js';
@@ -15,12 +15,12 @@ import { createMemoryOutputStore } from '../../helpers/memory/memory-output-stor
 import { numberedSource } from '../../helpers/stages/stage-run.js';
 import { createVirtualClock } from '../../helpers/streams/virtual-clock.js';
 
+const newFolder = useFolder();
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-ports-'));
+  folder = await newFolder();
   await writeFile(join(folder, 'source.csv'), numberedSource(25));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const configIn = (name: string) =>
   parseConfig(

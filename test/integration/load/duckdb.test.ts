@@ -2,11 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type Config,
   checkSetup,
@@ -16,15 +15,16 @@ import {
   type Run,
 } from '../../../pipelines/index.js';
 import { duckdbProcesses, queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 
+const newFolder = useSharedFolder();
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-duckdb-'));
+  folder = await newFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 let files = 0;
 const warehouses = {

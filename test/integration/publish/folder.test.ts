@@ -3,14 +3,14 @@
  * moment, read by loads and deltas as one file, and refused before anything is paid where it cannot be written.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { type Failpoint, printRunLoad, publish } from '../../../pipelines/index.js';
 import { hashFile } from '../../../src/streams/file-identity.js';
 import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
@@ -194,12 +194,11 @@ const businesses: readonly Business[] = Array.from({ length: 30 }, (_, at) => ({
 }));
 
 it('is loaded as one file, and the delta night loads and writes what has changed', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'foliopipe-duckdb-'));
-  const url = `duckdb:${join(folder, 'loaded.duckdb')}`;
-  const query = (text: string) => queryDuckdb(url.slice('duckdb:'.length), text);
-  const server = { createDatabase: async () => ({ url, place: url, query }) };
-  const output = { path: 'out/', maxFileBytes: '1KB', delta: true };
-  try {
+  await withFolder(async (folder) => {
+    const url = `duckdb:${join(folder, 'loaded.duckdb')}`;
+    const query = (text: string) => queryDuckdb(url.slice('duckdb:'.length), text);
+    const server = { createDatabase: async () => ({ url, place: url, query }) };
+    const output = { path: 'out/', maxFileBytes: '1KB', delta: true };
     await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete' }, async (job) => {
       const nights = [
         [businesses, { base: null, written: 30, removed: 0 }],
@@ -226,9 +225,7 @@ it('is loaded as one file, and the delta night loads and writes what has changed
       await query(printed);
       expect(await job.table()).toEqual(before);
     });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 });
 
 it('is published partly at a deadline, then as a whole, each in a folder of its own', async () => {

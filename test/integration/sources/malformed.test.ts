@@ -1,19 +1,20 @@
 /** Every malformed source is refused before anything is paid, with the position, the problem and the next step. */
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { FoliopipeError, parseConfig, planRun } from '../../../pipelines/index.js';
 import { builtSources } from '../../fixtures/malformed/built-files.js';
 import { sourceCases } from '../../fixtures/malformed/cases.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 
 const kept = path.join(import.meta.dirname, '../../fixtures/malformed/sources');
 /** Good files, too: in some cases the config or a file beside it is wrong. */
 const good = ['good.csv', 'other-order-of-columns.csv', 'fewer-columns.csv', 'comma-after-last-column.csv'];
 
+const newFolder = useSharedFolder();
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'foliopipe-malformed-'));
+  folder = await newFolder();
   const sources = path.join(folder, 'sources');
   await cp(kept, sources, { recursive: true });
   for (const [name, content] of Object.entries(builtSources)) {
@@ -22,7 +23,6 @@ beforeAll(async () => {
   await symlink('gone.csv', path.join(sources, 'link-to-nothing.csv'));
   await mkdir(path.join(sources, 'folder.csv'));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 function plan(source: string, { source: reading, ...settings }: Readonly<Record<string, object>> = {}) {
   const config = {

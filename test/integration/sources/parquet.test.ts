@@ -1,14 +1,14 @@
 /** Sources that DuckDB reads: Parquet files, and a query to a DuckDB file. They are copied as CSV, in their order. */
-import { chmod, cp, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, cp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { publish } from '../../../pipelines/index.js';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { askDuckdb } from '../../../src/spool/ask-duckdb.js';
 import { quoteText } from '../../../src/sql-text.js';
 import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
 import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
@@ -16,6 +16,7 @@ import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.
 import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
+const newFolder = useSharedFolder();
 let folder: string;
 /** Runs statements in DuckDB. */
 async function inDuckdb(...statements: readonly string[]): Promise<void> {
@@ -28,7 +29,7 @@ const typed = `values ('01001', null::int, '', 1.50::decimal(9,2), 0.1::double, 
   '2024-01-02'::date, '2024-01-02 10:00:00+02'::timestamptz, true, [1, 2])`;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'foliopipe-parquet-'));
+  folder = await newFolder();
   const made: string[] = [];
   for (const count of counts) {
     const csv = join(folder, `${count}.csv`);
@@ -47,7 +48,6 @@ beforeAll(async () => {
     `create table b.b as from read_csv('${folder}/60.csv', all_varchar = true)`,
   );
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 /** Puts a file with so many records into the job. */
 async function put(job: SpooledJob, name: string, file: number | string): Promise<string> {

@@ -1,6 +1,5 @@
 /** `source.query`: a database is asked once, in one snapshot, and not again while its run is unfinished. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -14,6 +13,7 @@ import {
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { askPostgres } from '../../../src/spool/ask-postgres.js';
 import { awkwardRows, expectRows, selectRows } from '../../helpers/csv/awkward-rows.js';
+import { withFolder } from '../../helpers/folders/folders.js';
 import { filesHolding } from '../../helpers/jobs/cli-job.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
@@ -335,19 +335,16 @@ describe('Postgres', () => {
   it.each([1, 3])('loses nothing of any text, in %i columns', async (columns) => {
     const rows = awkwardRows(columns);
     const { url } = await server.createDatabase();
-    const folder = await mkdtemp(join(tmpdir(), 'foliopipe-query-'));
-    const signal = new AbortController().signal;
-    const literal = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
-    const sql = selectRows(rows, literal);
-    try {
+    await withFolder(async (folder) => {
+      const signal = new AbortController().signal;
+      const literal = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+      const sql = selectRows(rows, literal);
       const path = await askPostgres.copy(
         { address: new DatabaseAddress(url), sql, connectMs: 5000, tempFolder: folder, signal },
         { folder, signal, at: () => undefined },
       );
       await expectRows(path, rows);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    });
   });
 });
 

@@ -12,9 +12,7 @@ import { TimeScale } from '../../../src/service/time-scale.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
   acceptedFolio,
-  makeDataDir,
   partText,
-  removeDataDir,
   serviceOptions,
   trackFinished,
   trackUntil,
@@ -93,6 +91,8 @@ describe('a rule on uploads that contain a text', () => {
 });
 
 describe('a share of records that fail', () => {
+  const newFolder = useFolder();
+
   it('fails them with a reason, besides those that the predictor fails', async () => {
     await withService(rules({ on: 'upload', fault: { fail: '30%' } }), async ({ baseUrl: url }) => {
       const folio = await acceptedFolio(url, uploadCsv(1000));
@@ -129,7 +129,7 @@ describe('a share of records that fail', () => {
   });
 
   it('is kept with the folio when the service is restarted without rules', async () => {
-    const dataDir = await makeDataDir();
+    const dataDir = await newFolder();
     const csv = uploadCsv(4000);
     const options = { ...rules({ fault: { fail: '20%' } }), recordsPerSecond: 20_000 };
     const first = await openService(serviceOptions(dataDir, options));
@@ -139,7 +139,6 @@ describe('a share of records that fail', () => {
     const second = await openService(serviceOptions(dataDir));
     const made = await forcedToFail(second.baseUrl, folio);
     await second.close();
-    await removeDataDir(dataDir);
     await withService(rules({ fault: { fail: '20%' } }), async ({ baseUrl: url }) => {
       expect(await forcedToFail(url, await acceptedFolio(url, csv))).toEqual(made);
     });

@@ -1,12 +1,12 @@
 /** What valid rules are parsed to, and the messages for invalid ones. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ConfigError } from '../../../src/errors.js';
 import { faultSchema } from '../../../src/service/faults/fault.js';
 import { parseFaults, readFaults } from '../../../src/service/faults/read-faults.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -114,11 +114,11 @@ describe('parseFaults', () => {
 });
 
 describe('readFaults', () => {
+  const newFolder = useSharedFolder();
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'foliopipe-faults-'));
+    folder = await newFolder();
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   it('gives the line of a problem', async () => {
     const file = join(folder, 'wrong.yaml');

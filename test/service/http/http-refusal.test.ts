@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openService, type Service } from '../../../src/service/open-service.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 import {
   acceptedFolio,
   download,
   expectRefusal,
-  makeDataDir,
-  removeDataDir,
   search,
   send,
   serviceOptions,
@@ -21,21 +20,17 @@ import { uploadCsv } from '../../helpers/service/expected-results.js';
 const MAX_UPLOAD_BYTES = 100_000;
 
 describe('refusals', () => {
-  let dataDir: string;
+  const newFolder = useSharedFolder();
   let service: Service;
   let finished: string;
 
   beforeAll(async () => {
-    dataDir = await makeDataDir();
-    service = await openService(serviceOptions(dataDir, { maxUploadBytes: MAX_UPLOAD_BYTES }));
+    service = await openService(serviceOptions(await newFolder(), { maxUploadBytes: MAX_UPLOAD_BYTES }));
     finished = await acceptedFolio(service.baseUrl, uploadCsv(10));
     await trackFinished(service.baseUrl, finished);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await removeDataDir(dataDir);
-  });
+  afterAll(() => service.close());
 
   it.each([
     ['no folio', { part: '0', fileStatus: 'SUCCESSFUL' }, 400],

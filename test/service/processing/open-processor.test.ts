@@ -2,10 +2,9 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openService } from '../../../src/service/open-service.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 import {
   acceptedFolio,
-  makeDataDir,
-  removeDataDir,
   serviceOptions,
   track,
   trackFinished,
@@ -14,8 +13,10 @@ import {
 import { uploadCsv } from '../../helpers/service/expected-results.js';
 
 describe('openProcessor', () => {
+  const newFolder = useFolder();
+
   it('logs a lost upload once, frees its slot, and finishes the other folios', async () => {
-    const dataDir = await makeDataDir();
+    const dataDir = await newFolder();
     const slow = await openService(serviceOptions(dataDir, { recordsPerSecond: 1 }));
     const lost = await acceptedFolio(slow.baseUrl, uploadCsv(100));
     const whole = await acceptedFolio(slow.baseUrl, uploadCsv(100));
@@ -38,7 +39,6 @@ describe('openProcessor', () => {
       ],
     ]);
     await service.close();
-    await removeDataDir(dataDir);
   });
 
   it('processes all open folios in turn', async () => {

@@ -5,12 +5,11 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openService, type Service } from '../../../src/service/open-service.js';
+import { useSharedFolder } from '../../helpers/folders/folders.js';
 import {
   acceptedFolio,
   expectRefusal,
-  makeDataDir,
   partText,
-  removeDataDir,
   send,
   serviceOptions,
   TOKEN,
@@ -23,18 +22,16 @@ import { expectedResults, SUCCESSFUL_HEADER, uploadCsv } from '../../helpers/ser
 const MAX_UPLOAD_BYTES = 100_000;
 
 describe('a refused upload', () => {
+  const newFolder = useSharedFolder();
   let dataDir: string;
   let service: Service;
 
   beforeAll(async () => {
-    dataDir = await makeDataDir();
+    dataDir = await newFolder();
     service = await openService(serviceOptions(dataDir, { maxUploadBytes: MAX_UPLOAD_BYTES }));
   });
 
-  afterAll(async () => {
-    await service.close();
-    await removeDataDir(dataDir);
-  });
+  afterAll(() => service.close());
 
   it.each([
     ['an empty file', '', /empty/],

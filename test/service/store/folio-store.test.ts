@@ -1,6 +1,3 @@
-/** What the store keeps, and the state changes that it refuses, on a real SQLite file. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, LockedError, TroubleError } from '../../../src/errors.js';
@@ -8,6 +5,7 @@ import type { NewFolio, Slice } from '../../../src/service/store/folio.js';
 import { type FolioStore, openFolioStore } from '../../../src/service/store/folio-store.js';
 import { MIGRATIONS } from '../../../src/service/store/open-database.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 
 const NEW: NewFolio = {
   folio: 'f1',
@@ -33,17 +31,17 @@ function slice(offset: number, successful: string, failed = ''): Slice {
 }
 
 describe('FolioStore', () => {
+  const newFolder = useFolder();
   let folder: string;
   let file: string;
   let store: FolioStore;
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'foliopipe-store-'));
+    folder = await newFolder();
     file = path.join(folder, 'service.db');
     store = openFolioStore(file);
   });
   afterEach(async () => {
     store.close();
-    await rm(folder, { recursive: true });
   });
 
   const contentOf = (folioId: number, fileStatus: 'SUCCESSFUL' | 'FAILED', part: number) =>
