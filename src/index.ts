@@ -33,7 +33,7 @@ export { withCutOffUploads } from './checkpoint/cut-off-uploads.js';
 export type { HeldLock, LockHolder, PipelineLock, WorkingProcess } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';
 export { createFileLock, findHolder } from './checkpoint/sqlite/pipeline-lock.js';
-export { isCompleted, isUnfinished } from './checkpoint/state.js';
+export { isCompleted, isUnfinished } from './checkpoint/walk-run.js';
 export { rescueProblems } from './config/cross-checks.js';
 export { type ExplainedKey, explainConfig } from './config/explain-config.js';
 export { loadConfig, parseConfig } from './config/load-config.js';

@@ -21,19 +21,6 @@ import type { Confirmed, Publication, Withheld } from './publication.js';
  */
 export type RunState = 'open' | 'publishing' | 'done' | 'withheld' | 'superseded';
 
-/** Whether the run is open or is being published: `enrich` continues it. False if no state is known. */
-export function isUnfinished({ state }: { readonly state: RunState | null | undefined }): boolean {
-  return state === 'open' || state === 'publishing';
-}
-
-/**
- * Whether the run is `done` or `withheld`: every record is answered, and nothing more is sent unless it is opened
- * again.
- */
-export function isCompleted({ state }: { readonly state: RunState | null | undefined }): boolean {
-  return state === 'done' || state === 'withheld';
-}
-
 export interface NewRun {
   /** Sortable by time and unique: `20261121T031002-4f9c`. */
   readonly id: string;

@@ -1,7 +1,8 @@
 /**
  * Walks over the chunks and searches of a run, in pages or one by one, so that memory does not grow with their number.
+ * Whether a run or a chunk is finished is asked here too.
  */
-import type { CheckpointReader, ChunkRow, ChunkState, Search, SingleSearch } from './checkpoint.js';
+import type { CheckpointReader, ChunkRow, ChunkState, RunState, Search, SingleSearch } from './checkpoint.js';
 
 const PAGE_SIZE = 500;
 
@@ -97,4 +98,17 @@ export async function* eachSingleSearch(
     if (last === undefined) return;
     after = last.id;
   }
+}
+
+/** Whether the run is open or is being published: `enrich` continues it. False if no state is known. */
+export function isUnfinished({ state }: { readonly state: RunState | null | undefined }): boolean {
+  return state === 'open' || state === 'publishing';
+}
+
+/**
+ * Whether the run is `done` or `withheld`: every record is answered, and nothing more is sent unless it is opened
+ * again.
+ */
+export function isCompleted({ state }: { readonly state: RunState | null | undefined }): boolean {
+  return state === 'done' || state === 'withheld';
 }

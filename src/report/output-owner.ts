@@ -3,7 +3,8 @@
  * does this state know it?
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
-import { isUnfinished, type Run } from '../checkpoint/state.js';
+import type { Run } from '../checkpoint/state.js';
+import { isUnfinished } from '../checkpoint/walk-run.js';
 import { anchorOf, isFolder } from '../config/sections/output-names.js';
 import { fixedOutputPath } from '../config/sections/output-path.js';
 import { EMBEDDED } from '../config/sections/service-section.js';

@@ -1,6 +1,6 @@
 /** What is at the path of a run's output now: its publication, a partial one, another one, or nothing. Reads no file. */
 import type { CheckpointReader, Publication, Run, Withheld } from '../checkpoint/checkpoint.js';
-import { isUnfinished } from '../checkpoint/state.js';
+import { isUnfinished } from '../checkpoint/walk-run.js';
 import { dataPath, publicationPlace } from '../config/sections/output-names.js';
 import { fixedOutputPath } from '../config/sections/output-path.js';
 import { FoliopipeError } from '../errors.js';

@@ -3,7 +3,7 @@
  * only to read that would be of no use, so `foliopipe status` says it.
  */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
-import { isUnfinished } from '../checkpoint/state.js';
+import { isUnfinished } from '../checkpoint/walk-run.js';
 import type { Config } from '../config/schema.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../config/sections/output-path.js';
 import { FoliopipeError, UntrustedError } from '../errors.js';

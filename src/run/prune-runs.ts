@@ -1,7 +1,7 @@
 /** Removes the results of runs that ended long ago, and copies of sources. The costs of runs stay in the ledger. */
 import { join } from 'node:path';
 import type { Checkpoint, CheckpointReader, Run } from '../checkpoint/checkpoint.js';
-import { isUnfinished } from '../checkpoint/state.js';
+import { isUnfinished } from '../checkpoint/walk-run.js';
 import type { FileStore } from '../files/run-files.js';
 import type { Logger } from '../logger.js';
 import type { AnswerStore } from '../reuse/answer-store.js';

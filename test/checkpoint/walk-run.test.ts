@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { chunksInOrder } from '../../src/checkpoint/walk-run.js';
+import type { RunState } from '../../src/checkpoint/state.js';
+import { chunksInOrder, isUnfinished } from '../../src/checkpoint/walk-run.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleChunk, sampleHalves, samplePicked, sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
@@ -27,4 +28,9 @@ it('a round is walked in the order of the source, and what is split meanwhile is
   expect(await numbersOf(1)).toEqual([6]);
   expect(await numbersOf(2)).toEqual([]);
   expect(await numbersOf(0, 10)).toEqual([2, 7, 8]);
+});
+
+it('a run that is open or being published is unfinished, and none of which nothing is known', () => {
+  const states: (RunState | null)[] = ['open', 'publishing', 'done', 'withheld', 'superseded', null];
+  expect(states.filter((state) => isUnfinished({ state }))).toEqual(['open', 'publishing']);
 });

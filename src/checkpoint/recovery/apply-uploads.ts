@@ -1,7 +1,7 @@
 /** Applies journal lines about chunks and uploads to the run that is being rebuilt. */
 
 import type { JournalLine } from '../journal/journal-line.js';
-import { isCompleted } from '../state.js';
+import { isCompleted } from '../walk-run.js';
 import type { RebuiltChunk, RunBuilder } from './rebuilt-run.js';
 
 /** Opens the run again: its publication, if any, is no longer valid. */

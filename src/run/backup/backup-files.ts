@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { wholeLength } from '../../checkpoint/journal/journal-file.js';
-import { isUnfinished } from '../../checkpoint/state.js';
+import { isUnfinished } from '../../checkpoint/walk-run.js';
 import { makeFolder } from '../../make-folder.js';
 import type { HashedFile } from '../../streams/file-identity.js';
 import { namesIn } from '../../streams/system-error.js';

@@ -1,7 +1,7 @@
 /** Gives a rebuilt checkpoint its rows of stored answers: without them a later run would buy the answers again. */
 import type { RebuiltRun } from '../../checkpoint/recovery/rebuilt-run.js';
 import type { RecoveredDatabase } from '../../checkpoint/recovery/recovered-database.js';
-import { isUnfinished } from '../../checkpoint/state.js';
+import { isUnfinished } from '../../checkpoint/walk-run.js';
 import type { Segment } from '../../types.js';
 import { localStores } from '../open/open-stores.js';
 

@@ -4,7 +4,7 @@
  */
 
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
-import { isCompleted } from '../../checkpoint/state.js';
+import { isCompleted } from '../../checkpoint/walk-run.js';
 import { changedValues, fixedValues, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { serviceAddress } from '../../config/sections/service-section.js';

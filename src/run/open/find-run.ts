@@ -2,7 +2,7 @@
 
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
-import { isCompleted } from '../../checkpoint/state.js';
+import { isCompleted } from '../../checkpoint/walk-run.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
 import { withOutputPath } from '../../config/sections/output-path.js';

@@ -3,7 +3,7 @@
  * superseded before they were published.
  */
 import type { Checkpoint, CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
-import { isUnfinished } from '../../checkpoint/state.js';
+import { isUnfinished } from '../../checkpoint/walk-run.js';
 import type { Config } from '../../config/schema.js';
 import { serviceAddress } from '../../config/sections/service-section.js';
 import { FoliopipeError } from '../../errors.js';

@@ -5,7 +5,7 @@
  */
 
 import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
-import { isCompleted } from '../../checkpoint/state.js';
+import { isCompleted } from '../../checkpoint/walk-run.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, LF } from '../../csv/bytes.js';
 import { fieldEnd, fieldStart } from '../../csv/table.js';
