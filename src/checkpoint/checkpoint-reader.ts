@@ -3,8 +3,7 @@
 import type { FailureReason } from '../failure-reasons.js';
 import type { Choice, Doubt, Segment, StoredPart } from '../types.js';
 import type { Night } from './night.js';
-import type { PublishedFile } from './publication.js';
-import type { RecordedLoad } from './recorded-load.js';
+import type { PublishedFile, RecordedLoad } from './publication.js';
 import type {
   ChunkRow,
   ChunkState,

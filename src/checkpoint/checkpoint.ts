@@ -16,8 +16,7 @@ import type {
   UnprocessedCause,
 } from '../types.js';
 import type { CheckpointReader } from './checkpoint-reader.js';
-import type { Confirmed, NewPublication, Publication, Withheld } from './publication.js';
-import type { RecordedLoad } from './recorded-load.js';
+import type { Confirmed, NewPublication, Publication, RecordedLoad, Withheld } from './publication.js';
 import type {
   AcceptedReply,
   AdoptedReply,
@@ -35,7 +34,6 @@ export type { FailureReason } from '../failure-reasons.js';
 export type { Answered, CheckpointReader, ChunkTimes, SpentOnDay } from './checkpoint-reader.js';
 export type * from './night.js';
 export type * from './publication.js';
-export type { RecordedLoad } from './recorded-load.js';
 export type * from './state.js';
 
 /** The whole port: reading, and every change of state. */

@@ -1,4 +1,4 @@
-/** How a run ends, as it is stored: its output is published or withheld, or its rows are confirmed. */
+/** How a run ends, as it is stored: its output is published, and loaded, or withheld, or its rows are confirmed. */
 import type { FailureReason } from '../failure-reasons.js';
 import type { PublishedSettings } from '../output-format.js';
 import type { Counts, Drift, Origins, PublishedDelta } from '../types.js';
@@ -67,4 +67,25 @@ export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 's
   readonly stamp: string | null;
   /** Whether the run is a sample of the first records: its file is no output of a night. */
   readonly isSample: boolean;
+}
+
+/** How the last attempt to load a publication of a run has ended. What is in the table, the database itself knows. */
+export interface RecordedLoad {
+  readonly publication: number;
+  /** The database, without user and password, and the table. */
+  readonly into: string;
+  readonly table: string;
+  readonly mode: 'append' | 'replace' | 'merge';
+  /** `already`: it was loaded before, by an attempt that could not record it. */
+  readonly state: 'loaded' | 'already' | 'left' | 'failed';
+  /** Why it is left, or has failed; else null. */
+  readonly why: string | null;
+  /** The code of the error; null if it has not failed. */
+  readonly code: string | null;
+  readonly base: number | null;
+  readonly written: number;
+  readonly removed: number;
+  readonly added: readonly string[];
+  /** Epoch milliseconds. */
+  readonly at: number;
 }

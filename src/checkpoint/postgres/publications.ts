@@ -6,7 +6,7 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Segment } from '../../types.js';
 import type { Checkpoint, Publication, PublishedFile, Run } from '../checkpoint.js';
-import type { RecordedLoad } from '../recorded-load.js';
+import type { RecordedLoad } from '../publication.js';
 import { isSameFile } from '../rows/run-row.js';
 import { unmerge } from './merges.js';
 import { addSegment } from './segments.js';

@@ -4,7 +4,7 @@
  */
 import type { Segment } from '../../../types.js';
 import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../../checkpoint.js';
-import type { RecordedLoad } from '../../recorded-load.js';
+import type { RecordedLoad } from '../../publication.js';
 import { isSameFile } from '../../rows/run-row.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { UNMERGE } from './merges.js';

@@ -3,7 +3,7 @@
  */
 import type { Choice, Source } from '../../../types.js';
 import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../../checkpoint.js';
-import type { RecordedLoad } from '../../recorded-load.js';
+import type { RecordedLoad } from '../../publication.js';
 import {
   createSourceParser,
   type HeadRow,
