@@ -10,6 +10,7 @@ import { isAddress } from '../config/sections/values.js';
 import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
 import { ConfigError } from '../errors.js';
 import { guardLogger } from '../progress/guard-listeners.js';
+import type { Segment } from '../types.js';
 import type { RunOptions, ServiceEndpoint } from './run-options.js';
 
 /**
@@ -20,6 +21,19 @@ export function serviceIdentity(config: Config): string {
   const { name, embedded } = config.service;
   if (name === null) return serviceAddress(config);
   return embedded ? `embedded:${name}` : name;
+}
+
+/** The names under which what it has answered is kept: its identity, and its address, from before it had a name. */
+export function serviceNames(config: Config): readonly string[] {
+  return [...new Set([serviceIdentity(config), serviceAddress(config)])];
+}
+
+/**
+ * Whether stored answers are of the service. A local service is always known by its address (rule "A rehearsal never
+ * looks real").
+ */
+export function isOfService({ service, rehearsal }: Pick<Segment, 'service' | 'rehearsal'>, config: Config) {
+  return rehearsal ? service === serviceAddress(config) : serviceNames(config).includes(service);
 }
 
 /**

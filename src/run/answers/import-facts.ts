@@ -5,11 +5,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/schema.js';
 import { besidePath, placeOfPart } from '../../config/sections/output-names.js';
-import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError } from '../../errors.js';
 import { manifestPath } from '../../report/publication-files.js';
 import { isFileMissing } from '../../streams/system-error.js';
-import { serviceIdentity } from '../configured-service.js';
+import { serviceNames } from '../configured-service.js';
 
 /** From where the time is: given, from the manifest, or of the file's last change. */
 export type PaidFrom = 'given' | 'manifest' | 'file';
@@ -51,7 +50,7 @@ export async function importFacts(
       facts: { file: path },
     });
   }
-  const services = [serviceIdentity(config), serviceAddress(config)];
+  const services = serviceNames(config);
   const service = manifest?.service;
   if (service !== undefined && !isRehearsal && !services.includes(service)) {
     throw new ConfigError('IMPORT_OTHER_SERVICE', `${path}: these answers are of ${service}`, {

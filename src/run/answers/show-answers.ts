@@ -3,6 +3,7 @@ import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { AnswerStore } from '../../reuse/answer-store.js';
 import type { Bytes, Segment } from '../../types.js';
+import { isOfService } from '../configured-service.js';
 import { isUsable } from '../open/choose-records.js';
 
 /**
@@ -107,10 +108,8 @@ function shown(segment: Segment, unused: Unused | null, config: Config): ShownSe
 
 function unusedOf(segment: Segment, config: Config, now: number): Unused | null {
   if (segment.successful + segment.failed === 0) return 'empty';
-  if (!isUsable(segment, config)) {
-    const sameColumns = { ...segment, sentColumns: Object.keys(config.upload.columns) };
-    return isUsable(sameColumns, config) ? 'columns' : 'service';
-  }
+  if (!isOfService(segment, config)) return 'service';
+  if (!isUsable(segment, config)) return 'columns';
   if (segment.epoch !== config.reuse.epoch) return 'epoch';
   return isExpired(segment, config.reuse, now) ? 'expired' : null;
 }

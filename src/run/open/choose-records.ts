@@ -4,7 +4,6 @@
  */
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { countOf, formatAmount, formatCount, formatPercent, formatShare } from '../../quantities.js';
@@ -15,9 +14,9 @@ import type { RecordWatch } from '../../source/scan-file.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, lastFile, recordsFrom, watchFiles } from '../../stages/read-source.js';
 import type { Choice, Segment, Source } from '../../types.js';
-import { isRehearsalElsewhere, serviceIdentity } from '../configured-service.js';
+import { isOfService, isRehearsalElsewhere } from '../configured-service.js';
 import type { RunOptions } from '../run-options.js';
-import { makeMissingSegments, remakeSegment, type SegmentContext } from './missing-segments.js';
+import { areSent, makeMissingSegments, remakeSegment, type SegmentContext } from './missing-segments.js';
 
 export interface ChooseContext {
   readonly config: Config;
@@ -193,15 +192,9 @@ async function openLookup(
   });
 }
 
-/**
- * Whether the answers of a segment may be taken: the same service has answered the same columns. A service without a
- * name is known by its address, also after it has got a name. A local service is always known by its address (rule "A
- * rehearsal never looks real").
- */
-export function isUsable({ service, rehearsal, sentColumns }: Segment, config: Config): boolean {
-  const address = serviceAddress(config);
-  const isSameService = service === address || (!rehearsal && service === serviceIdentity(config));
-  return isSameService && sentColumns.join('\n') === Object.keys(config.upload.columns).join('\n');
+/** Whether the answers of a segment may be taken: the same service has answered the same columns. */
+export function isUsable(segment: Segment, config: Config): boolean {
+  return isOfService(segment, config) && areSent(segment.sentColumns, config);
 }
 
 /**

@@ -7,7 +7,6 @@ import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { isCompleted } from '../../checkpoint/walk-run.js';
 import { changedValues, fixedValues, isOutputValue } from '../../config/fixed-values.js';
 import type { Config } from '../../config/schema.js';
-import { serviceAddress } from '../../config/sections/service-section.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
 import { countOf, formatCount } from '../../quantities.js';
@@ -17,7 +16,7 @@ import { showText } from '../../text.js';
 import type { Source } from '../../types.js';
 import { type CheckSourceOptions, checkSource } from '../check/check-source.js';
 import { type DifferenceContext, differenceText } from '../check/source-difference.js';
-import { isRehearsalElsewhere, serviceIdentity } from '../configured-service.js';
+import { isRehearsalElsewhere, serviceIdentity, serviceNames } from '../configured-service.js';
 import type { BeginRunContext } from './begin-run.js';
 import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 
@@ -33,7 +32,7 @@ export async function findDoneRun(
   frozen: Readonly<Record<string, string>>,
 ): Promise<Run | undefined> {
   const found: Run[] = [];
-  for (const service of new Set([serviceIdentity(config), serviceAddress(config)])) {
+  for (const service of serviceNames(config)) {
     found.push(...(await checkpoint.doneRuns(config.pipeline, service, sourceSha256)));
   }
   return pickDoneRun(
@@ -50,7 +49,7 @@ export async function findDoneRun(
  * @returns undefined if there are no runs.
  * @throws ConfigError `RUN_DONE_OTHERWISE` if all runs have other values.
  */
-export function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string, string>>): Run | undefined {
+function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string, string>>): Run | undefined {
   const current = Object.fromEntries(Object.entries(frozen).filter(([key]) => decidesWhatIsSent(key)));
   const [newest] = done;
   const chosen = done.find((run) => changedValues(run.frozen, current).keys.length === 0);

@@ -5,7 +5,6 @@
 import type { Checkpoint, CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { isUnfinished } from '../../checkpoint/walk-run.js';
 import type { Config } from '../../config/schema.js';
-import { serviceAddress } from '../../config/sections/service-section.js';
 import { FoliopipeError } from '../../errors.js';
 import type { FileStore } from '../../files/run-files.js';
 import type { Logger } from '../../logger.js';
@@ -20,7 +19,7 @@ import {
 } from '../../stages/publish/keep-answers.js';
 import { checkAllFiles } from '../../stages/read-source.js';
 import type { Segment } from '../../types.js';
-import { serviceIdentity } from '../configured-service.js';
+import { serviceNames } from '../configured-service.js';
 
 export interface SegmentContext {
   readonly config: Config;
@@ -85,7 +84,7 @@ export async function runsWithoutSegment(
     const hasEnded = !isUnfinished(run) || run.id === unfinished?.id;
     // A run without a chunk has bought nothing.
     const mayHave = hasEnded && run.prunedAt === null && run.chunks !== 0;
-    return mayHave && !known.has(run.id) && isOfService(run.service, config);
+    return mayHave && !known.has(run.id) && serviceNames(config).includes(run.service);
   });
   const runs: Run[] = [];
   for (const { id, rehearsal } of heads) {
@@ -148,14 +147,12 @@ export async function remakeSegment(
 /** Whether the run has sent the columns of the config to its service. */
 export function hasSentSame({ frozen, service }: Run, config: Config): boolean {
   const columns = JSON.parse(frozen['upload.columns'] ?? '{}') as Config['upload']['columns'];
-  return (
-    isOfService(service, config) &&
-    Object.keys(columns).join('\n') === Object.keys(config.upload.columns).join('\n')
-  );
+  return serviceNames(config).includes(service) && areSent(Object.keys(columns), config);
 }
 
-function isOfService(service: string, config: Config): boolean {
-  return service === serviceIdentity(config) || service === serviceAddress(config);
+/** Whether these are the columns that the config sends, in their order. */
+export function areSent(columns: readonly string[], { upload }: Pick<Config, 'upload'>): boolean {
+  return columns.join('\n') === Object.keys(upload.columns).join('\n');
 }
 
 /**
