@@ -121,10 +121,7 @@ export async function closeRound(run: CloseRoundNeeds, round: number): Promise<b
     sum.records += chunk.records;
     sum.successful += chunk.state === 'downloaded' ? chunk.counts!.successful : 0;
   }
-  if (!isDone) {
-    const { chunks } = (await run.checkpoint.run(run.id))!;
-    throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
-  }
+  if (!isDone) throw await incompleteError(run);
   if (sum.chunks === 0) return false;
   run.at('after-round-answered-before-settled');
   await run.checkpoint.recordRoundClosed(run.id, round);

@@ -33,9 +33,7 @@ export async function checkAllDownloaded(run: CompletenessNeeds): Promise<void> 
 
 /** @throws the deferred error, or TroubleError, when not every record of the source is in the work file. */
 export async function checkAllMerged(run: CompletenessNeeds & Pick<RunContext, 'source'>): Promise<void> {
-  if (await isAllMerged(run)) return;
-  const { chunks } = (await run.checkpoint.run(run.id))!;
-  throw run.deferred.error ?? (await incompleteError(run, chunks, await run.checkpoint.tally(run.id)));
+  if (!(await isAllMerged(run))) throw await incompleteError(run);
 }
 
 /**
@@ -79,15 +77,18 @@ async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']
   const { reason: stopped } = run.signal;
   // Nothing is wrong with what is missing: it was not waited for, because a stage of the program has ended early.
   if (stopped instanceof FoliopipeError) throw run.deferred.error ?? stopped;
-  throw run.deferred.error ?? (await incompleteError(run, row?.chunks ?? null, tally));
+  throw await incompleteError(run);
 }
 
-/** The error of an incomplete run. Names ambiguous chunks first, else open folios, else unsent chunks. */
-export async function incompleteError(
-  { id: run, checkpoint }: Pick<CompletenessNeeds, 'id' | 'checkpoint'>,
-  chunks: number | null,
-  tally: Tally,
-): Promise<TroubleError> {
+/** The error of an incomplete run: the deferred one; else it names ambiguous chunks, or open folios, or unsent chunks. */
+export async function incompleteError({
+  id: run,
+  checkpoint,
+  deferred,
+}: Pick<CompletenessNeeds, 'id' | 'checkpoint' | 'deferred'>): Promise<FoliopipeError> {
+  if (deferred.error !== undefined) return deferred.error;
+  const chunks = (await checkpoint.run(run))?.chunks ?? null;
+  const tally = await checkpoint.tally(run);
   const { submitted, finished, ambiguous, cut, uploading } = tally.chunks;
   const facts = { run, chunks, merged: tally.merged.chunks };
   if (ambiguous > 0) {

@@ -100,7 +100,7 @@ async function checkAnswered(run: CheckCanaryNeeds, chunks: readonly ChunkRow[])
     );
   }
   if (chunks.length > 0 && chunks.every(isAnswered)) return;
-  throw run.deferred.error ?? (await incompleteError(run, null, await run.checkpoint.tally(run.id)));
+  throw await incompleteError(run);
 }
 
 /** Begins the hint with what to try first; may be empty. */
