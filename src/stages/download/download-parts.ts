@@ -1,18 +1,12 @@
 /** Fourth stage: downloads the parts of finished folios to the disk, a limited number of parts at once. */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import {
-  BrokenReplyError,
-  FolioLostError,
-  MismatchError,
-  OutageError,
-  UntrustedError,
-} from '../../errors.js';
+import { FolioLostError, MismatchError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
 import type { StoredPart } from '../../types.js';
-import { giveUpFolio, postponeFolio } from '../track/lost-folios.js';
+import { afterFolioError } from '../track/lost-folios.js';
 import {
   checkChunkBalance,
   type FetchTogether,
@@ -20,7 +14,6 @@ import {
   isSamePart,
   sizeOfParts,
 } from './folio-parts.js';
-import { brokenReplies, withGiveUpHint } from './give-up-hint.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
 export type DownloadPartsNeeds = RefetchPartsNeeds &
@@ -51,19 +44,7 @@ export function downloadParts(
       run.at('after-downloaded-before-merge');
       return downloaded;
     } catch (error) {
-      if (error instanceof OutageError) {
-        run.deferred.error ??= error;
-        return undefined;
-      }
-      // A person must look at such replies, after the other folios are fetched.
-      if (error instanceof BrokenReplyError) {
-        run.deferred.error = brokenReplies(run.id, chunk, error);
-        return undefined;
-      }
-      if (error instanceof UntrustedError) throw withGiveUpHint(run.id, chunk, error);
-      if (!(error instanceof FolioLostError)) throw error;
-      if (until?.aborted) return postponeFolio(run, chunk, error);
-      return giveUpFolio(run, chunk, error);
+      return afterFolioError(run, chunk, error, until);
     }
   };
   return (chunks) =>

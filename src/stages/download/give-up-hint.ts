@@ -1,11 +1,12 @@
 /**
- * The way out of a run that one folio stops, because what the service gives for it cannot be trusted: the hint of the
- * error names the command that gives the folio up.
+ * The errors of a folio whose answers cannot be had, or cannot be trusted: where it stops the run, the hint names the
+ * command that gives it up.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
-import { BrokenReplyError, reworded, type UntrustedError } from '../../errors.js';
+import { BrokenReplyError, OutageError, reworded, type UntrustedError } from '../../errors.js';
 import { abandonCommand } from '../../report/adoptable.js';
 import { askProvider } from '../../results/mismatch-hints.js';
+import type { RunContext } from '../../run-context.js';
 
 /** Giving the folio up does not help: the next folio ends in the same way, or an output in place has its answers. */
 const OTHER_WAYS: ReadonlySet<string> = new Set([
@@ -30,15 +31,23 @@ export function withGiveUpHint<Known extends UntrustedError>(
   return reworded(error, { message: error.message, hint: `${error.hint ?? askProvider}; ${way}` });
 }
 
-/** The error about replies that break the interface, with the chunk of their folio. */
-export function brokenReplies(
-  run: string,
+/**
+ * Defers an error after which the other folios go on: the run ends with it. After an outage the same command goes on; at
+ * replies that break the interface a person must look first.
+ * @returns whether it is such an error.
+ */
+export function deferTrouble(
+  { id, deferred }: Pick<RunContext, 'id' | 'deferred'>,
   chunk: ChunkRow,
-  { code, message, facts }: BrokenReplyError,
-): BrokenReplyError {
-  const named = new BrokenReplyError(code, message, {
-    hint: askProvider,
-    facts: { ...facts, chunk: chunk.number },
-  });
-  return withGiveUpHint(run, chunk, named);
+  error: unknown,
+): boolean {
+  if (error instanceof BrokenReplyError) {
+    const { code, message, facts } = error;
+    const named = { hint: askProvider, facts: { ...facts, chunk: chunk.number } };
+    deferred.error = withGiveUpHint(id, chunk, new BrokenReplyError(code, message, named));
+    return true;
+  }
+  if (!(error instanceof OutageError)) return false;
+  deferred.error ??= error;
+  return true;
 }

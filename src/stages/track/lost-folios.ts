@@ -7,11 +7,12 @@
 
 import type { AcceptedReply, Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
-import { FolioLostError, FoliopipeError, TroubleError } from '../../errors.js';
+import { FolioLostError, FoliopipeError, TroubleError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { withTimeLimit } from '../../streams/time-limit.js';
 import { isComplete, isSamePart, listParts, requestFor } from '../download/folio-parts.js';
+import { deferTrouble, withGiveUpHint } from '../download/give-up-hint.js';
 
 /**
  * Gives up a chunk because its folio is lost. Its stored parts are kept, because a later run asks for the folio again.
@@ -36,10 +37,29 @@ export async function giveUpFolio(
 }
 
 /**
+ * What becomes of a chunk whose folio could not be polled or fetched: it is left to a later run, or given up because the
+ * folio is lost.
+ * @param until once aborted, one answer that the folio is not known leaves the chunk unchanged.
+ * @returns the chunk if it is given up.
+ * @throws any other error; one of its answers with the way out.
+ */
+export async function afterFolioError(
+  run: Parameters<typeof giveUpFolio>[0] & Pick<RunContext, 'deferred'>,
+  chunk: ChunkRow,
+  error: unknown,
+  until: AbortSignal | undefined,
+): Promise<ChunkRow | undefined> {
+  if (deferTrouble(run, chunk, error)) return undefined;
+  if (error instanceof UntrustedError) throw withGiveUpHint(run.id, chunk, error);
+  if (!(error instanceof FolioLostError)) throw error;
+  return until?.aborted ? postponeFolio(run, chunk, error) : giveUpFolio(run, chunk, error);
+}
+
+/**
  * Leaves a chunk unchanged after one answer that its folio is not known. Only a run that waits for folios asks long
  * enough to decide that a folio is lost.
  */
-export function postponeFolio(
+function postponeFolio(
   run: Pick<RunContext, 'id' | 'deferred'>,
   { number, folio }: ChunkRow,
   cause: FolioLostError,

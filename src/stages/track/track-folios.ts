@@ -4,7 +4,6 @@
  */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
-import { BrokenReplyError, FolioLostError, OutageError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { abandonCommand } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
@@ -13,9 +12,9 @@ import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
 import { withAnySignal } from '../../streams/time-limit.js';
 import { isComplete, listParts } from '../download/folio-parts.js';
-import { brokenReplies, withGiveUpHint } from '../download/give-up-hint.js';
+import { deferTrouble } from '../download/give-up-hint.js';
 import { checkSameService, noteNewerRow } from '../submit/check-replies.js';
-import { giveUpFolio, postponeFolio } from './lost-folios.js';
+import { afterFolioError } from './lost-folios.js';
 import {
   createPollState,
   FolioSchedule,
@@ -65,10 +64,7 @@ export function trackFolios(
       });
       return report && (await finish(run, chunk, report));
     } catch (error) {
-      if (error instanceof UntrustedError) throw withGiveUpHint(run.id, chunk, error);
-      if (!(error instanceof FolioLostError)) throw error;
-      if (until?.aborted) return postponeFolio(run, chunk, error);
-      return giveUpFolio(run, chunk, error);
+      return afterFolioError(run, chunk, error, until);
     } finally {
       // Deleted only after the folio is recorded as finished: until then it is shown as open.
       run.progress.percentages.delete(chunk.number);
@@ -215,11 +211,7 @@ async function pollOnce(
     await checkSameService(run.checkpoint, run.id, chunk, report.rehearsal);
     return report;
   } catch (error) {
-    const isBroken = error instanceof BrokenReplyError;
-    if (!isBroken && !(error instanceof OutageError)) throw error;
-    // A person must look at such replies; after an outage the same command goes on.
-    if (isBroken) run.deferred.error = brokenReplies(run.id, chunk, error);
-    else run.deferred.error ??= error;
+    if (!deferTrouble(run, chunk, error)) throw error;
     await run.folioPermits.keep(permitName(run.id, chunk.number));
     return undefined;
   }
