@@ -1,6 +1,6 @@
 /** Turns a reply whose status is not a success into a failure, with the message from its body. */
 import type { Milliseconds } from '../types.js';
-import type { Failure } from './failure.js';
+import { type Failure, isRedirect, isThrottle } from './failure.js';
 import { readBytes } from './read-reply.js';
 import type { HttpReply } from './send-request.js';
 import type { ServiceText } from './service-text.js';
@@ -10,18 +10,16 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** The failure for such a reply. The status alone decides: the body may be anything, or cut. */
 export async function statusFailure(reply: HttpReply, requested: URL, show: ServiceText): Promise<Failure> {
   const { status } = reply;
-  const isRedirect = status >= 300 && status <= 399;
-  const body = isRedirect ? '' : await readText(reply);
+  const body = isRedirect(status) ? '' : await readText(reply);
   reply.discard();
   const json = asObject(body);
-  const isThrottle = status === 429 || status === 503;
-  const message = isRedirect
+  const message = isRedirect(status)
     ? `it redirects to ${redirectOrigin(reply.header('location'), requested)}`
     : messageOf(json, body);
   return {
     kind: 'status',
     status,
-    retryAfter: isThrottle ? retryAfterOf(reply) : null,
+    retryAfter: isThrottle(status) ? retryAfterOf(reply) : null,
     fromService: json !== undefined && ('message' in json || 'response' in json),
     message: show(message),
   };

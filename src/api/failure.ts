@@ -4,9 +4,6 @@ import { FoliopipeError } from '../errors.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Milliseconds } from '../types.js';
 
-/** The four operations of the interface (section 4). */
-export type Operation = 'upload' | 'track' | 'download' | 'search';
-
 /** Messages can be shown: they are short, without control characters and without the token. */
 export type Failure =
   /** No byte of the request was sent: no address, connection refused, no TLS. */
@@ -39,6 +36,15 @@ export type Failure =
       /** See `MalformedReplyError`. */
       readonly breach: string | null;
     };
+
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status <= 399;
+}
+
+/** Whether a reply with this status may say how long to wait. */
+export function isThrottle(status: number): boolean {
+  return status === 429 || status === 503;
+}
 
 /** Whether a status says that the server has too much to do or fails for now. */
 export function isBusy(status: number): boolean {

@@ -10,7 +10,8 @@ import {
   RefusedError,
 } from '../errors.js';
 import type { Doubt } from '../types.js';
-import { BY_PROXY, type Failure, type Operation, PROXY_DENIED } from './failure.js';
+import { BY_PROXY, type Failure, isRedirect, PROXY_DENIED } from './failure.js';
+import { isPaid, type Operation } from './requests.js';
 import type { Decision } from './retry-decision.js';
 
 /** One call of an operation, for messages and logs. Nothing in it holds the token. */
@@ -147,7 +148,7 @@ interface Refusal {
 
 function refusalOf(status: number, call: Call): Refusal {
   const key = call.operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
-  if (status >= 300 && status <= 399) {
+  if (isRedirect(status)) {
     const hint = `redirects are never followed; write the right address into ${key}`;
     return { code: 'SERVICE_REDIRECTS', hint };
   }
@@ -155,7 +156,6 @@ function refusalOf(status: number, call: Call): Refusal {
   const known = status === 413 && call.operation !== 'upload' ? undefined : REFUSALS[status];
   if (known !== undefined) return known;
   const code = 'SERVICE_REFUSED';
-  const isPaid = call.operation === 'upload' || call.operation === 'search';
   // These may be about the request itself; any other status suggests that the address is wrong.
   if (status === 400 || status === 409 || status === 422) {
     const hint = `ask the service provider why ${call.request} answers this, then run the same command again`;
@@ -165,7 +165,7 @@ function refusalOf(status: number, call: Call): Refusal {
     status === 501 || status === 405
       ? 'what answers there takes no such request: is it a web server for files, or a proxy? '
       : '';
-  const paid = isPaid ? '; nothing was paid for this request' : '';
+  const paid = isPaid(call.operation) ? '; nothing was paid for this request' : '';
   return {
     code,
     hint: `is ${key} right? ${what}foliopipe check tries the address without paying${paid}`,

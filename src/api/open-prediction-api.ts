@@ -1,15 +1,15 @@
 /** The four operations over HTTP. Only this client reaches the network. */
 import { setMaxListeners } from 'node:events';
-import { ConfigError, type ErrorFacts } from '../errors.js';
+import type { ErrorFacts } from '../errors.js';
 import { formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 import { statusFailure } from './error-reply.js';
-import { AttemptError, type Operation } from './failure.js';
+import { AttemptError } from './failure.js';
 import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
 import type { PredictionApi } from './prediction-api.js';
 import { RateLimiter, type RequestLimiter, type Written } from './rate-limiter.js';
-import { readJson, readPart, searchReply, trackReply, uploadReply } from './read-reply.js';
-import { createRequests } from './requests.js';
+import { isOfLocalService, readJson, readPart, searchReply, trackReply, uploadReply } from './read-reply.js';
+import { createRequests, isPaid, type Operation, searchAddressMissing } from './requests.js';
 import { type ApiLogger, type ApiWatcher, type CallWaits, RetryLoop, type RetryTimes } from './retry-loop.js';
 import { type HttpReply, type HttpRequest, isSuccess } from './send-request.js';
 import { createServiceText, type ServiceText, type TokenSecret } from './service-text.js';
@@ -79,14 +79,17 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
         requests.upload(upload),
         { fileName: upload.file.name },
         signal,
-        async (reply) => ({ ...(await readJson(reply.body, uploadReply)), rehearsal: isRehearsal(reply) }),
-        { refused: upload.refused, paused: upload.paused, begins: upload.begins },
+        async (reply) => ({
+          ...(await readJson(reply.body, uploadReply)),
+          rehearsal: isOfLocalService(reply),
+        }),
+        upload,
       ),
 
     track: async (folio, signal, until, begins) => {
       const read = async (reply: HttpReply) => {
         const report = await readJson(reply.body, trackReply);
-        return { ...report, status: show(report.status), rehearsal: isRehearsal(reply) };
+        return { ...report, status: show(report.status), rehearsal: isOfLocalService(reply) };
       };
       return call('track', requests.track(folio), { folio }, signal, read, { until, begins });
     },
@@ -94,7 +97,7 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
     download: async ({ folio, part, fileStatus, ...limits }, consume, signal, until) => {
       const facts = { folio, part, fileStatus };
       const read = (reply: HttpReply) => {
-        const rehearsal = isRehearsal(reply);
+        const rehearsal = isOfLocalService(reply);
         return readPart(reply, (content) => consume(content, { rehearsal }), limits, facts);
       };
       return call('download', requests.download(folio, part, fileStatus), facts, signal, read, { until });
@@ -102,18 +105,10 @@ export function openPredictionApi(options: ApiOptions): PredictionApi {
 
     search: async (record, signal, waits) => {
       const request = requests.search(record);
-      if (request === undefined) {
-        throw new ConfigError(
-          'CONFIG_LEGACY_URL',
-          'service.legacyBaseUrl is not set: a search needs that address',
-          {
-            hint: 'write the address of the single-record search into service.legacyBaseUrl',
-          },
-        );
-      }
+      if (request === undefined) throw searchAddressMissing();
       const read = async (reply: HttpReply) => ({
         answer: await readJson(reply.body, searchReply),
-        rehearsal: isRehearsal(reply),
+        rehearsal: isOfLocalService(reply),
       });
       return call('search', request, {}, signal, read, waits);
     },
@@ -175,8 +170,7 @@ function createCall(
       }
       return read(reply);
     };
-    const isPaid = operation === 'upload' || operation === 'search';
-    const once = isPaid
+    const once = isPaid(operation)
       ? (written: Written) =>
           withDeadline({ time: timeouts.upload, grace: timeouts.shutdown, clock }, signal, (one, begun) =>
             attempt(one, written, begun),
@@ -193,11 +187,6 @@ function createCall(
     };
     return loop.run(described, once, signal, waits);
   };
-}
-
-/** A local service marks each reply: rule "A rehearsal never looks real". */
-function isRehearsal(reply: HttpReply): boolean {
-  return reply.header('foliopipe-service') === 'local';
 }
 
 interface PaidTimes {

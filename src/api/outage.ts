@@ -1,7 +1,7 @@
 /** How long an operation has been failing, over all its calls. */
 import type { Logger } from '../logger.js';
 import type { Milliseconds } from '../types.js';
-import type { Operation } from './failure.js';
+import type { Operation } from './requests.js';
 
 type OutageLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 

@@ -8,7 +8,7 @@ import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { retryAfterOf } from './error-reply.js';
-import { AttemptError, isBusy } from './failure.js';
+import { AttemptError, isBusy, isRedirect } from './failure.js';
 import { openHttpClient, type Proxies } from './http-client.js';
 import { isSuccess } from './send-request.js';
 import { openAwakeClock } from './timeout.js';
@@ -64,7 +64,7 @@ export async function postJson(options: PostOptions): Promise<void> {
       reply.discard();
       const { status } = reply;
       if (isSuccess(status)) return undefined;
-      last = status >= 300 && status <= 399 ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
+      last = isRedirect(status) ? `it redirects (HTTP ${status})` : `HTTP ${status}`;
       if (!isBusy(status)) throw new FinalError(last);
       return retryAfterOf(reply);
     } catch (error) {

@@ -13,12 +13,12 @@ export interface PaidWaits {
    * Called when the request was certainly not accepted, before it is sent again. What it throws ends it.
    * @param time for which the service asks to wait; 0 if it does not say.
    */
-  readonly paused?: (time: Milliseconds) => void;
+  readonly paused?: ((time: Milliseconds) => void) | undefined;
   /**
    * Called just before each attempt is sent, when it waits for nothing more. What it throws ends the request, which is
    * then not sent.
    */
-  readonly begins?: () => void;
+  readonly begins?: (() => void) | undefined;
 }
 
 /** What is to be uploaded. */
@@ -29,7 +29,7 @@ export interface UploadRequest extends PaidWaits {
    * Called when the service has refused the upload because of too many (429), before `paused`. What it throws ends the
    * upload. An implementation need not call it.
    */
-  readonly refused?: () => Promise<void> | void;
+  readonly refused?: (() => Promise<void> | void) | undefined;
 }
 
 /** The reply to an upload (interface, 2.1). */

@@ -4,9 +4,9 @@ import { systemClock } from '../streams/clock.js';
 import { withTimeLimit } from '../streams/time-limit.js';
 import type { Milliseconds } from '../types.js';
 import { redirectOrigin, retryAfterOf, visibleText } from './error-reply.js';
-import { type Failure, failureOf, isBusy } from './failure.js';
+import { type Failure, failureOf, isBusy, isRedirect, isThrottle } from './failure.js';
 import { type HttpClient, openHttpClient, type Proxies } from './http-client.js';
-import { readBytes } from './read-reply.js';
+import { isOfLocalService, readBytes } from './read-reply.js';
 import { createRequests, type RequestsOptions } from './requests.js';
 import type { HttpReply, HttpRequest } from './send-request.js';
 import { createServiceText, type ServiceText } from './service-text.js';
@@ -159,7 +159,6 @@ async function readProbe(reply: HttpReply, requested: URL, { show, gistOf }: Rea
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const fields = isObject ? (value as Record<string, unknown>) : {};
   const body = isObject ? 'object' : value !== undefined ? 'json' : kindOfText(text);
-  const isRedirect = status >= 300 && status <= 399;
   return {
     status,
     body,
@@ -168,9 +167,9 @@ async function readProbe(reply: HttpReply, requested: URL, { show, gistOf }: Rea
     said: show(typeof fields.message === 'string' ? fields.message : visibleText(text)),
     // The text of a page may differ each time (a time, a form's secret).
     gist: `${status} ${body} ${body === 'html' ? '' : gistOf(text)}`,
-    redirectsTo: isRedirect ? redirectOrigin(reply.header('location'), requested) : null,
-    retryAfter: status === 429 || status === 503 ? retryAfterOf(reply) : null,
-    isLocal: reply.header('foliopipe-service') === 'local',
+    redirectsTo: isRedirect(status) ? redirectOrigin(reply.header('location'), requested) : null,
+    retryAfter: isThrottle(status) ? retryAfterOf(reply) : null,
+    isLocal: isOfLocalService(reply),
   };
 }
 

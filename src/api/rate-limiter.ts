@@ -8,7 +8,7 @@
 import { longestTimerMs } from '../quantities.js';
 import { systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
-import type { Operation } from './failure.js';
+import type { Operation } from './requests.js';
 
 /**
  * Called when the request is about to be written to the service, which may be long after its start where a connection

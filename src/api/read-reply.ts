@@ -103,6 +103,11 @@ function createFreeing(): (piece: Uint8Array) => void {
   };
 }
 
+/** Whether a local service has answered: it marks each reply (rule "A rehearsal never looks real"). */
+export function isOfLocalService({ header }: Pick<HttpReply, 'header'>): boolean {
+  return header('foliopipe-service') === 'local';
+}
+
 /** Reads a body until its end, or until more than `maxBytes` have arrived. */
 export async function readBytes(
   body: AsyncIterable<Buffer>,

@@ -3,10 +3,16 @@ import { type FileLike, FormDataEncoder, type FormDataLike } from 'form-data-enc
 import { ConfigError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
 import type { Bytes, FileStatus, Milliseconds } from '../types.js';
-import type { Operation } from './failure.js';
 import type { SearchRecord, UploadFile, UploadRequest } from './prediction-api.js';
 import type { HttpRequest } from './send-request.js';
 import type { TokenSecret } from './service-text.js';
+
+/** The four operations of the interface (section 4). */
+export type Operation = 'upload' | 'track' | 'download' | 'search';
+
+export function isPaid(operation: Operation): boolean {
+  return operation === 'upload' || operation === 'search';
+}
 
 export interface RequestsOptions {
   readonly baseUrl: string;
@@ -73,6 +79,15 @@ export function createRequests(options: RequestsOptions): Requests {
         headersTimeout: timeouts.idle,
       },
   };
+}
+
+/** The error of a search without an address. */
+export function searchAddressMissing(): ConfigError {
+  return new ConfigError(
+    'CONFIG_LEGACY_URL',
+    'service.legacyBaseUrl is not set: a search needs that address',
+    { hint: 'write the address of the single-record search into service.legacyBaseUrl' },
+  );
 }
 
 /** Paths of the interface, section 4. */

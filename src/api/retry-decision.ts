@@ -4,7 +4,8 @@
  * accepted.
  */
 import type { Doubt, Milliseconds } from '../types.js';
-import type { Failure, Operation } from './failure.js';
+import { type Failure, isRedirect, isThrottle } from './failure.js';
+import { isPaid, type Operation } from './requests.js';
 
 export type Decision =
   /** Try again after the time that the service asked for; null: after the usual back-off. */
@@ -35,7 +36,7 @@ export function decideRetry(
   isLostIfMissing: boolean,
   isBroken = false,
 ): Decision {
-  const isPaid = operation === 'upload' || operation === 'search';
+  const isPost = isPaid(operation);
   switch (failure.kind) {
     case 'unsent':
       return RETRY;
@@ -44,24 +45,24 @@ export function decideRetry(
     case 'misconfigured':
       return { kind: 'misconfigured' };
     case 'cut':
-      return isPaid ? { kind: 'no-reply' } : RETRY;
+      return isPost ? { kind: 'no-reply' } : RETRY;
     case 'malformed':
-      if (isPaid) return { kind: 'unreadable' };
+      if (isPost) return { kind: 'unreadable' };
       return isBroken ? { kind: 'broken' } : RETRY;
     case 'status':
       break;
   }
   const { status, retryAfter } = failure;
-  if (status === 429 || status === 503) return { kind: 'retry', after: retryAfter };
+  if (isThrottle(status)) return { kind: 'retry', after: retryAfter };
   if (status === 408 || status === 425) return RETRY;
-  if (!isPaid && isGone(status)) return isLostIfMissing && isMissing(failure) ? { kind: 'lost' } : RETRY;
+  if (!isPost && isGone(status)) return isLostIfMissing && isMissing(failure) ? { kind: 'lost' } : RETRY;
   if (operation === 'download' && status === 409) return RETRY;
   // Many services accept a POST and then redirect to a page that shows the result.
-  if (status >= 300 && status <= 399) return isPaid ? { kind: 'redirected' } : REFUSED;
+  if (isRedirect(status)) return isPost ? { kind: 'redirected' } : REFUSED;
   // Not implemented: the service has done nothing and will do nothing later.
-  if (status === 501 && isPaid) return REFUSED;
+  if (status === 501 && isPost) return REFUSED;
   if (status >= 400 && status <= 499) return REFUSED;
-  return isPaid ? { kind: 'no-reply' } : RETRY;
+  return isPost ? { kind: 'no-reply' } : RETRY;
 }
 
 /** Replies of a call that say the same: that a folio or part does not exist, or that the interface is broken. */

@@ -7,10 +7,12 @@ import pRetry from 'p-retry';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
-import { type Failure, failureOf, type Operation } from './failure.js';
+import { type Failure, failureOf } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
 import { Outage } from './outage.js';
+import type { UploadRequest } from './prediction-api.js';
 import type { RequestLimiter, Written } from './rate-limiter.js';
+import type { Operation } from './requests.js';
 import { decideRetry, isConclusive, isMissing, type SameReplies } from './retry-decision.js';
 import type { ServiceText } from './service-text.js';
 import type { AwakeClock } from './timeout.js';
@@ -64,18 +66,9 @@ interface CallState {
 }
 
 /** What else decides how long a call waits. */
-export interface CallWaits {
+export interface CallWaits extends Pick<UploadRequest, 'refused' | 'paused' | 'begins'> {
   /** After it aborts, a single reply that a folio or part does not exist ends the call. */
   readonly until?: AbortSignal | undefined;
-  /** Called with each 429. What it throws ends the call. */
-  readonly refused?: (() => Promise<void> | void) | undefined;
-  /**
-   * Called before each further attempt, with the time for which the service asks to wait, or 0. What it throws ends the
-   * call.
-   */
-  readonly paused?: ((time: Milliseconds) => void) | undefined;
-  /** Called when an attempt is about to be written and waits for nothing more. What it throws ends the call. */
-  readonly begins?: (() => void) | undefined;
 }
 
 export class RetryLoop {

@@ -8,8 +8,8 @@ import { type Clock, createRest, type Rest } from '../streams/clock.js';
 import { OtherClock } from '../streams/other-clock.js';
 import type { RequestSlots } from '../streams/request-slots.js';
 import type { Milliseconds } from '../types.js';
-import type { Operation } from './failure.js';
 import type { RequestLimiter, Written } from './rate-limiter.js';
+import { isPaid, type Operation } from './requests.js';
 
 const SECOND: Milliseconds = 1_000;
 /** For differences of two requests on their way to the service. */
@@ -90,7 +90,7 @@ export class SharedLimiter implements RequestLimiter {
   async wait(signal: AbortSignal, operation: Operation): Promise<Written> {
     signal.throwIfAborted();
     // A paid request has a connection of its own.
-    const connects = operation === 'upload' || operation === 'search';
+    const connects = isPaid(operation);
     const rank = operation === 'upload' ? 'upload' : 'other';
     const slot = await this.#next(signal, rank, connects ? this.#connectTime : 0);
     const started = this.#clock.now();

@@ -1,7 +1,7 @@
 /** Spacing, order, pauses and aborts of the rate limiter, on a clock that the test moves. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Operation } from '../../src/api/failure.js';
 import { RateLimiter } from '../../src/api/rate-limiter.js';
+import type { Operation } from '../../src/api/requests.js';
 import { noSignal } from '../helpers/api/test-client.js';
 
 beforeEach(() => {

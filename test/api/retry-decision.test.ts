@@ -1,6 +1,7 @@
 /** The rule "Paid requests are not retried blindly" as a table. */
 import { describe, expect, test } from 'vitest';
-import type { Failure, Operation } from '../../src/api/failure.js';
+import type { Failure } from '../../src/api/failure.js';
+import type { Operation } from '../../src/api/requests.js';
 import { decideRetry, isConclusive, isMissing } from '../../src/api/retry-decision.js';
 
 const OPERATIONS: Operation[] = ['upload', 'track', 'download', 'search'];

@@ -1,7 +1,8 @@
 /** Attempts, back-off, giving up, and what is logged. */
 import { describe, expect, test } from 'vitest';
-import { AttemptError, type Failure, type Operation } from '../../src/api/failure.js';
+import { AttemptError, type Failure } from '../../src/api/failure.js';
 import { RateLimiter, type RequestLimiter } from '../../src/api/rate-limiter.js';
+import type { Operation } from '../../src/api/requests.js';
 import { type ApiWatcher, RetryLoop } from '../../src/api/retry-loop.js';
 import { BrokenReplyError, FolioLostError, TroubleError } from '../../src/errors.js';
 import { MalformedReplyError } from '../../src/streams/malformed-reply-error.js';

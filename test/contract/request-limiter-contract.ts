@@ -1,7 +1,7 @@
 /** What every request limiter promises, whether one process has it or several share an account. */
 import { expect, it } from 'vitest';
-import type { Operation } from '../../src/api/failure.js';
 import type { RequestLimiter } from '../../src/api/rate-limiter.js';
+import type { Operation } from '../../src/api/requests.js';
 import { mostInASecond } from '../helpers/api/slot-account.js';
 import { noSignal } from '../helpers/api/test-client.js';
 

@@ -5,6 +5,7 @@
 import { type Failure, isBusy } from '../../api/failure.js';
 import { misconfiguredError } from '../../api/final-error.js';
 import type { Probe, ProbeReply, ServiceProbes } from '../../api/probe-service.js';
+import { searchAddressMissing } from '../../api/requests.js';
 import { ConfigError, FoliopipeError, OutageError, RefusedError } from '../../errors.js';
 import { isLoopback } from '../../loopback.js';
 import { formatDuration } from '../../quantities.js';
@@ -43,14 +44,7 @@ export function unaskedVerdicts(error: unknown): ServiceVerdicts {
 /** The verdict on the address of the single-record search. Any HTTP reply passes: only a paid search would tell more. */
 export function judgeSearch(probe: Probe | null, address: string | null): Verdict {
   if (probe === null || address === null) {
-    const error = new ConfigError(
-      'CONFIG_LEGACY_URL',
-      'service.legacyBaseUrl is not set: a search needs that address',
-      {
-        hint: 'write the address of the single-record search into service.legacyBaseUrl',
-      },
-    );
-    return failed(error);
+    return failed(searchAddressMissing());
   }
   if (!('reply' in probe)) return judgeFailure(probe.failure, address, 'service.legacyBaseUrl');
   const { status } = probe.reply;
