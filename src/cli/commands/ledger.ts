@@ -141,7 +141,8 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLin
     line: (line) => {
       const { at, records, price } = line;
       const time = timeOf(at);
-      const cost = price === null ? '?' : formatAmount(price);
+      const known = price === null ? '?' : formatAmount(price);
+      const cost = line.rehearsal ? '-' : known;
       const heading = headingOf(line, time.slice(0, 4));
       const [day, count] = [time.slice(5), countText(records)];
       if (line.kind === 'uploads') {

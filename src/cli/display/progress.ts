@@ -156,8 +156,8 @@ export function progressText(shown: ProgressSnapshot, now: number): string {
     `${merged.chunks} merged`,
   ];
   const pace = paceTexts(shown, now).map((text) => `, ${text}`);
-  const total = chunks === null ? '' : ` of ${chunks}`;
+  const total = chunks === null ? 'chunks' : `of ${countOf(chunks, 'chunk')}`;
   const what = `${isWhole ? 'records' : 'records to send'}${sentAgain > 0 ? ` (${formatCount(sentAgain)} sent again)` : ''}`;
   const lost = failed.records === 0 ? '' : `; ${failedText(shown)}`;
-  return `${formatCount(answered)} of ${formatCount(all)} ${what}${pace.join('')}; chunks${total}: ${states.join(', ')}${lost}${rows}`;
+  return `${formatCount(answered)} of ${formatCount(all)} ${what}${pace.join('')}; ${total}: ${states.join(', ')}${lost}${rows}`;
 }

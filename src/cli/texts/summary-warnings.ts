@@ -19,7 +19,7 @@ function warnings(summary: RunSummary): string[] {
     ...(summary.sample === null
       ? []
       : [
-          `This is a sample: only the first ${countOf(counts.read, 'record')} of the source. foliopipe run (leave --limit out) does all of it.`,
+          `This is a sample: only the first ${countOf(counts.read, 'record')} of the source.${summary.exitCode === 0 ? ' foliopipe run (leave --limit out) does all of it.' : ''}`,
         ]),
     ...(uploads.ambiguous > 0
       ? [

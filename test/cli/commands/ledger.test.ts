@@ -42,3 +42,17 @@ ${run}  nightly
   expect(listed.slice(-3)).toEqual((await ledger()).split('\n').slice(-3));
   expect(jsonLines(await ledger('--json'))).toHaveLength(23);
 });
+
+it('shows no price of a rehearsal, which costs nothing', async () => {
+  const job = await createJob(await folder(), { baseUrl: 'http://127.0.0.1:9' });
+  await mkdir(job.stateDir, { recursive: true, mode: 0o700 });
+  const checkpoint = await openSqliteCheckpoint(job.stateDir);
+  const [run, at] = ['20261121T031002-4f9c1b', Date.UTC(2026, 10, 21, 3, 10)];
+  await checkpoint.recordRun(sampleRun(run, { createdAt: at }));
+  await addChunk(checkpoint, run, 1, 'cut');
+  await beginUpload(checkpoint, run, 1, at);
+  await checkpoint.recordAccepted(run, 1, { ...sampleReply(1), rehearsal: true }, at);
+  await checkpoint.close();
+  const { stdout } = await callMain(['ledger', job.config], { env: job.env });
+  expect(stdout).toMatch(/ 1 {4}1 {7}10 {9}- {2}\S+\n/);
+});

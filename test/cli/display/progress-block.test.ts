@@ -170,7 +170,7 @@ describe('progressText', () => {
     const states = '1 ambiguous, 1 open folio, 1 downloaded, 0 merged';
     expect(text({ ...some, byState })).toBe(`10 of 30 records; chunks: ${states}`);
     expect(text({ ...some, byState, chunks: 3, rate: 2, etaMs: 10_000 })).toBe(
-      `10 of 30 records, 2.0/s, 10s left; chunks of 3: ${states}`,
+      `10 of 30 records, 2.0/s, 10s left; of 3 chunks: ${states}`,
     );
   });
 

@@ -83,6 +83,8 @@ describe('summaryText', () => {
     expect(textOf(sample)).toContain(
       '\n  next: foliopipe run --set failures.tolerate=15% (leave --limit out) does the whole source, if so many records may fail\n',
     );
+    expect(flatOf(sample)).not.toContain('does all of it');
+    expect(flatOf({ ...sample, exitCode: 0 })).toContain('foliopipe run (leave --limit out) does all of it.');
     const none = textOf({ ...sample, counts: { ...done.counts, successful: 0, failed: 1000 } });
     expect(none).toContain(
       '\n  next: foliopipe plan shows the first records as they are sent: does upload.columns',

@@ -172,7 +172,7 @@ it('an open run goes on with what it has chosen: plan and status count what it s
     origins: { sent: { records: 24 }, reused: { records: 36 }, duplicates: none },
   });
   const status = await said(job, 'status');
-  expect(status).toMatch(/\n {2}\d+ of 24 records to send; chunks.*; \d+ of 60 rows written\n/);
+  expect(status).toMatch(/\n {2}\d+ of 24 records to send; .*chunks: .*; \d+ of 60 rows written\n/);
   expect(status).toContain('\n  reuse     36 reused + 0 duplicates, 24 to send: 0.14 USD saved\n');
   expect(await json(job, 'run')).toMatchObject({
     found: 'continued',
