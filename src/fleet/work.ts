@@ -162,7 +162,6 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     const own: Own = { taken, run: start(taken.job), misses: 0, isKilled: false };
     running.set(taken.id, own);
     void asked('no sign of life', reportAlive);
-    if (signal.aborted) own.run.stop();
     const end = own.run.ended
       .then((how) => settle(own, how))
       .finally(() => {

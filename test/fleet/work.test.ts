@@ -25,10 +25,11 @@ function startWorker(
   beforeEnd: () => void = () => undefined,
 ) {
   const settled: unknown[] = [];
+  const touched: (readonly string[])[] = [];
   const runs = new Map<string, StartedRun & { end(end: Partial<RunEnd>): void }>();
   const queue = {
     take: async () => handed.shift() ?? [],
-    touch: async () => undefined,
+    touch: async (ids: readonly string[]) => void touched.push(ids),
     complete: async ({ id, turn }: TakenJob, exitCode: number) => {
       beforeEnd();
       settled.push({ id, turn, exitCode });
@@ -78,7 +79,7 @@ function startWorker(
   });
   /** How many beats came before it left. */
   const left = () => listed;
-  return { worker, runs, settled, beats, left, stop: () => controller.abort(new Error('stop')) };
+  return { worker, runs, settled, touched, beats, left, stop: () => controller.abort(new Error('stop')) };
 }
 
 const taken = (id: string, pipeline: string, turn = 0): TakenJob => ({ id, turn, job: jobOf(pipeline) });
@@ -136,10 +137,11 @@ it('begins no pipeline that another process works on, but does not wait for one 
 
 it('goes on with a job that was taken away and came back, and kills a run that has lost its lease', async () => {
   let isHeld = true;
-  const { worker, settled, beats, stop } = startWorker([[taken('1', 'a')], [taken('1', 'a', 1)]], () =>
-    isHeld ? [held('a', false)] : [],
-  );
+  const handed = [[taken('1', 'a')], [taken('1', 'a', 1)]];
+  const leases = () => (isHeld ? [held('a', false)] : []);
+  const { worker, settled, touched, beats, stop } = startWorker(handed, leases);
   await expect.poll(() => beats.length).toBeGreaterThan(25);
+  expect(touched.at(-1)).toEqual(['1']);
   expect(settled).toEqual([]);
   isHeld = false;
   const lostAt = beats.length;
