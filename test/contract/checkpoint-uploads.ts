@@ -5,7 +5,7 @@ import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js'
 import { noRows } from '../../src/results/row-counts.js';
 import type { Doubt } from '../../src/types.js';
 import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
-import { nothingTallied, sampleRun } from '../helpers/checkpoint/samples.js';
+import { nothingTallied, sampleBudget, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 
 export function uploadContract(withCheckpoint: WithCheckpoint): void {
@@ -36,8 +36,13 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
         });
         expect(await checkpoint.uploads('r1', 0, 10)).toEqual([intent]);
         expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'uploading', attempt: 1 });
-        await expect(beginUpload(checkpoint, 'r1', 1)).rejects.toThrow(CheckpointStateError);
-        await expect(beginUpload(checkpoint, 'r1', 2)).rejects.toThrow(CheckpointStateError);
+        // A cap that is reached is not the reason.
+        for (const budget of [sampleBudget(), sampleBudget({ perRun: 10 })]) {
+          for (const chunk of [1, 2]) {
+            const again = beginUpload(checkpoint, 'r1', chunk, 8, budget);
+            await expect(again).rejects.toThrow(CheckpointStateError);
+          }
+        }
         expect(await checkpoint.uploads('r1', 0, 10)).toHaveLength(1);
       }));
 

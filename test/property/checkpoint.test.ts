@@ -1,12 +1,15 @@
-/** Random changes, legal and not, on SQLite and on the in-memory model: the answers are equal. */
+/** Random changes, legal and not, on SQLite, on Postgres and on the in-memory model: the answers are equal. */
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { openSqliteCheckpoint } from '../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { askEverything } from '../helpers/checkpoint/ask-everything.js';
 import { chunkChanges, runChanges, wrongChanges } from '../helpers/checkpoint/walk-steps.js';
 import { advance, aim, lookAt, type StepTarget } from '../helpers/checkpoint/walk-target.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
+import { openPostgres } from '../helpers/postgres/postgres.js';
+import { openState, useStateDatabase } from '../helpers/postgres/postgres-state.js';
+import { forTime } from '../helpers/properties/for-time.js';
 import { expectRecovered } from '../helpers/state/expect-recovered.js';
 import { withEmptyState } from '../helpers/state/prepared-state.js';
 
@@ -154,15 +157,19 @@ async function answer(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Takes both through the steps; tells which changes succeeded. */
-async function walk(folder: string, model: Checkpoint, steps: readonly Step[]): Promise<Set<string>> {
+/** Takes both through the steps; tells which changes succeeded. @param open gives the checkpoint as it was left. */
+async function walk(
+  open: () => Promise<Checkpoint>,
+  model: Checkpoint,
+  steps: readonly Step[],
+): Promise<Set<string>> {
   const succeeded = new Set<string>();
-  let sqlite = await openSqliteCheckpoint(folder);
+  let stored = await open();
   try {
     for (const { do: what, target, aimed } of steps) {
       if (what === 'close') {
-        await sqlite.close();
-        sqlite = await openSqliteCheckpoint(folder);
+        await stored.close();
+        stored = await open();
         continue;
       }
       const { name, target: at } =
@@ -171,40 +178,78 @@ async function walk(folder: string, model: Checkpoint, steps: readonly Step[]): 
           : { name: what, target: aimed ? await aim(model, what, target) : target };
       const seen = await lookAt(model, at);
       const expected = await answer(known[name]!(model, at, seen));
-      const given = await answer(known[name]!(sqlite, at, seen));
+      const given = await answer(known[name]!(stored, at, seen));
       expect(given, `${name} ${JSON.stringify(at)}`).toEqual(expected);
       if (expected !== null && typeof expected === 'object' && 'value' in expected) succeeded.add(name);
     }
-    expect(await askEverything(sqlite, RUNS)).toEqual(await askEverything(model, RUNS));
+    expect(await askEverything(stored, RUNS)).toEqual(await askEverything(model, RUNS));
     return succeeded;
   } finally {
-    await sqlite.close();
+    await stored.close();
   }
 }
 
-it('SQLite answers as the model does after each change there is', async () => {
-  const succeeded = await withEmptyState(async (folder) => {
-    const names = await walk(folder, createMemoryCheckpoint(), ways);
-    await expectRecovered(folder);
-    return names;
-  });
-  expect([...succeeded].sort()).toEqual(Object.keys({ ...runChanges, ...chunkChanges }).sort());
-});
+const allChanges = Object.keys({ ...runChanges, ...chunkChanges }).sort();
 
-it('SQLite answers as the model does, closed and opened again at any point', async () => {
-  let latest = Promise.resolve();
-  const property = fc.asyncProperty(
-    fc.array(step, { minLength: 20, maxLength: 120, size: 'max' }),
-    (steps) => {
-      latest = withEmptyState(async (folder) => {
-        const succeeded = await walk(folder, createMemoryCheckpoint(), [...begun, ...steps]);
-        expect([...succeeded].filter((name) => name in wrongChanges)).toEqual([]);
-        await expectRecovered(folder);
-      });
-      return latest;
-    },
-  );
-  await fc.assert(property, { numRuns: 50, interruptAfterTimeLimit: 4_000 });
+/** Random walks. @param take takes the checkpoint and a new model through one. */
+async function tryWalks(take: (steps: readonly Step[]) => Promise<Set<string>>): Promise<void> {
+  let latest: Promise<unknown> = Promise.resolve();
+  const steps = fc.array(step, { minLength: 20, maxLength: 120, size: 'max' });
+  const property = fc.asyncProperty(steps, (random) => {
+    const walked = take([...begun, ...random]).then((succeeded) => {
+      expect([...succeeded].filter((name) => name in wrongChanges)).toEqual([]);
+    });
+    latest = walked;
+    return walked;
+  });
+  await fc.assert(property, forTime(2_000, 50));
   // The one that the time limit has left behind.
   await latest;
+}
+
+describe('SQLite', () => {
+  const walkSqlite = (steps: readonly Step[]) =>
+    withEmptyState(async (folder) => {
+      const succeeded = await walk(() => openSqliteCheckpoint(folder), createMemoryCheckpoint(), steps);
+      await expectRecovered(folder);
+      return succeeded;
+    });
+
+  it('answers as the model does after each change there is', async () => {
+    expect([...(await walkSqlite(ways))].sort()).toEqual(allChanges);
+  });
+
+  it('answers as the model does, closed and opened again at any point', () => tryWalks(walkSqlite));
+});
+
+describe('Postgres', () => {
+  const shared = useStateDatabase(openPostgres);
+  /**
+   * There, the caps of a day and of a month count what other pipelines have spent too, and a process may end searches
+   * that another one has marked as interrupted.
+   */
+  const asThere = ({ target, ...step }: Step): Step[] => {
+    const budget = { ...target.budget, perDay: null, perMonth: null };
+    const given = { ...step, target: { ...target, budget } };
+    return step.do === 'recordInterrupted' ? [{ ...given, do: 'close' }, given] : [given];
+  };
+  const walkPostgres = async (steps: readonly Step[]) => {
+    await shared.empty();
+    return walk(
+      async () => {
+        const state = await openState(shared.database);
+        const held = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 0 });
+        const close = () => held.close().finally(state.close);
+        return { ...state.checkpoint, close };
+      },
+      createMemoryCheckpoint(),
+      steps.flatMap(asThere),
+    );
+  };
+
+  it('answers as the model does after each change there is', async () => {
+    expect([...(await walkPostgres(ways))].sort()).toEqual(allChanges);
+  });
+
+  it('answers as the model does, closed and opened again at any point', () => tryWalks(walkPostgres));
 });

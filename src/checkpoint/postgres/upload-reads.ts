@@ -30,7 +30,7 @@ const unusual = pageOf(IS_UNUSUAL);
 const sums: Prepared<StoredSum> = statement(UPLOAD_SUMS);
 const misread: Prepared<StoredUpload> = statement(`
   SELECT ${COLUMNS} FROM uploads
-  WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
+  WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk, attempt LIMIT 1`);
 // There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
 const ofFolio: Prepared<StoredUpload> = statement(`
   SELECT ${COLUMNS} FROM uploads

@@ -158,7 +158,8 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
         if (!hasCaps(budget)) return db.change(begin, values, 'recordIntent', missing);
         return db.changes(async (query) => {
           const [row] = await query(chunkByNumber, { run, chunk });
-          if (row !== undefined) await refuseOverBudget(query, { run }, row.records, budget);
+          if (row?.state === 'cut' || row?.state === 'ambiguous')
+            await refuseOverBudget(query, { run }, row.records, budget);
           return expectRow(await query(begin.free, values), 'recordIntent', missing);
         });
       };

@@ -44,13 +44,18 @@ it.each([
   ['a transaction', { perRun: 100 }, 'COMMIT'],
 ])('is taken back of an upload that was only intended, in %s: nothing was sent', async (_, caps, answer) => {
   const { checkpoint } = state;
-  await checkpoint.recordCut('r1', sampleChunk(1));
+  for (const chunk of [1, 2]) await checkpoint.recordCut('r1', sampleChunk(chunk));
+  // Another chunk, which is being sent at the same time.
+  await checkpoint.recordIntent('r1', 2, fileName, 1, sampleBudget());
+  await checkpoint.recordDropped('r1', 2, 1);
+  await checkpoint.recordIntent('r1', 2, fileName, 1, sampleBudget());
   silent.network.loseAnswer(answer);
   const intent = checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget(caps));
   await expect(intent).rejects.toMatchObject({ code: 'STATE_DATABASE_LOST' });
   expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut', attempt: 1 });
   expect(await checkpoint.attempts('r1', 1)).toMatchObject([{ attempt: 1, state: 'dropped' }]);
-  expect(await spent()).toBe(0);
+  expect(await checkpoint.chunk('r1', 2)).toMatchObject({ state: 'uploading', attempt: 2 });
+  expect(await spent()).toBe(10);
   expect(await checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget())).toMatchObject({ attempt: 2 });
 });
 

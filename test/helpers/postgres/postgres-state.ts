@@ -25,6 +25,8 @@ export async function stateEmptier({ connect }: Database): Promise<() => Promise
 export interface StateDatabase<Server> {
   readonly server: Server;
   readonly database: Database;
+  /** Deletes all rows. */
+  empty(): Promise<void>;
 }
 
 /** @param open opens the server. */
@@ -49,6 +51,7 @@ export function useStateDatabase<Server extends PostgresServer>(
     get database() {
       return database;
     },
+    empty: () => empty(),
   };
 }
 
