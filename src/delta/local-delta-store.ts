@@ -1,5 +1,5 @@
 /** The delta store on the local disk: `<stateDir>/deltas/<pipeline>.d/`, files 0600, folders 0700. */
-import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -7,6 +7,7 @@ import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { GatheredWrites } from '../streams/gathered-writes.js';
+import { readAt } from '../streams/spill.js';
 import { isFileMissing } from '../streams/system-error.js';
 import type { DeltaStore, LastPublication, StoredDigests } from './delta-store.js';
 
@@ -58,20 +59,11 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
   };
 }
 
-/** Reads synchronously, because another thread would take longer than the reading. */
 function openStored(path: string): StoredDigests {
   const file = openSync(path, 'r');
   return {
     size: fstatSync(file).size,
-    read: async (position, into) => {
-      let filled = 0;
-      while (filled < into.length) {
-        const bytesRead = readSync(file, into, filled, into.length - filled, position + filled);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      return filled;
-    },
+    read: async (position, into) => readAt(file, into, position),
     close: async () => closeSync(file),
   };
 }

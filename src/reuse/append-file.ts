@@ -1,8 +1,10 @@
 /** Files that only grow, and temporary files without a name. System calls are synchronous: another thread costs more. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { GatheredWrites } from '../streams/gathered-writes.js';
+import { readAt } from '../streams/spill.js';
 
 /** A file to which bytes are appended. */
 export class AppendFile {
@@ -45,20 +47,18 @@ export class AppendFile {
   }
 }
 
-/** Node reports the bytes of one call as a 32-bit number. */
-const MAX_CALL_BYTES = 1024 * 1024 * 1024;
-
 /**
  * Fills an array with the bytes of a file.
- * @returns false if the file ends before.
+ * @throws what `damaged` gives when they do not have this checksum.
  */
-export function readFully(fd: number, into: Uint8Array, offset: number): boolean {
-  for (let at = 0; at < into.length; ) {
-    const read = readSync(fd, into, at, Math.min(into.length - at, MAX_CALL_BYTES), offset + at);
-    if (read === 0) return false;
-    at += read;
-  }
-  return true;
+export function readChecked(
+  fd: number,
+  into: Uint8Array,
+  offset: number,
+  sum: number,
+  damaged: () => Error,
+): void {
+  if (readAt(fd, into, offset) < into.length || crc32(into) !== sum) throw damaged();
 }
 
 /** A file in the folder, open for writing and reading. It has no name: the system frees it when it is closed. */

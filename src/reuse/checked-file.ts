@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { readAt } from '../streams/spill.js';
 import { isFileMissing } from '../streams/system-error.js';
-import { type AppendFile, readFully } from './append-file.js';
+import type { AppendFile } from './append-file.js';
 
 /** What the checkpoint keeps of a file. */
 export interface FileIdentity {
@@ -62,7 +63,7 @@ export function openChecked<Directory>(
     const footer = Buffer.alloc(FOOTER_BYTES);
     if (
       (identity !== undefined && size !== identity.bytes) ||
-      !readFully(fd, footer, Math.max(0, size - FOOTER_BYTES))
+      readAt(fd, footer, Math.max(0, size - FOOTER_BYTES)) < FOOTER_BYTES
     ) {
       throw errors.damaged();
     }
@@ -70,7 +71,7 @@ export function openChecked<Directory>(
     const isOurs = footer.toString('latin1', 0, 8) === format && length <= size - FOOTER_BYTES;
     if (!isOurs) throw errors.damaged();
     const text = Buffer.alloc(length);
-    readFully(fd, text, size - FOOTER_BYTES - length);
+    readAt(fd, text, size - FOOTER_BYTES - length);
     const sha256 = createHash('sha256').update(text).digest('hex');
     const isWritten = crc32(text) === footer.readUInt32LE(12);
     if (!isWritten || (identity !== undefined && sha256 !== identity.sha256)) throw errors.damaged();

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { INT_BYTES } from '../kernel/kernel-memory.js';
 import { freeMemory } from '../streams/buffer-pool.js';
-import { type AppendFile, bytesOfInts, type IntBuffers, readFully } from './append-file.js';
+import { type AppendFile, bytesOfInts, type IntBuffers, readChecked } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
 export interface Lane {
@@ -173,8 +173,7 @@ export function readExtent(
   into: Int32Array,
   damaged: () => Error,
 ): void {
-  const bytes = bytesOfInts(into, into.length);
-  if (!readFully(fd, bytes, lane.offsets[extent]!) || crc32(bytes) !== lane.sums[extent]) throw damaged();
+  readChecked(fd, bytesOfInts(into, into.length), lane.offsets[extent]!, lane.sums[extent]!, damaged);
 }
 
 /** The error for a lane of a temporary file. */

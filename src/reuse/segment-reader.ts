@@ -1,10 +1,9 @@
 /** Reads the blocks of a segment. Data that differs from what was written is an error: a miss would pay again. */
-import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import { BUCKETS } from '../streams/hash-buckets.js';
 import type { Segment } from '../types.js';
-import { bytesOfInts, type IntBuffers, readFully, Scratch } from './append-file.js';
+import { bytesOfInts, type IntBuffers, readChecked, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
@@ -49,7 +48,7 @@ export class SegmentReader {
     const { blocks, origins, dictionary } = file.directory;
     this.#dictionary = new Int32Array(dictionary.size);
     const bytes = bytesOfInts(this.#dictionary, dictionary.size);
-    if (!readFully(file.fd, bytes, 0) || crc32(bytes) !== dictionary.sum) throw damaged();
+    readChecked(file.fd, bytes, 0, dictionary.sum, damaged);
     this.origins = origins;
     this.#offsets = new Float64Array(blocks.count.length);
     let offset = bytes.length;
@@ -82,8 +81,7 @@ export class SegmentReader {
     const { count, hashSum } = this.#file.directory.blocks;
     const ints = room.ints(count[block]! * HASH_INTS);
     const bytes = bytesOfInts(ints, count[block]! * HASH_INTS);
-    const isRead = readFully(this.#file.fd, bytes, this.#offsets[block]!);
-    if (!isRead || crc32(bytes) !== hashSum[block]) throw this.#damaged();
+    readChecked(this.#file.fd, bytes, this.#offsets[block]!, hashSum[block]!, this.#damaged);
     return ints;
   }
 
@@ -107,8 +105,8 @@ export class SegmentReader {
     const { count, stored, sum } = this.#file.directory.blocks;
     const ints = Math.ceil(stored[block]! / 4);
     const bytes = bytesOfInts(this.#buffers.stored.ints(ints), ints).subarray(0, stored[block]!);
-    const isRead = readFully(this.#file.fd, bytes, this.#offsets[block]! + hashBytes(count[block]!));
-    if (!isRead || crc32(bytes) !== sum[block]) throw this.#damaged();
+    const offset = this.#offsets[block]! + hashBytes(count[block]!);
+    readChecked(this.#file.fd, bytes, offset, sum[block]!, this.#damaged);
     return bytes;
   }
 

@@ -62,11 +62,26 @@ export class Spill {
   }
 }
 
-/** Fills an array with the bytes of an open file from a position on. */
+/** Fills an array with the bytes of an open file from a position on. @throws where the file ends before. */
 export function readAll(file: number, into: Uint8Array, position: number): void {
-  for (let at = 0; at < into.length; ) {
-    const bytesRead = readSync(file, into, at, into.length - at, position + at);
-    if (bytesRead === 0) throw new Error('a file is shorter than it was when it was written');
-    at += bytesRead;
+  if (readAt(file, into, position) === into.length) return;
+  throw new Error('a file is shorter than it was when it was written');
+}
+
+/** Node reports the bytes of one call as a 32-bit number. */
+const MAX_CALL_BYTES = 1024 * 1024 * 1024;
+
+/**
+ * Reads the bytes of an open file from a position on, until the array is full. Another thread would take longer.
+ * @returns how many there were: fewer only where the file ends.
+ */
+export function readAt(file: number, into: Uint8Array, position: number): number {
+  let filled = 0;
+  while (filled < into.length) {
+    const size = Math.min(into.length - filled, MAX_CALL_BYTES);
+    const read = readSync(file, into, filled, size, position + filled);
+    if (read === 0) break;
+    filled += read;
   }
+  return filled;
 }
