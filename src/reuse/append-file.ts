@@ -1,7 +1,5 @@
-/** Files that only grow, and temporary files without a name. System calls are synchronous: another thread costs more. */
-import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** Files that only grow, and arrays into which they are read. System calls are synchronous: another thread costs more. */
+import { closeSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { GatheredWrites } from '../streams/gathered-writes.js';
 import { readAt } from '../streams/spill.js';
@@ -59,19 +57,6 @@ export function readChecked(
   damaged: () => Error,
 ): void {
   if (readAt(fd, into, offset) < into.length || crc32(into) !== sum) throw damaged();
-}
-
-/** A file in the folder, open for writing and reading. It has no name: the system frees it when it is closed. */
-export function openNameless(folder: string): AppendFile {
-  const path = join(folder, `${randomUUID()}.tmp`);
-  const fd = openSync(path, 'wx+', 0o600);
-  try {
-    rmSync(path);
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
-  return new AppendFile(fd);
 }
 
 /** Gives the arrays into which numbers are read. */

@@ -4,10 +4,11 @@
  */
 import { type Answers, type FixedSource, type NumberedAnswers, statusOf } from '../results/answers.js';
 import { takeNumbers } from '../streams/buffer-pool.js';
+import { openNameless } from '../streams/spill.js';
 import type { CarriedAnswers, CarryOptions } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';
 import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
-import { openNameless, Scratch } from './append-file.js';
+import { AppendFile, Scratch } from './append-file.js';
 import { ANSWER_INTS, type ChoiceOrigin, PAIR_INTS } from './choice-format.js';
 import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
 import { metaOf, valueInts } from './segment-format.js';
@@ -18,7 +19,7 @@ const LANE_BITS = 16;
 /** @param folder for the temporary file. */
 export function openCarriedAnswers(folder: string, options: CarryOptions): CarriedAnswers {
   const { run, records, columns, uploadColumns, lineage } = options;
-  const file = openNameless(folder);
+  const file = new AppendFile(openNameless(folder));
   const lanes = Math.ceil((records + 1) / 2 ** LANE_BITS);
   const answered = new LaneWriter(file, lanes);
   const fixed = new LaneWriter(file, lanes);

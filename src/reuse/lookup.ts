@@ -7,9 +7,10 @@ import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import type { Batch } from '../csv/table.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
+import { openNameless } from '../streams/spill.js';
 import type { Choice } from '../types.js';
 import type { AnswerLookup, LookupOptions, ReuseTerms } from './answer-store.js';
-import { AppendFile, openNameless } from './append-file.js';
+import { AppendFile } from './append-file.js';
 import { ASKED_INTS, BucketJoin, type JoinSizes } from './bucket-join.js';
 import { LIST_NUMBERS, NumberSet, numbersIn } from './choice-format.js';
 import { ChoiceWriter, choiceLanes } from './choice-writer.js';
@@ -45,7 +46,7 @@ export function createLookup(
   readers: readonly SegmentReader[],
   buffers: BlockBuffers,
 ): AnswerLookup {
-  const file = openNameless(folder);
+  const file = new AppendFile(openNameless(folder));
   const lanes = noExtents(BUCKETS);
   const asked = new HashBuckets(ASKED_INTS, (bucket, entries) => appendExtent(file, lanes[bucket]!, entries));
   const kernel = new HashKernel(key.bytes, fields, delimiter);

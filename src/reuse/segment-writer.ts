@@ -9,10 +9,11 @@ import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
 import { type AnswerSource, statusOf } from '../results/answers.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { BUCKETS, bucketOf } from '../streams/hash-buckets.js';
+import { openNameless } from '../streams/spill.js';
 import type { Segment } from '../types.js';
 import type { SegmentOptions, SegmentWriter } from './answer-store.js';
 import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
-import { AppendFile, openNameless } from './append-file.js';
+import { AppendFile } from './append-file.js';
 import { writeDirectory } from './checked-file.js';
 import { LaneWriter } from './lanes.js';
 import type { HashKey } from './secret.js';
@@ -44,7 +45,7 @@ export function createSegmentWriter(
   options: SegmentOptions,
 ): SegmentWriter {
   const { keyColumn, of, ...segment } = options;
-  const file = openNameless(folder);
+  const file = new AppendFile(openNameless(folder));
   const lanes = new LaneWriter(file, BUCKETS);
   const keyColumns = keyColumn === null ? [] : [keyColumn];
   const uploadColumns = new Set([...keyColumns, ...segment.sentColumns]);

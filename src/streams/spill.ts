@@ -1,5 +1,5 @@
 /** Holds bytes that may be too many for the memory: beyond a limit they go to a temporary file. */
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,14 +52,28 @@ export class Spill {
     this.#kept.clear();
   }
 
-  /** Begins the file with what was kept. It has no name, so a killed process leaves nothing. */
+  /** Begins the file with what was kept. */
   #open(): void {
-    const path = join(this.#folder, `spill-${randomBytes(8).toString('hex')}.tmp`);
-    this.#file = openSync(path, 'wx+', 0o600);
-    rmSync(path);
+    this.#file = openNameless(this.#folder);
     for (const piece of this.#kept.values()) this.#writes.add(piece);
     this.#kept.clear();
   }
+}
+
+/**
+ * Opens a new file in the folder, for writing and reading. It has no name, so a killed process leaves nothing.
+ * @returns its descriptor.
+ */
+export function openNameless(folder: string): number {
+  const path = join(folder, `${randomUUID()}.tmp`);
+  const file = openSync(path, 'wx+', 0o600);
+  try {
+    rmSync(path);
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+  return file;
 }
 
 /** Fills an array with the bytes of an open file from a position on. @throws where the file ends before. */
