@@ -8,7 +8,7 @@ import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { GatheredWrites } from '../streams/gathered-writes.js';
 import { readAt } from '../streams/spill.js';
-import { isFileMissing } from '../streams/system-error.js';
+import { ignoreMissing } from '../streams/system-error.js';
 import type { DeltaStore, LastPublication, StoredDigests } from './delta-store.js';
 
 const LAST = 'last.json';
@@ -37,8 +37,7 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
       try {
         return decodeLast(readFileSync(path, 'utf8'), path);
       } catch (error) {
-        if (isFileMissing(error)) return undefined;
-        throw error;
+        return ignoreMissing(error);
       }
     },
     recordLast: async (pipeline, last) => {
@@ -52,8 +51,7 @@ export function createLocalDeltaStore(stateDir: string): DeltaStore {
       try {
         return openStored(join(folderOf(pipeline), name));
       } catch (error) {
-        if (isFileMissing(error)) return undefined;
-        throw error;
+        return ignoreMissing(error);
       }
     },
   };

@@ -6,7 +6,7 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder } from '../streams/atomic-file.js';
-import { isFileMissing, namesIn } from '../streams/system-error.js';
+import { ignoreMissing, namesIn } from '../streams/system-error.js';
 import type { Milliseconds } from '../types.js';
 import type { AnswerStore } from './answer-store.js';
 import { openCarriedAnswers } from './carried-answers.js';
@@ -105,8 +105,7 @@ async function remove(folder: string, path: string): Promise<void> {
   try {
     rmSync(path);
   } catch (error) {
-    if (isFileMissing(error)) return;
-    throw error;
+    return ignoreMissing(error);
   }
   await syncFolder(folder);
 }

@@ -9,7 +9,7 @@ import { HASH_KEY_BYTES } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
-import { codeOf, isFileMissing, namesIn } from '../streams/system-error.js';
+import { codeOf, ignoreMissing, namesIn } from '../streams/system-error.js';
 
 const SECRET_BYTES = 32;
 /** Of what is hashed and how: another version never finds the hashes of this one. */
@@ -67,8 +67,7 @@ function readSecret(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (isFileMissing(error)) return undefined;
-    throw error;
+    return ignoreMissing(error);
   }
 }
 
