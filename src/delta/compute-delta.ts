@@ -62,7 +62,7 @@ export async function computeDelta(
   const places = new RowPlaces(table.path, folder);
   const closing: { close(): void }[] = [places];
   try {
-    const base = isFromBase ? await openBase(options, opened) : undefined;
+    const base = isFromBase ? await openDigests(options, last.digests!, opened) : undefined;
     const digests = digestsName(sha256, key);
     await store.writeDigests(pipeline, digests, async (appendDigests) => {
       const secret = base?.secret ?? randomBytes(HASH_BYTES);
@@ -108,20 +108,13 @@ function openDrift(
   output: DigestReader,
   places: RowPlaces,
 ) {
-  if (driftList === undefined) {
-    return {
-      rows: createAnswerDrift(options, output.secret, output.rows, () => undefined),
-      list: async () => undefined,
-      close: () => undefined,
-    };
-  }
-  const pairs = new SortedPairs(base.rows, folder);
+  const pairs = driftList && new SortedPairs(base.rows, folder);
   return {
     rows: createAnswerDrift(options, output.secret, output.rows, (old, row, bits) =>
-      pairs.add(old, row, bits),
+      pairs?.add(old, row, bits),
     ),
-    list: () => listDrift(driftList, pairs, table, options.columns, places),
-    close: () => pairs.close(),
+    list: async () => pairs && listDrift(driftList, pairs, table, options.columns, places),
+    close: () => pairs?.close(),
   };
 }
 
@@ -152,10 +145,6 @@ function reasonOf({ last, key, table }: DeltaOptions): PublishedDelta['reason'] 
 function digestsName(sha256: string, key: readonly string[]): string {
   const name = createHash('sha256').update(JSON.stringify([sha256, key]));
   return `${name.digest('hex').slice(0, 32)}.rows`;
-}
-
-async function openBase(options: DeltaOptions, opened: StoredDigests[]): Promise<DigestReader> {
-  return openDigests(options, options.last!.digests!, opened);
 }
 
 async function openDigests(
