@@ -7,10 +7,7 @@ import { firstLine, invalidQuery, translateDuckdbError, troubleOfDuckdb } from '
 
 export const askDuckdb: AskDatabase = {
   columns: (query) => inSession(query, (session) => columnsOf(session, query.sql)),
-  copy: (query, spool) =>
-    inSession(query, async (session) => {
-      return copyByDuckdb(session, query.sql, spool);
-    }),
+  copy: (query, spool) => inSession(query, (session) => copyByDuckdb(session, query.sql, spool)),
 };
 
 /** The names of the columns of a query, which is not run. */
