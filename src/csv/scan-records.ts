@@ -4,7 +4,6 @@ import { copyShifted, ensureCapacity } from './kernel/table-memory.js';
 import { RecordScan, type ScanOptions, WINDOW_BYTES } from './record-scan.js';
 import type { Batch, Table } from './table.js';
 
-export type { BadRecord, BadRecordCode } from './bad-record.js';
 export type { ScanOptions } from './record-scan.js';
 
 /**

@@ -2,7 +2,8 @@
 import type { FailureReason, RowCounts } from '../checkpoint/checkpoint.js';
 import { ByteWriter } from '../csv/byte-writer.js';
 import { COMMA, LF } from '../csv/bytes.js';
-import { type AnswerPart, type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
+import type { AnswerPart } from '../csv/kernel/rows-by-field.js';
+import { type RowsExports, RowsKernel } from '../csv/kernel/rows-kernel.js';
 import type { TableMemory } from '../csv/kernel/table-memory.js';
 import { fieldValue, isEqualField } from '../csv/table.js';
 import { writeValue } from '../csv/write-field.js';

@@ -2,7 +2,7 @@
  * Reads the source for the stages, from any position. A source whose content has changed since its check is an error.
  */
 import type { Checkpoint, ChunkRow } from '../checkpoint/checkpoint.js';
-import type { BadRecord } from '../csv/scan-records.js';
+import type { BadRecord } from '../csv/bad-record.js';
 import type { Batch } from '../csv/table.js';
 import { SourceError } from '../errors.js';
 import type { RunContext } from '../run-context.js';

@@ -15,8 +15,6 @@ import {
 } from './rows-by-field.js';
 import { fieldRuns, neededResults, releaseNeeded, type TableAddresses, TableMemory } from './table-memory.js';
 
-export type { AnswerPart, RowOrder, RowsLayout, WriteOther } from './rows-by-field.js';
-
 /** What assembly/rows.ts exports. */
 export interface RowsExports {
   readonly memory: WebAssembly.Memory;

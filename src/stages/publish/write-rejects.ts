@@ -4,9 +4,9 @@
  */
 import { stringify } from 'csv-stringify/sync';
 import type { Publication } from '../../checkpoint/checkpoint.js';
+import type { BadRecord } from '../../csv/bad-record.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, QUOTE } from '../../csv/bytes.js';
-import type { BadRecord } from '../../csv/scan-records.js';
 import { writeValue } from '../../csv/write-field.js';
 import { isLocalFile, waitsOrIsInPlace, workPathOf, writeLocalFile } from '../../files/work-file.js';
 import { rejectsPath } from '../../report/publication-files.js';
