@@ -1,6 +1,6 @@
 /** Joins results to records by the record number that was sent and came back. */
 import { QUOTE, ZERO } from '../csv/bytes.js';
-import { fieldEnd, fieldStart, type Table } from '../csv/table.js';
+import { fieldEnd, fieldStart, indexFrom, type Table } from '../csv/table.js';
 import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
 import { type Joined, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
@@ -87,16 +87,8 @@ function indexOf(numbers: Int32Array, number: number): number {
   if (number === NONE) return NONE;
   const guess = number - (numbers[0] ?? 0);
   if (numbers[guess] === number) return guess;
-  let low = 0;
-  let high = Math.min(guess, numbers.length) - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const found = numbers[middle]!;
-    if (found === number) return middle;
-    if (found < number) low = middle + 1;
-    else high = middle - 1;
-  }
-  return NONE;
+  const at = indexFrom(numbers, number, Math.min(guess, numbers.length));
+  return numbers[at] === number ? at : NONE;
 }
 
 /** The raw text of a result's number, for a message. */
