@@ -96,13 +96,9 @@ export function oneLine(text: string, gap = GAP): string {
   return text.replace(gap, ' ').trim();
 }
 
-/** A text longer than `maxLength` UTF-16 units, cut to `keep` units with an ellipsis after them. */
-export function shorten(
-  text: string,
-  maxLength: number,
-  { keep = maxLength - 1, ellipsis = '…' }: { readonly keep?: number; readonly ellipsis?: string } = {},
-): string {
-  return text.length > maxLength ? `${text.slice(0, keep)}${ellipsis}` : text;
+/** A text of at most `maxLength` UTF-16 units: a longer one is cut, and ends with an ellipsis. */
+export function shorten(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
 /** A word as a shell reads it: in quotes only if it needs them. */

@@ -58,10 +58,6 @@ it.each([
   expect(shorten(text, 5)).toBe(short);
 });
 
-it('a shortened text keeps as much as is asked for', () => {
-  expect(shorten('123456', 5, { keep: 5, ellipsis: '...' })).toBe('12345...');
-});
-
 describe('what is shown on a terminal', () => {
   /** Escape sequences, C1 controls such as CSI (U+009B), and what turns the direction of a text around. */
   const hostile = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;

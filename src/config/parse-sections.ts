@@ -1,6 +1,5 @@
 /** Checks a config section by section, so that a problem in one section does not hide those of another. */
 import type { z } from 'zod';
-import { shorten } from '../text.js';
 import { expectedAt, keysOf, unknownKey } from './known-keys.js';
 import { configSchema, type ParsedConfig } from './schema.js';
 import { isMap, type Key, type Tree } from './settings.js';
@@ -110,7 +109,7 @@ function isMapOrList(value: unknown): boolean {
 const MAX_SHOWN = 60;
 
 function shortened(text: string): string {
-  return shorten(text, MAX_SHOWN, { keep: MAX_SHOWN, ellipsis: '...' });
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
 }
 
 /** Removes user, password and query, which people put into addresses by mistake. */
