@@ -3,7 +3,7 @@
  * file, one lane for each bucket; then bucket by bucket the segments are read past the records of the bucket.
  */
 import { setImmediate as pause } from 'node:timers/promises';
-import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
+import { HashKernel, isBlankHash } from '../csv/kernel/hash-kernel.js';
 import type { Batch } from '../csv/table.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
@@ -95,7 +95,8 @@ export function createLookup(
       const numbers = batch.numbers.subarray(0, batch.count);
       asked.addHashes(hashes, numbers);
       if (!skipsBlank) {
-        for (const record of blankOf(hashes)) {
+        for (let record = 0; record < numbers.length; record++) {
+          if (!isBlankHash(hashes, record)) continue;
           blank.add(numbers[record]!);
           blanks += 1;
         }
@@ -136,13 +137,6 @@ export function createLookup(
       for (const reader of readers) reader.close();
     },
   };
-}
-
-/** Indexes of the hashes that are zero: of records that are blank in all sent fields. */
-function* blankOf(hashes: Int32Array): Generator<number> {
-  for (let at = 0; at < hashes.length; at += HASH_INTS) {
-    if ((hashes[at]! | hashes[at + 1]! | hashes[at + 2]! | hashes[at + 3]!) === 0) yield at / HASH_INTS;
-  }
 }
 
 /** The room that the join of these records with these segments takes. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as pause } from 'node:timers/promises';
 import { COMMA } from '../csv/bytes.js';
-import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
+import { HASH_INTS, HashKernel, isBlankHash } from '../csv/kernel/hash-kernel.js';
 import { type AnswerSource, statusOf } from '../results/answers.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { BUCKETS, bucketOf } from '../streams/hash-buckets.js';
@@ -110,7 +110,7 @@ export function createSegmentWriter(
           const at = record * HASH_INTS;
           const given = source[record]!;
           const origin = originOf[given]!;
-          if (origin < 0 || isZero(hashes, at)) continue;
+          if (origin < 0 || isBlankHash(hashes, record)) continue;
           const isFailed = hasFailed[given]!;
           const from = textStart(slice, row, isFailed);
           const to = textEnd(slice, row, isFailed);
@@ -141,10 +141,6 @@ export function createSegmentWriter(
     },
     close: async () => free(),
   };
-}
-
-function isZero(hashes: Int32Array, at: number): boolean {
-  return (hashes[at]! | hashes[at + 1]! | hashes[at + 2]! | hashes[at + 3]!) === 0;
 }
 
 /** The origins of a segment, each once. */

@@ -24,6 +24,12 @@ const SLICE_BYTES = 1024 * 1024;
 /** Initial room for the bytes of one record. */
 const FIRST_ROOM = 64 * 1024;
 
+/** Whether a hash is all zero: that of a record that is blank in all chosen fields. @param row whose hash it is. */
+export function isBlankHash(hashes: Int32Array, row: number): boolean {
+  const at = row * HASH_INTS;
+  return (hashes[at]! | hashes[at + 1]! | hashes[at + 2]! | hashes[at + 3]!) === 0;
+}
+
 export class HashKernel {
   readonly #memory = new KernelMemory<HashExports>();
   readonly #delimiter: number;
