@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { HASH_BYTES, ROW_ENTRY_INTS, type RowDigests } from '../csv/kernel/digest-kernel.js';
+import { bytesOf } from '../kernel/kernel-memory.js';
 import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
 import type { StoredDigests } from './delta-store.js';
 import type { BucketSize } from './row-matcher.js';
@@ -174,8 +175,4 @@ async function readChecked(
   const bytes = await stored.read(position, into);
   if (bytes === into.length && crc32(into) === checksum) return;
   throw new DamagedDigestsError(`its bytes from ${position} to ${position + into.length} are damaged`);
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
 }

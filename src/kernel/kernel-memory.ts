@@ -54,7 +54,7 @@ export class MemoryLayout {
 }
 
 /** The same memory as bytes. */
-export function bytesOf(array: Int32Array): Uint8Array {
+export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 

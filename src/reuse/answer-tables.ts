@@ -1,4 +1,5 @@
 /** Makes the answers in a lane of a choice into tables, as the row writer takes them: one for each kind of answer. */
+import { bytesOf } from '../kernel/kernel-memory.js';
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
 import type { PartTable } from '../results/part-table.js';
 import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
@@ -54,8 +55,7 @@ export function answersOfLane(
     ends[record] = starts[record]! + valueBytes(meta);
     record += 1;
   }
-  const bytes = new Uint8Array(ints.buffer, ints.byteOffset, ints.byteLength);
-  const values = { bytes, count, fields: 1, starts, ends, isJoined: true };
+  const values = { bytes: bytesOf(ints), count, fields: 1, starts, ends, isJoined: true };
   const tables = [...layouts, FAILURE_COLUMNS].map((columns, kind): PartTable => {
     const fileStatus = kind === failures ? 'FAILED' : 'SUCCESSFUL';
     return { ...values, columns, reference: { fileStatus, part: 0 } };

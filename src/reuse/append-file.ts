@@ -75,8 +75,3 @@ export class Scratch implements IntBuffers {
     return this.#numbers;
   }
 }
-
-/** The bytes of the first `size` numbers. */
-export function bytesOfInts(numbers: Int32Array, size: number): Uint8Array {
-  return new Uint8Array(numbers.buffer, numbers.byteOffset, size * Int32Array.BYTES_PER_ELEMENT);
-}

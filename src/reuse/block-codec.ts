@@ -3,7 +3,6 @@
  * small: they are packed byte by byte, all lowest bytes first, so that equal bytes are side by side.
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kernel/kernel-memory.js';
-import { bytesOfInts } from './append-file.js';
 
 /** What assembly/pack.ts exports. */
 interface PackExports {
@@ -77,7 +76,7 @@ export class BlockCodec {
     const fits = exports.unpack(dictionaryAt, FIRST_ADDRESS, packedEnd, splitAt, splitAt + bytes);
     if (fits === 0) return false;
     exports.joinBytes(splitAt, small, plainAt);
-    const target = bytesOfInts(into, size);
+    const target = bytesOf(into.subarray(0, size));
     target.set(memory.subarray(plainAt, plainAt + smallBytes));
     target.set(memory.subarray(splitAt + smallBytes, splitAt + bytes), smallBytes);
     return true;

@@ -4,9 +4,9 @@
  */
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
-import { INT_BYTES } from '../kernel/kernel-memory.js';
+import { bytesOf, INT_BYTES } from '../kernel/kernel-memory.js';
 import { freeMemory } from '../streams/buffer-pool.js';
-import { type AppendFile, bytesOfInts, type IntBuffers, readChecked } from './append-file.js';
+import { type AppendFile, type IntBuffers, readChecked } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */
 export interface Lane {
@@ -130,7 +130,7 @@ export function noExtents(lanes: number): readonly Lane[] {
 
 /** Writes whole entries as an extent of a lane. */
 export function appendExtent(file: AppendFile, { offsets, sizes, sums }: Lane, ints: Int32Array): void {
-  const bytes = bytesOfInts(ints, ints.length);
+  const bytes = bytesOf(ints);
   offsets.push(file.append(bytes));
   sizes.push(ints.length);
   sums.push(crc32(bytes));
@@ -173,7 +173,7 @@ export function readExtent(
   into: Int32Array,
   damaged: () => Error,
 ): void {
-  readChecked(fd, bytesOfInts(into, into.length), lane.offsets[extent]!, lane.sums[extent]!, damaged);
+  readChecked(fd, bytesOf(into), lane.offsets[extent]!, lane.sums[extent]!, damaged);
 }
 
 /** The error for a lane of a temporary file. */

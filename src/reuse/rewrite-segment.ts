@@ -5,9 +5,10 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { HASH_INTS, HashKernel } from '../csv/kernel/hash-kernel.js';
+import { bytesOf } from '../kernel/kernel-memory.js';
 import type { Segment } from '../types.js';
 import type { Rewritten, Unwanted } from './answer-store.js';
-import { type AppendFile, bytesOfInts } from './append-file.js';
+import type { AppendFile } from './append-file.js';
 import type { HashKey } from './secret.js';
 import { createBlock, noBlocks } from './segment-blocks.js';
 import { type Blocks, ENTRY_INTS, isFailure, type SegmentDirectory, valueInts } from './segment-format.js';
@@ -136,13 +137,13 @@ async function copyBlocks(
   const { bucket, count, size, stored, hashSum, sum } = reader.blocks;
   const blocks = noBlocks();
   const { dictionary } = reader;
-  const bytes = bytesOfInts(dictionary, dictionary.length);
+  const bytes = bytesOf(dictionary);
   target.append(bytes);
   for (let block = 0; block < count.length; block++) {
     if (lost.has(block)) {
       copyEntries(reader, block, new Set(isUnwanted(block)), target, blocks);
     } else {
-      target.append(bytesOfInts(reader.hashes(block), count[block]! * HASH_INTS));
+      target.append(bytesOf(reader.hashes(block).subarray(0, count[block]! * HASH_INTS)));
       target.append(reader.stored(block));
       blocks.bucket.push(bucket[block]!);
       blocks.count.push(count[block]!);

@@ -2,7 +2,8 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
-import { type AppendFile, bytesOfInts, Scratch } from './append-file.js';
+import { bytesOf } from '../kernel/kernel-memory.js';
+import { type AppendFile, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type Lane, readExtent, temporaryDamaged } from './lanes.js';
 import { type Blocks, ENTRY_INTS, isFailure, type SegmentDirectory, valueInts } from './segment-format.js';
@@ -31,7 +32,7 @@ export async function writeBlocks(
 ): Promise<Pick<SegmentDirectory, 'dictionary' | 'blocks'>> {
   const blocks = noBlocks();
   const dictionary = chooseDictionary(fd, lanes);
-  const bytes = bytesOfInts(dictionary, dictionary.length);
+  const bytes = bytesOf(dictionary);
   target.append(bytes);
   const block = createBlock(limits, dictionary);
   const scratch = new Scratch();
@@ -104,7 +105,7 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
     write: (file: AppendFile, blocks: Blocks, bucket: number) => {
       if (count === 0) return;
       const small = [numbers, origins, metas].map((ints) => ints.subarray(0, count));
-      const plain = bytesOfInts(hashes, count * HASH_INTS);
+      const plain = bytesOf(hashes.subarray(0, count * HASH_INTS));
       const stored = codec.pack(small, values.subarray(0, filled), dictionary);
       file.append(plain);
       file.append(stored);

@@ -1,9 +1,10 @@
 /** Reads the blocks of a segment. Data that differs from what was written is an error: a miss would pay again. */
 import { HASH_INTS } from '../csv/kernel/hash-kernel.js';
 import { ConfigError } from '../errors.js';
+import { bytesOf } from '../kernel/kernel-memory.js';
 import { BUCKETS } from '../streams/hash-buckets.js';
 import type { Segment } from '../types.js';
-import { bytesOfInts, type IntBuffers, readChecked, Scratch } from './append-file.js';
+import { type IntBuffers, readChecked, Scratch } from './append-file.js';
 import { BlockCodec } from './block-codec.js';
 import { type CheckedFile, openChecked } from './checked-file.js';
 import { type HashKey, secretLost } from './secret.js';
@@ -47,7 +48,7 @@ export class SegmentReader {
     this.#buffers = buffers;
     const { blocks, origins, dictionary } = file.directory;
     this.#dictionary = new Int32Array(dictionary.size);
-    const bytes = bytesOfInts(this.#dictionary, dictionary.size);
+    const bytes = bytesOf(this.#dictionary);
     readChecked(file.fd, bytes, 0, dictionary.sum, damaged);
     this.origins = origins;
     this.#offsets = new Float64Array(blocks.count.length);
@@ -80,7 +81,7 @@ export class SegmentReader {
   hashes(block: number, room: IntBuffers = this.#buffers.hashes): Int32Array {
     const { count, hashSum } = this.#file.directory.blocks;
     const ints = room.ints(count[block]! * HASH_INTS);
-    const bytes = bytesOfInts(ints, count[block]! * HASH_INTS);
+    const bytes = bytesOf(ints.subarray(0, count[block]! * HASH_INTS));
     readChecked(this.#file.fd, bytes, this.#offsets[block]!, hashSum[block]!, this.#damaged);
     return ints;
   }
@@ -104,7 +105,7 @@ export class SegmentReader {
   stored(block: number): Uint8Array {
     const { count, stored, sum } = this.#file.directory.blocks;
     const ints = Math.ceil(stored[block]! / 4);
-    const bytes = bytesOfInts(this.#buffers.stored.ints(ints), ints).subarray(0, stored[block]!);
+    const bytes = bytesOf(this.#buffers.stored.ints(ints)).subarray(0, stored[block]!);
     const offset = this.#offsets[block]! + hashBytes(count[block]!);
     readChecked(this.#file.fd, bytes, offset, sum[block]!, this.#damaged);
     return bytes;
