@@ -4,6 +4,7 @@
  */
 import type { ErrorFacts, FoliopipeError } from './errors.js';
 import { databaseCheck } from './postgres/read-error.js';
+import { formatCount } from './quantities.js';
 import { quoteForShell } from './text.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
@@ -34,7 +35,9 @@ function removeMark(state: string): string {
 /** A cap of the budget, and until when to wait instead of raising it; nothing of a larger request is ever sent. */
 function capText({ cap, limit, records }: ErrorFacts): string {
   if (cap === 'perRun') return 'budget.perRun';
-  if (Number(records) > Number(limit)) return `budget.${cap} to ${records} at least (waiting does not help)`;
+  if (Number(records) > Number(limit)) {
+    return `budget.${cap} (waiting does not help: this request alone has ${formatCount(Number(records))})`;
+  }
   return `budget.${cap}, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
 }
 

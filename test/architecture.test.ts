@@ -151,7 +151,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'failure-reasons': ['type types'],
   'hide-secrets': [],
   'output-format': [],
-  hints: ['postgres', 'text', 'errors'],
+  hints: ['postgres', 'quantities', 'text', 'errors'],
   'nearest-name': [],
   quantities: ['type types'],
 };

@@ -43,7 +43,7 @@ it('a hint says what to do, with the facts', () => {
   );
   const below = { cap: 'perDay', limit: 35, records: 40 };
   expect(hintOf(new GuardError('BUDGET_REACHED', 'what', { facts: below }))).toBe(
-    'raise budget.perDay to 40 at least (waiting does not help), and run the same command again: it goes on where this one stopped',
+    'raise budget.perDay (waiting does not help: this request alone has 40), and run the same command again: it goes on where this one stopped',
   );
   expect(hintOf(new GuardError('BUDGET_REACHED', 'what', { facts: { cap: 'perRun' } }))).toBe(
     'raise budget.perRun, and run the same command again: it goes on where this one stopped',
