@@ -39,7 +39,9 @@ describe('a budget', () => {
       const error = (await job.failure(config, { logger })) as GuardError;
       expect(warned[1]).toMatch(/^budget\.perDay is below chunks\.maxRecords \(10\): .* --new --set/);
       expect(error).toMatchObject({ exitCode: 9, code: 'BUDGET_REACHED' });
-      expect(hintOf(error)).toMatch(/^raise budget\.perDay \(waiting does not help: this request alone has 10\)/);
+      expect(hintOf(error)).toMatch(
+        /^raise budget\.perDay \(waiting does not help: this request alone has 10\)/,
+      );
       expect(job.service.folios).toHaveLength(0);
       const smaller = { ...config, chunks: { maxRecords: 9 } };
       await job.failure(smaller, { fresh: true });
