@@ -291,7 +291,7 @@ async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run:
   const age = formatDuration(clock.now() - run.createdAt);
   const left =
     run.chunks === null
-      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far are`
+      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far ${cut === 1 ? 'is' : 'are'}`
       : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
   logger.info(
     { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },

@@ -89,7 +89,7 @@ export async function runsWithoutSegment(
   const runs: Run[] = [];
   for (const { id, rehearsal } of heads) {
     const run = (await checkpoint.run(id))!;
-    if (!hasSentSame(run, config)) continue;
+    if (!hasSentSame(run, config) || (await checkpoint.answered(id)).records === 0) continue;
     // Where a local service has given some of the replies, it is unknown which answers are real.
     if (!rehearsal || !(await checkpoint.replyKinds(id)).mixed) runs.push(run);
   }

@@ -137,6 +137,17 @@ describe('a new run that gives up an unfinished one', () => {
     });
   });
 
+  it('says of a run that has no answers nothing about answers, nor does plan', async () => {
+    await withJob({ config: { ...reuse } }, async (job) => {
+      expect(await job.failure({ budget: { perDay: 1 } })).toMatchObject({ code: 'BUDGET_REACHED' });
+      const { logger, told } = listen();
+      await writeFile(job.sourcePath, sourceText(70));
+      expect((await plan(job, true)).reuse).toMatchObject({ unkept: 0 });
+      await job.enrich({}, { fresh: true, logger });
+      expect(told.join('\n')).not.toContain('cannot be reused');
+    });
+  });
+
   describe('of which the answers of one chunk cannot be joined', () => {
     const style = ({ chunk }: { chunk: number }) =>
       chunk === 3
