@@ -11,7 +11,7 @@ import { createAnswerTexts, textEnd, textStart } from './answer-texts.js';
 import { AppendFile, Scratch } from './append-file.js';
 import { ANSWER_INTS, type ChoiceOrigin, PAIR_INTS } from './choice-format.js';
 import { LaneWriter, readLane, temporaryDamaged } from './lanes.js';
-import { metaOf, valueInts } from './segment-format.js';
+import { createList, metaOf, valueInts } from './segment-format.js';
 
 /** Records of a lane: 65,536. */
 const LANE_BITS = 16;
@@ -98,19 +98,4 @@ function fixedAnswers(entries: Int32Array, sources: readonly FixedSource[]): Num
   const source = numbers.map((number) => sourceOf.get(number)!);
   const answers: Answers = { sources, source, result: new Int32Array(numbers.length), indistinct: new Set() };
   return { numbers, answers };
-}
-
-/** A list in which equal items occur once. */
-function createList<T>() {
-  const list: T[] = [];
-  const known = new Map<string, number>();
-  return {
-    list,
-    indexOf: (item: T): number => {
-      const key = JSON.stringify(item);
-      const index = known.get(key) ?? list.push(item) - 1;
-      known.set(key, index);
-      return index;
-    },
-  };
 }

@@ -22,6 +22,21 @@ export interface Origin {
   readonly answeredAt: number;
 }
 
+/** A list in which equal items occur once. */
+export function createList<T>() {
+  const list: T[] = [];
+  const known = new Map<string, number>();
+  return {
+    list,
+    indexOf: (item: T): number => {
+      const key = JSON.stringify(item);
+      const index = known.get(key) ?? list.push(item) - 1;
+      known.set(key, index);
+      return index;
+    },
+  };
+}
+
 /** All blocks, one after the other, without gaps. */
 export interface Blocks {
   readonly bucket: number[];

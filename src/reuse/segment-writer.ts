@@ -19,6 +19,7 @@ import { LaneWriter } from './lanes.js';
 import type { HashKey } from './secret.js';
 import { type BlockLimits, writeBlocks } from './segment-blocks.js';
 import {
+  createList,
   ENTRY_INTS,
   metaOf,
   type Origin,
@@ -50,13 +51,19 @@ export function createSegmentWriter(
   const keyColumns = keyColumn === null ? [] : [keyColumn];
   const uploadColumns = new Set([...keyColumns, ...segment.sentColumns]);
   const texts = createAnswerTexts({ run: segment.run, columns: segment.columns, uploadColumns });
-  const origins = createOrigins(segment.run);
+  const origins = createList<Origin>();
   const counts = { successful: 0, failed: 0 };
   const sentFields = segment.sentColumns.map((_, at) => keyColumns.length + at);
   const kernel = new HashKernel(key.bytes, sentFields, COMMA);
   /** Records since the last pause. */
   let added = 0;
 
+  /** Index of the origin of a source; -1 for answers that this run has not got from the service. */
+  const indexOf = ({ run, folio, part, answeredAt, origin }: AnswerSource): number => {
+    // Without a request that was accepted there is no answer of the service.
+    if (origin !== 'sent' || answeredAt === null) return -1;
+    return origins.indexOf({ run: run ?? segment.run, folio, part, answeredAt });
+  };
   /** Appends the entry of one record. */
   const append = (
     hashes: Int32Array,
@@ -100,7 +107,7 @@ export function createSegmentWriter(
     add: async (rows, numbers, answers) => {
       if (rows.count === 0) return;
       const { source, result, sources } = answers;
-      const originOf = sources.map((one) => origins.indexOf(one));
+      const originOf = sources.map(indexOf);
       const paidNumbers = sources.map((one) => (one.origin === 'sent' ? one.records : null));
       const hasFailed = sources.map((one) => statusOf(one) === 'FAILED');
       const hashes = kernel.hash(rows);
@@ -140,25 +147,6 @@ export function createSegmentWriter(
       return written;
     },
     close: async () => free(),
-  };
-}
-
-/** The origins of a segment, each once. */
-function createOrigins(ownRun: string) {
-  const list: Origin[] = [];
-  const known = new Map<string, number>();
-  return {
-    list,
-    /** Index of the origin of a source; -1 for answers that this run has not got from the service. */
-    indexOf: ({ run, folio, part, answeredAt, origin }: AnswerSource): number => {
-      // Without a request that was accepted there is no answer of the service.
-      if (origin !== 'sent' || answeredAt === null) return -1;
-      const found: Origin = { run: run ?? ownRun, folio, part, answeredAt };
-      const key = JSON.stringify(found);
-      const index = known.get(key) ?? list.push(found) - 1;
-      known.set(key, index);
-      return index;
-    },
   };
 }
 
