@@ -85,7 +85,7 @@ function firstDoubled(entriesOf: (bucket: number) => Int32Array): readonly [numb
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     const entries = entriesOf(bucket);
     const numberOf = (entry: number) => entries[(entry + 1) * KEY_ENTRY_INTS - 1]!;
-    for (const [entry, first] of matcher.doubled({ entries, ints: KEY_ENTRY_INTS })?.entries() ?? []) {
+    for (const [entry, first] of matcher.doubled(entries, KEY_ENTRY_INTS)?.entries() ?? []) {
       if (first === entry) continue;
       const record = numberOf(entry);
       if (doubled === undefined || record < doubled[1]) doubled = [numberOf(first), record];

@@ -109,18 +109,15 @@ export class HashBuckets {
   }
 }
 
-/** Entries of one bucket, and how many numbers of 32 bits each has. */
-export interface Entries {
-  readonly entries: Int32Array;
-  readonly ints: number;
-}
-
 /** Finds entries with the same hash. What it gives is valid until the next call. */
 export class HashMatcher {
   readonly #memory = new KernelMemory<BucketsExports>();
 
-  /** For each entry the index of the first one with its hash; undefined if no two entries have the same hash. */
-  doubled({ entries, ints }: Entries): Int32Array | undefined {
+  /**
+   * For each entry the index of the first one with its hash; undefined if no two entries have the same hash.
+   * @param ints numbers of 32 bits in an entry.
+   */
+  doubled(entries: Int32Array, ints: number): Int32Array | undefined {
     const count = entries.length / ints;
     const slots = slotsFor(count);
     const layout = new MemoryLayout();

@@ -35,10 +35,8 @@ describe('hash buckets', () => {
 /** Few hashes, which differ in any of their four numbers. */
 const hash = fc.tuple(...[0, 1, 2, 3].map(() => fc.constantFrom(0, 1, -1)));
 const textOf = (one: readonly number[]) => one.join(' ');
-const entriesOf = (hashes: readonly (readonly number[])[], ints: number) => ({
-  entries: Int32Array.from(hashes.flatMap((one) => [...one, ...Array(ints - 4).fill(7)])),
-  ints,
-});
+const entriesOf = (hashes: readonly (readonly number[])[], ints: number) =>
+  Int32Array.from(hashes.flatMap((one) => [...one, ...Array(ints - 4).fill(7)]));
 
 describe('a hash matcher', () => {
   it('finds the first entry with the same hash', () => {
@@ -48,7 +46,7 @@ describe('a hash matcher', () => {
         const texts = hashes.map(textOf);
         const expected = texts.map((text) => texts.indexOf(text));
         const isDoubled = new Set(texts).size < texts.length;
-        const found = matcher.doubled(entriesOf(hashes, 5));
+        const found = matcher.doubled(entriesOf(hashes, 5), 5);
         expect(found && [...found]).toEqual(isDoubled ? expected : undefined);
       }),
     );
