@@ -123,10 +123,7 @@ export interface ChosenAnswers {
 /** Opens a choice only when it is read for the first time. */
 export function openLater(open: () => Promise<ChosenAnswers>): ChosenAnswers {
   let opened: Promise<ChosenAnswers> | undefined;
-  const choice = () => {
-    opened ??= open();
-    return opened;
-  };
+  const choice = () => (opened ??= open());
   return {
     toSend: async function* (after) {
       yield* (await choice()).toSend(after);
