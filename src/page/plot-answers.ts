@@ -7,7 +7,7 @@ import type { RunReport } from '../report/run-report.js';
 import { median, shareOf } from '../report/unusual.js';
 import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
-import { fitText } from './words.js';
+import { fitText, percent } from './words.js';
 
 const MAX_ROWS = 15;
 
@@ -248,8 +248,4 @@ function usualBins(
   });
   if (known.length === 0) return undefined;
   return bins.map((_, at) => median(known.map((one) => one.bins[at]! / one.records)));
-}
-
-function percent(share: number): string {
-  return formatShare(share, 1);
 }

@@ -14,7 +14,7 @@ import { duration, failureRate, median } from '../report/unusual.js';
 import { shiftFor, shortNumbers, timeAxis } from './axes.js';
 import type { Figure, SmallFigure } from './draw.js';
 import { tableOf } from './html.js';
-import { moneyText, timeText } from './words.js';
+import { moneyText, percent, timeText } from './words.js';
 
 interface Measure {
   readonly id: string;
@@ -25,7 +25,6 @@ interface Measure {
 
 const MINUTE = 60_000;
 
-const percent = (share: number) => formatShare(share, 1);
 const wholeCount = (value: number) => formatCount(Math.round(value));
 
 const measures: readonly Measure[] = [

@@ -1,4 +1,5 @@
 /** Texts of the page: times and numbers. */
+import { formatShare } from '../quantities.js';
 import { escapeUnprintable } from '../text.js';
 
 /**
@@ -15,6 +16,11 @@ export function timeText(at: number | null, timeZone: string): string {
   if (at === null) return '–';
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   return format.format(at);
+}
+
+/** A share from 0 to 1. */
+export function percent(share: number): string {
+  return formatShare(share, 1);
 }
 
 /** An amount of money: at least two decimals, and as many as a small price needs. */
