@@ -3,10 +3,13 @@
 /** So many chunks are printed. */
 export const PRINTED = 40;
 
-export const style = `
-:root{color-scheme:light dark;--text:#1d2329;--muted:#5c6670;--line:#d5dae0;--back:#fff;--panel:#f4f6f8;
+/** The colors on a light page, which are those on paper too. */
+const LIGHT = `--text:#1d2329;--muted:#5c6670;--line:#d5dae0;--back:#fff;--panel:#f4f6f8;
 --bar:#3467ad;--bad:#b5382c;--good:#1d7a46;--warn:#8a5a00;--warn-back:#fff4db;
---waiting:#a3abb3;--uploading:#3467ad;--processing:#d98a1f;--downloading:#2a9d8f;--merging:#8e5aa8}
+--waiting:#a3abb3;--uploading:#3467ad;--processing:#d98a1f;--downloading:#2a9d8f;--merging:#8e5aa8`;
+
+export const style = `
+:root{color-scheme:light dark;${LIGHT}}
 @media (prefers-color-scheme:dark){:root{--text:#e4e8ec;--muted:#9da7b1;--line:#39414a;--back:#14181c;--panel:#1e242a;
 --bar:#6ba1ea;--bad:#ec7b6d;--good:#5fc48c;--warn:#f0bf5c;--warn-back:#33290f;
 --waiting:#6d767f;--uploading:#6ba1ea;--processing:#e3a244;--downloading:#4fc0b1;--merging:#bd8fd6}}
@@ -47,9 +50,7 @@ th[aria-sort=ascending] button::after{content:" \\25B2"}th[aria-sort=descending]
 footer{margin-top:2rem}.print{display:none}
 @media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11pt}figure,.box,.small>div{break-inside:avoid}h2{break-after:avoid}
 .scroll{max-height:none;overflow:visible}th{position:static;white-space:normal}.screen{display:none}.print{display:inline}#chunks .scroll{width:auto;margin-left:0;border:0}#chunks table{font-size:7pt}#chunks th,#chunks td{padding:.15rem .25rem}#chunks td:last-child{white-space:normal}details:not([open]){display:none}#chunks tbody tr:nth-child(n+${PRINTED + 1}){display:none}rect,path{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
-@media print and (prefers-color-scheme:dark){:root{--text:#1d2329;--muted:#5c6670;--line:#d5dae0;--back:#fff;--panel:#f4f6f8;
---bar:#3467ad;--bad:#b5382c;--good:#1d7a46;--warn:#8a5a00;--warn-back:#fff4db;
---waiting:#a3abb3;--uploading:#3467ad;--processing:#d98a1f;--downloading:#2a9d8f;--merging:#8e5aa8}}
+@media print and (prefers-color-scheme:dark){:root{${LIGHT}}}
 `;
 
 /** Sorts the table of chunks by the column whose header is pressed. It is the same on every page. */
