@@ -69,8 +69,9 @@ const readHeld: Prepared<{ pipeline: string; holder: string | null; leftMs: numb
 const renew = statement(`
   UPDATE leases SET until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
   WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING 1`);
-const release = statement(`
-  UPDATE leases SET until = '-infinity', holder = NULL WHERE pipeline = @pipeline AND fence = @fence RETURNING 1`);
+const release = statement(
+  "UPDATE leases SET until = '-infinity' WHERE pipeline = @pipeline AND fence = @fence RETURNING 1",
+);
 const remove = statement('DELETE FROM leases WHERE pipeline = @pipeline AND fence = @fence RETURNING 1');
 
 const pipelines: Prepared<{ pipeline: string }> = statement(`

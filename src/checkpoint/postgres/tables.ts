@@ -9,7 +9,7 @@ CREATE TABLE leases (
   pipeline text PRIMARY KEY,
   fence    bigint NOT NULL,                 -- increases with each holder
   until    timestamptz NOT NULL,            -- of the server's clock
-  holder   text                             -- JSON; null while it is free
+  holder   text                             -- JSON; the last one, if it is free
 );
 
 CREATE TABLE runs (

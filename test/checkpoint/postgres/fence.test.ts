@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Checkpoint, RecordedLoad } from '../../../src/checkpoint/checkpoint.js';
 import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import { migrate } from '../../../src/checkpoint/postgres/migrate.js';
@@ -11,6 +11,7 @@ import { LockedError } from '../../../src/errors.js';
 import { createPostgresParts, removeUnnamedPieces } from '../../../src/files/postgres/postgres-parts.js';
 import { createSharedFiles } from '../../../src/files/postgres/shared-names.js';
 import { readWhole } from '../../../src/streams/read-pieces.js';
+import { addChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
   sampleBudget,
@@ -21,9 +22,11 @@ import {
   samplePublication,
   sampleRun,
   sampleSegment,
+  sampleSingle,
   sampleSource,
   sampleWithheld,
 } from '../../helpers/checkpoint/samples.js';
+import { ALL_STATES } from '../../helpers/checkpoint/walk-target.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
@@ -80,29 +83,36 @@ type Fenced = Exclude<
 >;
 
 it('refuses every change of a process without its lease', () =>
-  withTakeover(async ({ checkpoint: of }) => {
+  withTakeover(async ({ checkpoint: of }, { checkpoint: other }) => {
+    // Each change finds what it would change.
+    await other.recordUnprocessed('r1', 1, 'AMBIGUOUS_HELD');
+    await other.recordSearchIntent('r1', 5, 1, sampleBudget());
+    for (const [at, state] of ALL_STATES.entries()) await addChunk(other, 'r1', at + 3, state);
+    const { number: single } = await other.recordCut('r1', sampleSingle(20));
+    await other.recordRun(sampleRun('r3'));
+    await other.recordWithheld('r3', sampleWithheld, 1);
     const join = { by: 'key', column: 'id', judged: null } as const;
     const search = { id: 's1', pipeline: 'nightly', service: 'https://service.test', startedAt: 1 };
     const counts = { successful: 10, failed: 0 };
     const stretch = { firstRecord: 1, lastRecord: 10, records: 10, end: { file: 0, offset: 9 }, workEnd: 9 };
-    const changes: Readonly<Record<Fenced, () => Promise<unknown>>> = {
+    const changes: Readonly<Record<Fenced, (chunk: number) => Promise<unknown>>> = {
       recordRun: () => of.recordRun(sampleRun('r2')),
       recordSourceStamp: () => of.recordSourceStamp('r1', sampleSource('stamp-2')),
       recordSuperseded: () => of.recordSuperseded('r1', 1),
       recordInterrupted: () => of.recordInterrupted('r1'),
-      recordCut: () => of.recordCut('r1', sampleChunk(3)),
+      recordCut: () => of.recordCut('r1', sampleChunk(21)),
       recordAllCut: () => of.recordAllCut('r1'),
-      recordSplit: () => of.recordSplit('r1', 2, sampleHalves(sampleChunk(2))),
-      recordRefused: () => of.recordRefused('r1', 2, 'no'),
-      recordIntent: () => of.recordIntent('r1', 2, fileName, 1, sampleBudget()),
-      recordAdopted: () => of.recordAdopted('r1', 1, reply, 1),
-      recordFound: () => of.recordFound('r1', 1),
+      recordSplit: (chunk) => of.recordSplit('r1', chunk, sampleHalves(sampleChunk(chunk))),
+      recordRefused: (chunk) => of.recordRefused('r1', chunk, 'no'),
+      recordIntent: (chunk) => of.recordIntent('r1', chunk, fileName, 1, sampleBudget()),
+      recordAdopted: (chunk) => of.recordAdopted('r1', chunk, reply, 1),
+      recordFound: (chunk) => of.recordFound('r1', chunk),
       recordMixed: () => of.recordMixed('r1'),
-      recordFinished: () => of.recordFinished('r1', 1, counts, []),
-      recordParts: () => of.recordParts('r1', 1, [samplePart(1)]),
-      recordRefetched: () => of.recordRefetched('r1', 1, counts, []),
-      recordDownloaded: () => of.recordDownloaded('r1', 1),
-      recordUnprocessed: () => of.recordUnprocessed('r1', 1, 'AMBIGUOUS_HELD'),
+      recordFinished: (chunk) => of.recordFinished('r1', chunk, counts, []),
+      recordParts: (chunk) => of.recordParts('r1', chunk, [samplePart(0)]),
+      recordRefetched: (chunk) => of.recordRefetched('r1', chunk, counts, []),
+      recordDownloaded: (chunk) => of.recordDownloaded('r1', chunk),
+      recordUnprocessed: (chunk) => of.recordUnprocessed('r1', chunk, 'AMBIGUOUS_HELD'),
       recordRoundClosed: () => of.recordRoundClosed('r1', 1),
       recordSearchIntent: () => of.recordSearchIntent('r1', 6, 1, sampleBudget()),
       recordSingleSearchIntent: () => of.recordSingleSearchIntent(search, sampleBudget()),
@@ -121,16 +131,19 @@ it('refuses every change of a process without its lease', () =>
       recordUnpublished: () => of.recordUnpublished('r1'),
       recordLoad: () => of.recordLoad('r1', {} as RecordedLoad),
       recordOutputUpload: () => of.recordOutputUpload('s3://b/k', '{}'),
-      recordReopened: () => of.recordReopened('r1'),
+      recordReopened: () => of.recordReopened('r3'),
       recordPruned: () => of.recordPruned('r1', 1),
     };
-    const withCap = () => of.recordIntent('r1', 2, fileName, 1, sampleBudget({ perRun: 1_000 }));
+    const withCap = (chunk: number) =>
+      of.recordIntent('r1', chunk, fileName, 1, sampleBudget({ perRun: 1_000 }));
     const before = await allRows();
     for (const change of [...Object.values(changes), withCap]) {
-      const error = await change().catch((thrown: unknown) => thrown);
-      expect(error).toBeInstanceOf(LockedError);
-      expect(error).toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
-      expect(await allRows()).toEqual(before);
+      for (let chunk = change.length === 0 ? single : 1; chunk <= single; chunk++) {
+        const error = await change(chunk).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(LockedError);
+        expect(error).toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
+      }
+      expect(await allRows(), String(change)).toEqual(before);
     }
   }));
 
@@ -145,6 +158,12 @@ it('changes nothing either when it has closed a lock that it had no longer', asy
     await expect(first.checkpoint.recordCut('r1', sampleChunk(1))).rejects.toMatchObject({
       code: 'LEASE_LOST',
     });
+    const output = await first.outputs.take('/out/a.csv', holder);
+    await expireLease();
+    await second.outputs.take('/out/a.csv', holder);
+    await output.close();
+    const third = first.outputs.take('/out/a.csv', holder);
+    await expect(third).rejects.toMatchObject({ code: 'PIPELINE_LOCKED' });
   } finally {
     await first.close();
     await second.close();
@@ -210,6 +229,7 @@ it('refunds a late refusal, and lets the chunk be sent again', () =>
   withTakeover(async (first, second) => {
     await first.checkpoint.recordDropped('r1', 1, 9);
     expect(await second.checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut' });
+    expect(await second.checkpoint.attempts('r1', 1)).toMatchObject([{ state: 'dropped', doubt: null }]);
     expect((await second.checkpoint.spending('nightly', 'r1', '2026-11-21')).run).toBe(3);
   }));
 
@@ -324,6 +344,24 @@ it('renews a lease, and tells when it is lost', async () => {
   await next.expectHeld!();
   await next.close();
   await session.close();
+});
+
+it('has a lease for as long as it renews it, by its own clocks', async () => {
+  const session = await openStateConnection(shared.database);
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  try {
+    const times = { lease: 60_000, renew: 20_000 };
+    const held = await createLeases(async () => session, { held: undefined }, times).take('nightly', holder);
+    for (const _ of ['once', 'twice']) {
+      vi.advanceTimersByTime(40_000);
+      await held.expectHeld?.();
+      expect(held.isHeld?.()).toBe(true);
+    }
+    await held.close();
+  } finally {
+    vi.useRealTimers();
+    await session.close();
+  }
 });
 
 it('makes its tables once when many processes start at the same time', async () => {

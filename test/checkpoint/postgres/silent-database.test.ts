@@ -17,6 +17,20 @@ it('is not waited for when a state is closed', async () => {
   await state.close();
 }, 20_000);
 
+it('is not waited for when a lease is given back', async () => {
+  const db = await openStateConnection(silent.network.database);
+  let hear: (trouble: unknown) => void = () => undefined;
+  const heard = new Promise((resolve) => {
+    hear = resolve;
+  });
+  const times = { lease: 5_000, renew: 500 };
+  const lock = await createLeases(async () => db, { held: undefined }, times, hear).take('nightly', holder);
+  silent.network.lose();
+  await heard;
+  await lock.close();
+  await db.close();
+}, 20_000);
+
 it('ends a lease with what has happened to the database, and not as if the process had been paused', async () => {
   const db = await openStateConnection(silent.network.database);
   const lock = await createLeases(async () => db, { held: undefined }, { lease: 3_000, renew: 500 }).take(
