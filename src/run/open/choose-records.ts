@@ -256,6 +256,6 @@ export function logChoice(logger: Logger, run: string, choice: Choice): void {
   const taken = reused.successful + reused.failed;
   logger.info(
     { run, sent, reused: taken, duplicates, outdated },
-    `${countOf(taken, 'record')} ${taken === 1 ? 'takes the answer' : 'take answers'} of earlier runs, ${formatCount(duplicates)} of equal records; ${formatCount(sent)} to send`,
+    `${countOf(taken, 'record')} ${taken === 1 ? 'takes the answer' : 'take answers'} of earlier runs, ${formatCount(duplicates)} those of equal records; ${formatCount(sent)} to send`,
   );
 }
