@@ -17,8 +17,8 @@ import {
   watchFiles,
 } from '../read-source.js';
 import { chunksOfCanary } from './canary-chunks.js';
+import { type SaveChunkNeeds, saveChunk } from './chunk-content.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
-import { type SaveChunkNeeds, saveChunk } from './save-chunk.js';
 
 export type ChunkRecordsNeeds = SaveChunkNeeds &
   Pick<RunContext, 'canary' | 'chosen' | 'config' | 'uploads' | 'signal'> & {

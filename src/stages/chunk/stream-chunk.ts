@@ -9,7 +9,7 @@ import type { RunContext } from '../../run-context.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
 import { checkSameRecords, recordsOfChunk } from '../read-source.js';
-import { numbersInSource, type ReadChunkNeeds, sentFields } from './read-chunk.js';
+import { numbersInSource, type ReadChunkNeeds, sentFields } from './chunk-content.js';
 
 /** @param chunk a large one: see `isStreamed`. */
 export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise<StreamedRecords> {

@@ -37,7 +37,7 @@ export function downloadParts(
   const download = async (chunk: ChunkRow): Promise<ChunkRow | undefined> => {
     if (chunk.state !== 'finished') return chunk;
     try {
-      // A run that reuses answers keeps its chunk files, see read-chunk.ts. For other runs the file is not needed once
+      // A run that reuses answers keeps its chunk files, see chunk-content.ts. For other runs the file is not needed once
       // the folio is finished. Removed before the commit, so that no kill leaves it behind.
       if (!run.keepsChunks) await run.files.removeChunk(chunk.number);
       const downloaded = await fetchParts(run, chunk, until, slots);

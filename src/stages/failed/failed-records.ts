@@ -12,7 +12,7 @@ import { readKeys } from '../../results/join-by-key.js';
 import { readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { readWhole } from '../../streams/read-pieces.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock } from '../chunk/chunk-content.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';

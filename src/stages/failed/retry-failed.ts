@@ -7,8 +7,8 @@ import { chunksInOrder, isAnswered, unfinishedChunks } from '../../checkpoint/wa
 import { countOf } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
+import { type SaveChunkNeeds, saveChunk } from '../chunk/chunk-content.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import { type SaveChunkNeeds, saveChunk } from '../chunk/save-chunk.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { incompleteError } from '../publish/check-complete.js';
 import { positionAfter, recordsFrom, watchFiles } from '../read-source.js';

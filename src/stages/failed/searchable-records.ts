@@ -8,7 +8,7 @@ import { fieldValue } from '../../csv/table.js';
 import { ConfigError } from '../../errors.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { showNames } from '../../text.js';
-import { sentFields } from '../chunk/read-chunk.js';
+import { sentFields } from '../chunk/chunk-content.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
 

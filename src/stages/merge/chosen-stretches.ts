@@ -15,7 +15,7 @@ import { giveBackLane } from '../../reuse/answer-tables.js';
 import type { BlockReader } from '../../source/record-block.js';
 import { giveBack } from '../../streams/buffer-pool.js';
 import type { UnprocessedCause } from '../../types.js';
-import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
 import type { ReadPosition } from '../read-source.js';
 import { type ChunkAnswers, unansweredError } from './chunk-answers.js';
 import type { DoubleAnswers } from './double-answers.js';

@@ -10,7 +10,7 @@ import { type Answers, type NumberedAnswers, overlay } from '../../results/answe
 import type { SentBlock } from '../../results/join-windows.js';
 import { pickRecords } from '../../source/read-records.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
-import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
 import { sentFieldsOf } from '../chunk/stream-chunk.js';
 import { recordsFrom } from '../read-source.js';
 import type { ChunkJoiner } from './join-chunk.js';

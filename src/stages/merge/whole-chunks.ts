@@ -16,7 +16,7 @@ import {
   sliceOfBlock,
 } from '../../source/record-block.js';
 import type { UnprocessedCause } from '../../types.js';
-import { isStreamed } from '../chunk/read-chunk.js';
+import { isStreamed } from '../chunk/chunk-content.js';
 import { checkNextRecords, streamChunk } from '../chunk/stream-chunk.js';
 import { bytesInSource, checkSameRecords, type ReadPosition, skipsBlank } from '../read-source.js';
 import { type ChunkAnswers, unansweredError } from './chunk-answers.js';

@@ -12,7 +12,7 @@ import type { ColumnChange } from '../../results/output-layout.js';
 import type { SegmentWriter } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
-import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
 import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
 import { errorOfChunk, isPartDamaged, type Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';

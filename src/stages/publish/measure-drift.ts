@@ -11,7 +11,7 @@ import { type Answers, type NumberedAnswers, statusOf } from '../../results/answ
 import { splitColumns } from '../../results/split-columns.js';
 import type { RunContext } from '../../run-context.js';
 import type { Drift } from '../../types.js';
-import { readChunkBlock, releaseBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
 import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
 import { isPartDamaged } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';

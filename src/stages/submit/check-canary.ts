@@ -17,7 +17,7 @@ import { createRowWriter } from '../../results/row-writer.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import { chunksOfCanary } from '../chunk/canary-chunks.js';
-import { readChunkBlock } from '../chunk/read-chunk.js';
+import { readChunkBlock } from '../chunk/chunk-content.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import { uploadedColumns } from '../merge/join-chunk.js';

@@ -7,7 +7,7 @@
 import type { ChunkRow, NewChunk } from '../../checkpoint/checkpoint.js';
 import { RefusedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
-import { cutAgain } from '../chunk/save-chunk.js';
+import { cutAgain } from '../chunk/chunk-content.js';
 import { sourceChanged, watchFiles } from '../read-source.js';
 import type { SubmitChunksNeeds } from './submission.js';
 

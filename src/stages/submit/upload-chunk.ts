@@ -9,7 +9,7 @@ import { AmbiguousUploadError, FoliopipeError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { permitName } from '../../streams/permits.js';
 import type { Doubt, Milliseconds, UploadContent } from '../../types.js';
-import { restoreChunk } from '../chunk/save-chunk.js';
+import { restoreChunk } from '../chunk/chunk-content.js';
 import { checkNotMisread, checkOneService, noteService } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submission.js';
 import { afterUnrecorded } from './unrecorded-folios.js';

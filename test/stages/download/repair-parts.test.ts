@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FolioLostError } from '../../../src/errors.js';
 import { DamagedPartError } from '../../../src/files/run-files.js';
-import { readChunkBlock } from '../../../src/stages/chunk/read-chunk.js';
+import { readChunkBlock } from '../../../src/stages/chunk/chunk-content.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { withRepair } from '../../../src/stages/download/repair-parts.js';
 import { createChunkJoiner } from '../../../src/stages/merge/join-chunk.js';

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { scanTable } from '../../../src/csv/scan-records.js';
+import { numbersInSource, rowsOfChunkFile } from '../../../src/stages/chunk/chunk-content.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
-import { numbersInSource, rowsOfChunkFile } from '../../../src/stages/chunk/read-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { collect, createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
 
