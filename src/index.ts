@@ -241,8 +241,13 @@ export { findRestamped } from './source/source-files.js';
 export { cellLikeValue, looksLikeName, looksLikeState, looksLikeStreet } from './source/value-kinds.js';
 export type { InputStream } from './spool/copy-stdin.js';
 export { HandedRecords, isHandedIn, type SourceRecords } from './spool/handed-records.js';
-export { isCanaryAnswered, isPastCanary } from './stages/chunk/canary-chunks.js';
-export { canaryChunks, chunkRecords, openChunks } from './stages/chunk/chunk-records.js';
+export {
+  canaryChunks,
+  chunkRecords,
+  isCanaryAnswered,
+  isPastCanary,
+  openChunks,
+} from './stages/chunk/chunk-records.js';
 export { downloadParts } from './stages/download/download-parts.js';
 export { refetchParts } from './stages/download/refetch-parts.js';
 export { type Refetch, withoutGivingUp } from './stages/download/repair-parts.js';
