@@ -16,7 +16,7 @@ import { readChunkBlock } from '../chunk/chunk-content.js';
 import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
-import { createResultColumns } from '../merge/result-columns.js';
+import { createColumnFinder } from '../merge/result-columns.js';
 import { checkSameRecords, firstPosition, openSourceBlocks, sendableRecordsFrom } from '../read-source.js';
 
 export type FailedRecordsNeeds = MergeChunksNeeds & {
@@ -79,7 +79,7 @@ export async function fixedColumns(
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
   const merged = await run.checkpoint.lastStretch(run.id);
-  return createResultColumns(run, merged?.lastRecord ?? 0, refetch).find(true);
+  return createColumnFinder(run, merged?.lastRecord ?? 0, refetch)(true);
 }
 
 /** Whether any record of a chunk may have failed. */

@@ -46,8 +46,8 @@ export async function openChunkAnswers(
 ): Promise<ChunkAnswers> {
   // Read once, because the row of a run grows with the number of source files.
   const { round } = (await run.checkpoint.run(run.id))!;
-  const joiner = createChunkJoiner(run, options);
-  const rounds = round === 0 ? undefined : openRoundAnswers(run, round, joiner);
+  const join = createChunkJoiner(run, options);
+  const rounds = round === 0 ? undefined : openRoundAnswers(run, round, join);
   /** The sources that belong to one chunk only. The answers of rounds are kept, because the next chunk may need them. */
   const own = new Set<AnswerSource>();
 
@@ -76,7 +76,7 @@ export async function openChunkAnswers(
         const found = await findSearchAnswers(run, chunk);
         return found === undefined ? refused : overlay({ numbers, answers: refused }, found);
       }
-      const joined = await joiner.join(chunk, () => Promise.resolve(records));
+      const joined = await join(chunk, () => Promise.resolve(records));
       if (joined === undefined) return unprocessedAnswers(count, 'FOLIO_LOST', chunk.folio);
       for (const source of joined.sources) own.add(source);
       return mayHaveFailures(joined) ? withLaterAnswers(chunk, joined, numbers) : joined;

@@ -24,17 +24,19 @@ import type { JoinMethod, StoredPart } from '../../types.js';
 import { isStreamed, readChunkBlock, releaseBlock, sentFields } from '../chunk/chunk-content.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
 import { streamChunk } from '../chunk/stream-chunk.js';
-import { type RepairOptions, withRepair } from '../download/repair-parts.js';
+import { type Refetch, type RepairOptions, withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
-export interface ChunkJoiner {
-  /**
-   * @param records reads the records of the chunk, with the fields of `readChunkBlock`, or says how they are read.
-   * @returns undefined when a damaged part must be fetched again and the folio is lost.
-   * @throws UntrustedError when the proof fails, also with the parts fetched again.
-   */
-  join(chunk: ChunkRow, records: () => Promise<ChunkRecords>): Promise<Answers | undefined>;
-}
+/**
+ * Joins a chunk.
+ * @param records reads the records of the chunk, with the fields of `readChunkBlock`, or says how they are read.
+ * @returns undefined when a damaged part must be fetched again and the folio is lost.
+ * @throws UntrustedError when the proof fails, also with the parts fetched again.
+ */
+export type JoinChunk = (
+  chunk: ChunkRow,
+  records: () => Promise<ChunkRecords>,
+) => Promise<Answers | undefined>;
 
 export type ChunkRecords = RecordBlock | SentBlock | StreamedRecords;
 
@@ -49,7 +51,7 @@ export interface ChunkJoinerOptions extends RepairOptions {
 }
 
 /** All joiners of a run share the join method in `run.join`, which the first chunks decide. */
-export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): ChunkJoiner {
+export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions): JoinChunk {
   const { columns, compare = compareEchoes, tables } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
@@ -109,25 +111,24 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     return answersFromJoin(joined, { folio: chunk.folio, answeredAt: chunk.submittedAt }, kinds.FAILED);
   };
 
-  return {
-    join: (chunk, records) => withRepair(run, chunk, options, (parts) => joinParts(chunk, parts, records)),
-  };
+  return (chunk, records) => withRepair(run, chunk, options, (parts) => joinParts(chunk, parts, records));
 }
 
 /**
  * Joins a chunk only to look at its answers, and frees its memory.
+ * @param refetch see `withRepair`.
  * @param look gets the answers, which are valid during the call.
  * @returns undefined when a damaged part must be fetched again and the folio is lost.
- * @throws UntrustedError as `ChunkJoiner.join` does.
+ * @throws UntrustedError as `JoinChunk` does.
  */
 export async function lookAtJoined<T>(
   run: JoinChunksNeeds,
-  joiner: ChunkJoiner,
   chunk: ChunkRow,
+  refetch: Refetch | undefined,
   look: (answers: Answers) => T,
 ): Promise<T | undefined> {
   const blocks: RecordBlock[] = [];
-  const answers = await joiner.join(chunk, async () => {
+  const answers = await createChunkJoiner(run, { refetch })(chunk, async () => {
     if (isStreamed(run, chunk)) return streamChunk(run, chunk);
     const block = await readChunkBlock(run, chunk);
     blocks.push(block);

@@ -7,7 +7,7 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { createChunkJoiner, lookAtJoined } from './join-chunk.js';
+import { lookAtJoined } from './join-chunk.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
 export type JudgeFirstChunksNeeds = JoinChunksNeeds &
@@ -39,12 +39,11 @@ async function judgeNext(
 ): Promise<UntrustedError | undefined> {
   const { join } = run;
   if (isDecided(run)) return undefined;
-  const joiner = createChunkJoiner(run, { refetch });
   try {
     for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'], maxChunks)) {
       if (isDecided(run)) break;
       if (join.judged.has(chunk.number)) continue;
-      await lookAtJoined(run, joiner, chunk, () => undefined);
+      await lookAtJoined(run, chunk, refetch, () => undefined);
       join.judged.add(chunk.number);
     }
     return undefined;

@@ -14,7 +14,7 @@ import { positionAfter } from '../read-source.js';
 import { type JudgeFirstChunksNeeds, judgeFirstChunks } from './judge-first-chunks.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { type MergedStretch, openStretchMerger, type StretchMerger } from './merge-stretch.js';
-import { createResultColumns } from './result-columns.js';
+import { createColumnFinder } from './result-columns.js';
 import { lastMerged } from './whole-chunks.js';
 
 /** The options of `mergeResults`. */
@@ -46,8 +46,8 @@ export function mergeResults(
     const last = fromFirst ? undefined : await lastMerged(run);
     const merged = last?.lastRecord ?? 0;
     run.given.rows = merged === 0 ? noneGiven : undefined;
-    const columns = createResultColumns(run, merged, refetch);
-    const answered = createAnsweredWalk(run, merged);
+    const findColumns = createColumnFinder(run, merged, refetch);
+    const answeredUpTo = createAnsweredWalk(run, merged);
     let merger: StretchMerger | undefined;
     let refusal: UntrustedError | undefined;
     /** Once set, no more rows are given. The input is still read to its end, so that other chunks go on. */
@@ -68,13 +68,13 @@ export function mergeResults(
     const mergeReady = async function* (isEnd: boolean): AsyncGenerator<MergedStretch> {
       if (!isBlocked) refusal = await deferTrouble(() => judgeFirstChunks(run, refetch));
       if (refusal !== undefined) isBlocked = true;
-      const added = isBlocked ? undefined : await deferTrouble(() => columns.find(isEnd));
+      const added = isBlocked ? undefined : await deferTrouble(() => findColumns(isEnd));
       if (added === undefined) return;
       // Opening would merge doubles from the first record on once more.
       if (merged === run.source.records) return;
       merger ??= openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
       const { next } = merger;
-      const upTo = await answered.upTo();
+      const upTo = await answeredUpTo();
       for (;;) {
         const stretch = await deferTrouble(() => next(upTo));
         if (stretch === undefined) return;
@@ -117,14 +117,12 @@ export const noneGiven: NonNullable<RunContext['given']['rows']> = {
 /** Finds the last record up to which all chunks are answered. */
 function createAnsweredWalk(run: Pick<MergeResultsNeeds, 'id' | 'checkpoint'>, merged: number) {
   let answered = merged;
-  return {
-    upTo: async (): Promise<number> => {
-      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
-        if (!isAnswered(chunk)) return chunk.firstRecord - 1;
-        answered = chunk.lastRecord;
-      }
-      const row = (await run.checkpoint.run(run.id))!;
-      return row.chunks === null ? answered : Number.MAX_SAFE_INTEGER;
-    },
+  return async (): Promise<number> => {
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, answered)) {
+      if (!isAnswered(chunk)) return chunk.firstRecord - 1;
+      answered = chunk.lastRecord;
+    }
+    const row = (await run.checkpoint.run(run.id))!;
+    return row.chunks === null ? answered : Number.MAX_SAFE_INTEGER;
   };
 }

@@ -11,23 +11,20 @@ import { statusOf } from '../../results/answers.js';
 import { checkTypes } from '../../results/column-types.js';
 import { addedColumns, createOutputLayout } from '../../results/output-layout.js';
 import type { Refetch } from '../download/repair-parts.js';
-import { createChunkJoiner, lookAtJoined, sentColumns } from './join-chunk.js';
+import { lookAtJoined, sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
-export interface ResultColumns {
-  /**
-   * The columns; undefined while they cannot be known yet.
-   * @param isEnd no more chunks will come. If the whole run has no success, the list is empty, and that is not
-   *   recorded.
-   */
-  find(isEnd: boolean): Promise<readonly string[] | undefined>;
-}
+/**
+ * Gives the columns; undefined while they cannot be known yet.
+ * @param isEnd no more chunks will come. If the whole run has no success, the list is empty, and that is not recorded.
+ */
+type FindColumns = (isEnd: boolean) => Promise<readonly string[] | undefined>;
 
 /**
  * @param merged the last merged record. While it is 0, declared columns replace recorded ones.
  * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  */
-export function createResultColumns(run: MergeChunksNeeds, merged: number, refetch?: Refetch): ResultColumns {
+export function createColumnFinder(run: MergeChunksNeeds, merged: number, refetch?: Refetch): FindColumns {
   let fixed: readonly string[] | undefined;
   let searched = merged;
 
@@ -39,37 +36,35 @@ export function createResultColumns(run: MergeChunksNeeds, merged: number, refet
     return columns;
   };
 
-  return {
-    find: async (isEnd) => {
-      if (fixed !== undefined) return fixed;
-      const row = (await run.checkpoint.run(run.id))!;
-      const expected = await expectedColumns(run, row);
-      if (run.config.result.columns.length > 0 && merged === 0) return fix(expected, false);
-      // Version 0.1 recorded an empty list for a run without a success.
-      if (row.columns !== null && row.columns.length > 0) {
-        fixed = row.columns;
-        return fixed;
+  return async (isEnd) => {
+    if (fixed !== undefined) return fixed;
+    const row = (await run.checkpoint.run(run.id))!;
+    const expected = await expectedColumns(run, row);
+    if (run.config.result.columns.length > 0 && merged === 0) return fix(expected, false);
+    // Version 0.1 recorded an empty list for a run without a success.
+    if (row.columns !== null && row.columns.length > 0) {
+      fixed = row.columns;
+      return fixed;
+    }
+    if (expected.length > 0 && merged === 0) return fix(expected, false);
+    for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, searched)) {
+      if (!isAnswered(chunk)) return undefined;
+      if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
+        const learned = await learnColumns(run, chunk, refetch);
+        if (learned !== undefined) return fix(learned, !isNamedRehearsal(row));
       }
-      if (expected.length > 0 && merged === 0) return fix(expected, false);
-      for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, searched)) {
-        if (!isAnswered(chunk)) return undefined;
-        if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-          const learned = await learnColumns(run, chunk, refetch);
-          if (learned !== undefined) return fix(learned, !isNamedRehearsal(row));
-        }
-        searched = chunk.lastRecord;
-      }
-      if (!isEnd || row.chunks === null) return undefined;
-      const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
-      if (retried !== undefined) {
-        return fix(retried.columns, retried.learned && !isNamedRehearsal(row));
-      }
-      // No answer of this run shows the columns, so those of the reused answers are taken.
-      const reused = merged === 0 ? (row.choice?.columns ?? []) : [];
-      if (reused.length > 0) return fix(reused, false);
-      // No success: the rows have no added columns, and later successes may still add some.
-      return [];
-    },
+      searched = chunk.lastRecord;
+    }
+    if (!isEnd || row.chunks === null) return undefined;
+    const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
+    if (retried !== undefined) {
+      return fix(retried.columns, retried.learned && !isNamedRehearsal(row));
+    }
+    // No answer of this run shows the columns, so those of the reused answers are taken.
+    const reused = merged === 0 ? (row.choice?.columns ?? []) : [];
+    if (reused.length > 0) return fix(reused, false);
+    // No success: the rows have no added columns, and later successes may still add some.
+    return [];
   };
 }
 
@@ -122,7 +117,7 @@ export async function learnColumns(
   chunk: ChunkRow,
   refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
-  return lookAtJoined(run, createChunkJoiner(run, { refetch }), chunk, ({ sources }) => {
+  return lookAtJoined(run, chunk, refetch, ({ sources }) => {
     const source = sources.find(
       (one) => statusOf(one) === 'SUCCESSFUL' && one.origin !== 'fixed' && one.table.count > 0,
     );

@@ -13,7 +13,7 @@ import { createBlockReader, type RecordBlock } from '../../source/record-block.j
 import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
 import { sentFieldsOf } from '../chunk/stream-chunk.js';
 import { recordsFrom } from '../read-source.js';
-import type { ChunkJoiner } from './join-chunk.js';
+import type { JoinChunk } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
 export interface RoundAnswers {
@@ -27,9 +27,9 @@ export interface RoundAnswers {
 }
 
 /** @param rounds the number of closed rounds. */
-export function openRoundAnswers(run: MergeChunksNeeds, rounds: number, joiner: ChunkJoiner): RoundAnswers {
+export function openRoundAnswers(run: MergeChunksNeeds, rounds: number, join: JoinChunk): RoundAnswers {
   const cursors = Array.from({ length: rounds }, (_, index) => ({
-    chunks: answersOfRound(run, index + 1, joiner),
+    chunks: answersOfRound(run, index + 1, join),
     current: undefined as NumberedAnswers | undefined,
   }));
   let failure: { readonly error: unknown } | undefined;
@@ -67,7 +67,7 @@ export function openRoundAnswers(run: MergeChunksNeeds, rounds: number, joiner: 
 async function* answersOfRound(
   run: MergeChunksNeeds,
   round: number,
-  joiner: ChunkJoiner,
+  join: JoinChunk,
 ): AsyncGenerator<NumberedAnswers, undefined> {
   const wanted: (readonly number[])[] = [];
   let first: ChunkRow | undefined;
@@ -101,7 +101,7 @@ async function* answersOfRound(
       const picked = (await run.checkpoint.pickedRecords(run.id, chunk.number))!;
       const numbers = Int32Array.from(picked);
       let block: RecordBlock | undefined;
-      const answers = await joiner.join(chunk, async () => {
+      const answers = await join(chunk, async () => {
         if (block !== undefined) return block;
         block = await (run.keepsChunks ? readChunkBlock(run, chunk) : nextRecords(chunk, picked, numbers));
         return block;

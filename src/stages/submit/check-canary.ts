@@ -22,7 +22,7 @@ import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import { uploadedColumns } from '../merge/join-chunk.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
-import { createResultColumns } from '../merge/result-columns.js';
+import { createColumnFinder } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/check-complete.js';
 import { askedBefore } from './find-early-failures.js';
 
@@ -46,7 +46,7 @@ export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Prom
 
   const reasons = new Map<string, number>();
   const sum = { records: 0, failed: 0 };
-  const columns = (await createResultColumns(run, 0, refetch).find(false)) ?? [];
+  const columns = (await createColumnFinder(run, 0, refetch)(false)) ?? [];
   const answers = await openChunkAnswers(run, { columns, refetch });
   // Rows without the columns of the source: a status, an error code, an error, and the added columns.
   const layout = { ...createOutputLayout(run.source, run.config.output), sourceFields: [], lineage: false };

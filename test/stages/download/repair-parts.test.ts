@@ -27,7 +27,7 @@ async function damaged(): Promise<StageRun> {
 async function joinTwice(run: StageRun) {
   const chunk = (await run.checkpoint.chunk(run.id, 1))!;
   const joinOnce = () =>
-    createChunkJoiner(run, { refetch: (one) => refetchParts(run, one) }).join(chunk, () =>
+    createChunkJoiner(run, { refetch: (one) => refetchParts(run, one) })(chunk, () =>
       readChunkBlock(run, chunk),
     );
   return Promise.all([joinOnce(), joinOnce()]);
