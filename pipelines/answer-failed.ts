@@ -2,18 +2,14 @@
 import {
   checkAllMerged,
   closeRound,
-  downloadParts,
-  drain,
   isRoundCut,
   type OpenRun,
   refetchParts,
   rescueFailed,
   retryFailed,
-  runStages,
-  submitChunks,
   TroubleError,
-  trackFolios,
 } from '../src/index.js';
+import { sendAndFetch } from './answer-source.js';
 
 /**
  * Runs the rounds and searches that `failures` configures. An open round is always finished, even if the config has
@@ -44,14 +40,8 @@ export async function finishBegunRounds(run: OpenRun): Promise<boolean> {
  */
 export async function sendRound(run: OpenRun): Promise<boolean> {
   const round = (await closedRounds(run)) + 1;
-  await runStages(
-    run.controller,
-    retryFailed(run, round, (chunk) => refetchParts(run, chunk)),
-    submitChunks(run, (chunk) => refetchParts(run, chunk)),
-    trackFolios(run),
-    downloadParts(run),
-    drain,
-  );
+  const failed = retryFailed(run, round, (chunk) => refetchParts(run, chunk));
+  await sendAndFetch(run, failed);
   return closeRound(run, round);
 }
 

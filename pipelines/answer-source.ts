@@ -3,6 +3,7 @@
  * a sink.
  */
 import {
+  type ChunkRow,
   canaryChunks,
   checkCanary,
   checkLearned,
@@ -62,16 +63,19 @@ export async function answerSource<Result>(
 export async function tryCanary(run: OpenRun): Promise<void> {
   if (run.canary === 0 || run.toSend <= run.canary) return;
   if (await isPastCanary(run)) return;
-  if (!(await isCanaryAnswered(run))) {
-    await runStages(
-      run.controller,
-      canaryChunks(run),
-      submitChunks(run, (chunk) => refetchParts(run, chunk)),
-      trackFolios(run),
-      downloadParts(run),
-      drain,
-    );
-  }
+  if (!(await isCanaryAnswered(run))) await sendAndFetch(run, canaryChunks(run));
   await checkCanary(run, (chunk) => refetchParts(run, chunk));
   await checkLoadOfRest(run);
+}
+
+/** Sends the chunks that a stage gives, waits for their folios, and downloads their parts. */
+export function sendAndFetch(run: OpenRun, chunks: () => AsyncIterable<ChunkRow>): Promise<void> {
+  return runStages(
+    run.controller,
+    chunks,
+    submitChunks(run, (chunk) => refetchParts(run, chunk)),
+    trackFolios(run),
+    downloadParts(run),
+    drain,
+  );
 }
