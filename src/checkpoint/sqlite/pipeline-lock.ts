@@ -57,7 +57,7 @@ export async function findHolder(stateDir: string, pipeline: string): Promise<Lo
  * Does work on files that all pipelines share. First takes the locks of all pipelines that this process does not hold.
  * @throws LockedError `PIPELINE_LOCKED` when one of them is running.
  */
-export async function withAllPipelinesStopped(stateDir: string, work: () => Promise<void>): Promise<void> {
+export async function withAllPipelinesStopped<T>(stateDir: string, work: () => Promise<T>): Promise<T> {
   const folder = join(await realpath(stateDir), 'locks');
   const taken: string[] = [];
   try {
@@ -67,7 +67,7 @@ export async function withAllPipelinesStopped(stateDir: string, work: () => Prom
       if (!takeLock(path)) throw lockedError(pipeline, await readHolder(holderPath(folder, pipeline)));
       taken.push(path);
     }
-    await work();
+    return await work();
   } finally {
     for (const path of taken) freeLock(path);
   }

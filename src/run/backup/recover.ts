@@ -122,11 +122,8 @@ async function recoverFolder(
   const request = { pipeline, holder: holderHere(options.holder, clock.now()), wait: 0 };
   const lock = await waitForLock(createFileLock(stateDir), request, context);
   try {
-    let recovered: Recovered | undefined;
-    await withAllPipelinesStopped(stateDir, async () => {
-      recovered = await rebuildAll(stateDir, ids, options.dryRun ? null : clock.now());
-    });
-    return recovered!;
+    const rebuildNow = () => rebuildAll(stateDir, ids, options.dryRun ? null : clock.now());
+    return await withAllPipelinesStopped(stateDir, rebuildNow);
   } finally {
     await lock.close();
   }

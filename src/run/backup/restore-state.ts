@@ -123,11 +123,10 @@ async function restoreFolder(
       const request = { pipeline: name, holder, wait: 0 };
       releasers.add(await waitForLock(createFileLock(stateDir), request, context));
     }
-    let restored: Pick<Restored, 'recovered' | 'isComplete' | 'aside'> | undefined;
-    await withAllPipelinesStopped(stateDir, async () => {
-      restored = await putBack({ folder, stateDir, list, database, at: clock.now(), signal });
-    });
-    return { ...report, refusal: null, ...restored! };
+    const restored = await withAllPipelinesStopped(stateDir, () =>
+      putBack({ folder, stateDir, list, database, at: clock.now(), signal }),
+    );
+    return { ...report, refusal: null, ...restored };
   } catch (error) {
     throw translateStateError(error, stateDir);
   } finally {
