@@ -43,8 +43,11 @@ export function deferTrouble(
 ): boolean {
   if (error instanceof BrokenReplyError) {
     const { code, message, facts } = error;
-    const named = { hint: askProvider, facts: { ...facts, chunk: chunk.number } };
-    deferred.error = withGiveUpHint(id, chunk, new BrokenReplyError(code, message, named));
+    const named = new BrokenReplyError(code, message, {
+      hint: askProvider,
+      facts: { ...facts, chunk: chunk.number },
+    });
+    deferred.error = withGiveUpHint(id, chunk, named);
     return true;
   }
   if (!(error instanceof OutageError)) return false;
