@@ -102,9 +102,7 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   const skipped = blank > 0 && { blank };
   const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
   const of = { files, ...columns, records, rejected, ...skipped };
-  return limit === undefined
-    ? { ...of, sha256: hashOf(files) }
-    : { ...of, limit, sha256: hashOf(files, limit) };
+  return { ...of, ...(limit !== undefined && { limit }), sha256: hashOf(files, limit) };
 }
 
 /** The error for a source without a good record. @param totals what was read; left out if there was nothing. */
@@ -156,7 +154,7 @@ function checkRecordFits(maxRecordBytes: number): void {
   );
 }
 
-function hashOf(files: readonly SourceFile[], limit?: number): string {
+function hashOf(files: readonly SourceFile[], limit: number | undefined): string {
   const [only, ...others] = files;
   if (only !== undefined && others.length === 0 && limit === undefined) return only.sha256;
   const hash = createHash('sha256');
