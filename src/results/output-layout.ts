@@ -37,25 +37,20 @@ export interface OutputOptions {
  *   with the prefix of the added columns.
  */
 export function createOutputLayout(source: LayoutSource, output: OutputOptions): OutputLayout {
+  const { prefix, lineage } = output;
   const isAll = output.columns === 'all';
   const kept = isAll ? source.columns : output.columns;
   const fields = kept.map((column, at) => (isAll ? at : fieldOf(source.columns, column, 'output.columns')));
-  const taken = kept.find((column) => column.startsWith(output.prefix));
+  const taken = kept.find((column) => column.startsWith(prefix));
   if (taken !== undefined) {
     throw new ConfigError(
       'OUTPUT_COLUMN_TAKEN',
-      `the source's column ${showText(taken)} begins with ${output.prefix}, as the columns that are added do`,
+      `the source's column ${showText(taken)} begins with ${prefix}, as the columns that are added do`,
       { hint: 'set output.prefix to something else, or leave the column out with output.columns' },
     );
   }
   const delimiter = source.files[0]!.dialect.delimiter.charCodeAt(0);
-  return {
-    sourceFields: fields,
-    delimiter,
-    sourceColumns: kept,
-    prefix: output.prefix,
-    lineage: output.lineage,
-  };
+  return { sourceFields: fields, delimiter, sourceColumns: kept, prefix, lineage };
 }
 
 /**
