@@ -97,6 +97,6 @@ it('a table that is merged into is what the loaded outputs say', async () => {
         }
       });
     }),
-    forTime(12_000, 6),
+    forTime(90_000, 5),
   );
 }, 120_000);
