@@ -12,7 +12,7 @@ import { makeFolder } from '../../make-folder.js';
 import { type HashedFile, hashFile, stampAt } from '../../streams/file-identity.js';
 import { paced } from '../../streams/pace.js';
 import { isFileMissing } from '../../streams/system-error.js';
-import type { OutputIdentity, OutputNames, OutputStore } from '../output-store.js';
+import { hasContent, type OutputIdentity, type OutputNames, type OutputStore } from '../output-store.js';
 import { connect, type S3Connection, type S3Options } from './connect.js';
 import { abortListed, abortUpload, beginUpload } from './pending-uploads.js';
 import { isMissing } from './translate-error.js';
@@ -81,7 +81,7 @@ async function put(
   if (content === undefined) throw missing(localFile);
   // A kill may have come when all was sent.
   const there = await identify(store, name);
-  const isThere = there !== undefined && (await isContent(there, content));
+  const isThere = there !== undefined && (await hasContent(there, content));
   const isSmall = content.bytes <= partBytes;
   if (isThere || isSmall) await giveUpUpload(store, begunUploads, name);
   if (!isThere && isSmall) await putAtOnce(store, localFile, name, content);
@@ -90,7 +90,7 @@ async function put(
     await uploadParts(store, begunUploads, localFile, name, content, size);
   }
   const placed = await identify(store, name);
-  if (placed === undefined || !(await isContent(placed, content)) || stampAt(localFile) !== before) {
+  if (placed === undefined || !(await hasContent(placed, content)) || stampAt(localFile) !== before) {
     throw new TroubleError('OUTPUT_STORE_DOWN', `${name} is not what was sent there`, {
       hint: 'make sure that nothing else writes it, then run the same command again: nothing is paid again',
       facts: { path: name },
@@ -102,10 +102,6 @@ async function put(
     await begunUploads.recordOutputUpload(name, null);
   await rm(localFile);
   return placed.stamp;
-}
-
-async function isContent({ bytes, sha256 }: OutputIdentity, content: HashedFile): Promise<boolean> {
-  return bytes === content.bytes && (await sha256()) === content.sha256;
 }
 
 async function putAtOnce(
