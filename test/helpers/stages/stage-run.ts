@@ -7,6 +7,7 @@ import { fixedValues } from '../../../src/config/fixed-values.js';
 import { parseConfig } from '../../../src/config/load-config.js';
 import type { Config } from '../../../src/config/schema.js';
 import { createLocalDeltaStore } from '../../../src/delta/local-delta-store.js';
+import type { Failpoint } from '../../../src/failpoints.js';
 import { createLocalOutputStore } from '../../../src/files/local-output-store.js';
 import { createLocalFiles } from '../../../src/files/local-run-files.js';
 import type { FileStore } from '../../../src/files/run-files.js';
@@ -19,6 +20,7 @@ import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
+import { throwAt } from '../jobs/throw-at.js';
 import { createMemoryCheckpoint } from '../memory/memory-checkpoint.js';
 import { createVirtualClock, type VirtualClock } from '../streams/virtual-clock.js';
 
@@ -126,6 +128,14 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     at: () => undefined,
     log,
   };
+}
+
+/** The same run in a new process, which is killed at the nth passing of a point. Without one it is not killed. */
+export function inNewProcess(run: StageRun, point?: Failpoint, nth?: number): StageRun {
+  // The next process has one of its own, which nobody has aborted; so it has of the work file's hash.
+  const controller = new AbortController();
+  const at = point === undefined ? () => undefined : throwAt(point, nth);
+  return { ...run, controller, signal: controller.signal, work: { written: undefined }, at };
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

@@ -8,6 +8,7 @@ import { silentLogger } from '../../../src/logger.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { createMemoryFiles } from '../../helpers/memory/memory-files.js';
 import { createMemoryLock } from '../../helpers/memory/memory-lock.js';
@@ -77,10 +78,8 @@ it('writes the same output as with the default ports, and leaves nothing on the 
 it('goes on through the same ports after an interruption, without an upload more', async () => {
   const { ports, api } = memoryPorts();
   const config = configIn('memory');
-  const at = (point: string) => {
-    if (point === 'after-merged-before-next') throw new Error('stopped');
-  };
-  await expect(enrich(config, { ...ports, at })).rejects.toThrow('stopped');
+  const at = throwAt('after-merged-before-next');
+  await expect(enrich(config, { ...ports, at })).rejects.toThrow('killed');
   expect(await enrich(config, ports)).toMatchObject({ exitCode: 0, found: 'continued' });
   expect(api.asked.filter((asked) => asked.startsWith('upload'))).toHaveLength(7);
 });

@@ -32,6 +32,7 @@ import { enrichInto, enrichThrough } from '../../helpers/examples/rows-in-rows-o
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
 import { withSpooledJob } from '../../helpers/jobs/spooled-job.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 
 type Row = Record<string, string>;
@@ -430,10 +431,8 @@ describe('rows out', () => {
 
   it('are all rows of a run that enrich had begun to write', () =>
     withRecords(async (job) => {
-      const at = (point: string) => {
-        if (point === 'after-merged-before-next') throw new Error('stopped');
-      };
-      await expect(job.enrich({}, { records, at })).rejects.toThrow('stopped');
+      const at = throwAt('after-merged-before-next');
+      await expect(job.enrich({}, { records, at })).rejects.toThrow('killed');
       expect((await take(job.config(), { records })).rows).toEqual(expected);
       expect(await job.published()).toEqual([]);
     }));

@@ -22,6 +22,7 @@ import {
 } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw } from '../../helpers/jobs/sample-source.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 
 describe('a done run', () => {
   it('whose output was replaced by that of another source is published again', async () => {
@@ -210,9 +211,7 @@ describe('a publication made again that loses its work file', () => {
   it('is made once more, at the current output.path', async () => {
     await withDoneJob(async (job, run) => {
       const changes = { output: { path: 'out/other.csv' } };
-      const at = (point: string) => {
-        if (point === 'after-publishing-before-rename') throw new Error('killed');
-      };
+      const at = throwAt('after-publishing-before-rename');
       await expect(job.enrich(changes, { at })).rejects.toThrow('killed');
       await rm(path.join(job.folder, `out/other.csv.${run}.partial`));
       expect(await job.failure(changes)).toMatchObject({ code: 'WORK_FILE_CHANGED', exitCode: 5 });

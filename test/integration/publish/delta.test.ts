@@ -6,6 +6,7 @@ import { publish } from '../../../pipelines/index.js';
 import { applyDelta, naiveDelta, type Rows, readRows, tableOf } from '../../helpers/csv/apply-delta.js';
 import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
@@ -17,7 +18,7 @@ const windows = [
   'after-manifest-before-marker',
   'after-marker-before-done',
   'after-base-before-done',
-];
+] as const;
 
 interface Business {
   readonly id: string;
@@ -129,9 +130,7 @@ describe('the delta of three nights', () => {
 
   it.each(windows)('stopped %s on the first night has the same bytes', async (point) => {
     await withDeltaJob(async (job, nights) => {
-      const at = (here: string) => {
-        if (here === point) throw new Error('killed');
-      };
+      const at = throwAt(point);
       expect(await job.failure({}, { at })).toMatchObject({ message: 'killed' });
       await job.enrich();
       await expectDelta(job, nights, null);
@@ -270,10 +269,8 @@ describe('a base that is lost', () => {
       await expectDelta(job, nights, null);
       const before = await readFile(job.output);
       await writeFile(job.source, sourceOf(second));
-      const at = (point: string) => {
-        if (point === 'after-last-merge-before-publishing') throw new Error('stopped');
-      };
-      expect(await job.failure({}, { at })).toMatchObject({ message: 'stopped' });
+      const at = throwAt('after-last-merge-before-publishing');
+      expect(await job.failure({}, { at })).toMatchObject({ message: 'killed' });
       await harm(digestsOf(job));
       expect(await job.failure()).toMatchObject({ code, exitCode: 2 });
       expect(await job.failure()).toMatchObject({ code });

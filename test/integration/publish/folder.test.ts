@@ -15,6 +15,7 @@ import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { createMemoryOutputStore } from '../../helpers/memory/memory-output-store.js';
 import { type Business, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
@@ -58,14 +59,7 @@ async function expectPublished(job: Job, publication: number, folders: number): 
   expect(found.filter((name) => /partial|tmp|lock/.test(name))).toEqual([]);
 }
 
-const killedAt = (point: Failpoint, nth = 1) => {
-  let passed = 0;
-  return {
-    at: (here: Failpoint) => {
-      if (here === point && ++passed === nth) throw new Error('killed');
-    },
-  };
-};
+const killedAt = (point: Failpoint, nth?: number) => ({ at: throwAt(point, nth) });
 
 describe('an output that is a folder', () => {
   it('holds each publication in parts, recognises it, and keeps as many as it should', async () => {

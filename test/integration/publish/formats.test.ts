@@ -16,6 +16,7 @@ import { behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { readManifest } from '../../helpers/jobs/read-manifest.js';
 import { readRaw } from '../../helpers/jobs/sample-source.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { runCli } from '../../helpers/processes/cli.js';
 
@@ -90,9 +91,7 @@ describe.each(formats)('an output that ends in .%s', (format) => {
   ];
   it.concurrent.each(windows)('killed %s, is finished by the same command', async (point) => {
     await withJob({ behaviour }, async (job) => {
-      const at = (here: Failpoint) => {
-        if (here === point) throw new Error('killed');
-      };
+      const at = throwAt(point);
       await expect(job.enrich(to(format), { at })).rejects.toThrow('killed');
       const seen = job.service.seen.length;
       expect(await job.enrich(to(format))).toMatchObject({ exitCode: 0, publication: 1 });
@@ -103,9 +102,7 @@ describe.each(formats)('an output that ends in .%s', (format) => {
 
   it('is made again when what waits for its place was lost or damaged', async () => {
     await withJob({ behaviour }, async (job) => {
-      const at = (here: Failpoint) => {
-        if (here === 'after-publishing-before-rename') throw new Error('killed');
-      };
+      const at = throwAt('after-publishing-before-rename');
       await expect(job.enrich(to(format), { at })).rejects.toThrow('killed');
       const waiting = (await readdir(join(job.folder, 'out'))).find((name) => name.endsWith('.out'))!;
       await writeFile(join(job.folder, 'out', waiting), 'x');

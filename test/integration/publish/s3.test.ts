@@ -2,17 +2,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  checkSetup,
-  createOutputStore,
-  enrich,
-  type Failpoint,
-  type LoadTarget,
-  planRun,
-} from '../../../pipelines/index.js';
+import { checkSetup, createOutputStore, enrich, type LoadTarget, planRun } from '../../../pipelines/index.js';
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openS3Server, type S3Server, s3Environment } from '../../helpers/s3/s3-server.js';
@@ -148,9 +142,7 @@ describe('an output in S3', () => {
       s3: { endpoint: server.url, forcePathStyle: true },
     };
     await withJob({ config: { output } }, async (job) => {
-      const at = (here: Failpoint) => {
-        if (here === point) throw new Error('killed');
-      };
+      const at = throwAt(point);
       await expect(job.enrich()).resolves.toMatchObject({ publication: 1 });
       await writeFile(job.sourcePath, sourceText(20));
       await expect(job.enrich({}, { at })).rejects.toThrow('killed');

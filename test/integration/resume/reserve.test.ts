@@ -7,6 +7,7 @@ import type { JobEvent } from '../../../pipelines/index.js';
 import { withJob } from '../../helpers/jobs/fake-service-job.js';
 import { behaviour } from '../../helpers/jobs/interrupted-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 
 it.each(['superseded', 'done'])('of a run that is %s', async (state) => {
   await withJob({ behaviour }, async (job) => {
@@ -14,10 +15,8 @@ it.each(['superseded', 'done'])('of a run that is %s', async (state) => {
     const onProgress = (event: JobEvent) => {
       if (event.type === 'run') killed = event.run;
     };
-    const at = (point: string) => {
-      if (point === 'after-last-merge-before-publishing') throw new Error('stopped');
-    };
-    expect(await job.failure({}, { at, onProgress })).toMatchObject({ message: 'stopped' });
+    const at = throwAt('after-last-merge-before-publishing');
+    expect(await job.failure({}, { at, onProgress })).toMatchObject({ message: 'killed' });
     const reserve = path.join(job.folder, '.foliopipe/runs', killed, 'reserve');
     // As after a kill: a process that ends by itself removes it.
     expect(existsSync(reserve)).toBe(false);

@@ -24,6 +24,7 @@ import {
   withNights,
   withNote,
 } from '../../helpers/jobs/nights.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 
 const A = sampleLines(60);
 const B = changedLines(A, 3);
@@ -193,9 +194,7 @@ it('a result of a round that is lost once its rows are written leaves no earlier
   };
   await withNights({ behaviour, config }, async (nights) => {
     await nights.write(lines);
-    const at: RunOptions['at'] = (point) => {
-      if (point === 'after-last-merge-before-publishing') throw new Error('killed');
-    };
+    const at: RunOptions['at'] = throwAt('after-last-merge-before-publishing');
     expect(await nights.failure({}, { ...nights.options, at })).toMatchObject({ message: 'killed' });
     const runs = join(nights.config().stateDir, 'runs');
     const [run] = await readdir(runs);
@@ -221,9 +220,7 @@ it('a result that is lost once its rows are written again holds up no publicatio
   const config = { failures: { tolerate: '100%' } };
   await withNights({ behaviour, config }, async (nights) => {
     const { run } = await nights.night(['N1', 'A', 'B'].map((name) => line(name)));
-    const at: RunOptions['at'] = (point) => {
-      if (point === 'after-last-merge-before-publishing') throw new Error('killed');
-    };
+    const at: RunOptions['at'] = throwAt('after-last-merge-before-publishing');
     const options = { ...nights.options, by: 'upload' as const, at };
     await expect(retry(nights.config(), run, options)).rejects.toThrow('killed');
     const folder = join(nights.config().stateDir, 'runs', run);

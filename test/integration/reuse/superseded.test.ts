@@ -13,6 +13,7 @@ import {
   withNights,
   withNote,
 } from '../../helpers/jobs/nights.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 
 const A = sampleLines(60);
 const B = changedLines(A, 3);
@@ -63,9 +64,7 @@ describe('a run that is superseded', () => {
       const refused = await nights.failure({ budget: { perRun: 1 } }, fresh);
       expect(refused).toMatchObject({ code: 'BUDGET_TOO_SMALL' });
       await nights.write(A);
-      const at = (here: string) => {
-        if (here === 'after-last-merge-before-publishing') throw new Error('killed');
-      };
+      const at = throwAt('after-last-merge-before-publishing');
       expect(await nights.failure({}, { ...nights.options, at })).toMatchObject({ message: 'killed' });
       expect(nights.service.folios).toHaveLength(6);
       await nights.write(source);
@@ -98,9 +97,7 @@ describe('a night whose publication was interrupted', () => {
     await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
       await nights.night(A);
       await nights.write(B);
-      const at = (here: string) => {
-        if (here === point) throw new Error('killed');
-      };
+      const at = throwAt(point);
       const error = await nights.failure({}, { ...nights.options, at });
       expect(error).toMatchObject({ message: 'killed' });
       const C = changedLines(B, 7);

@@ -19,6 +19,7 @@ import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { type Database, type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
@@ -109,9 +110,7 @@ describe('Postgres', () => {
 
   it('is not asked again by the command that puts an interrupted output in place, and --new asks', async () => {
     await withQuery(60, async (job) => {
-      const at = (point: Failpoint) => {
-        if (point === 'after-publishing-before-rename') throw new Error('killed');
-      };
+      const at = throwAt('after-publishing-before-rename');
       await job.failure({}, { at });
       await job.database.query("delete from businesses where id > '00050'");
       const finished = await callMain(['run', job.file, '--json']);

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import {
   adopt,
   collect,
-  type Failpoint,
   type Logger,
   openCheckpointReader,
   prune,
@@ -22,6 +21,7 @@ import {
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
 import { failingName, fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 
 const all = failingAmong(60);
 const unknown: Trouble = { kind: 'answer', status: 404, body: '{"message":"no such folio"}' };
@@ -179,9 +179,7 @@ describe('a folio that was lost', () => {
         operation === 'track' && chunk === 2 ? unknown : undefined;
       job.service.behaviour = { trouble: forgotten };
       const killed = {
-        at: (point: Failpoint) => {
-          if (point === 'after-rename-before-manifest') throw new Error('killed');
-        },
+        at: throwAt('after-rename-before-manifest'),
       };
       await expect(job.enrich({}, killed)).rejects.toThrow('killed');
       job.service.behaviour = {};

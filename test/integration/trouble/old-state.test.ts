@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/streams/clock.js';
 import { type Changes, expectSuccess, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 
 const signal = new AbortController().signal;
 const hour = 3_600_000;
@@ -51,9 +52,7 @@ describe('a state that is older than the output', () => {
     await withJob({ behaviour }, async (job) => {
       await job.enrich();
       await writeFile(job.sourcePath, sourceText(50));
-      const at = (point: string) => {
-        if (point === 'after-run-before-chunk') throw new Error('killed');
-      };
+      const at = throwAt('after-run-before-chunk');
       await expect(job.enrich({}, { ...inHours(1), at })).rejects.toThrow('killed');
       await copyState(job, 'older');
       await job.enrich({}, inHours(2));
@@ -141,9 +140,7 @@ describe('a state that is older than the output', () => {
       await job.enrich({}, inHours(1));
       await putBack(job, 'older');
       await writeFile(job.sourcePath, sourceText(50));
-      const at = (point: string) => {
-        if (point === 'after-run-before-chunk') throw new Error('killed');
-      };
+      const at = throwAt('after-run-before-chunk');
       await expect(job.enrich({}, { ...inHours(2), at, yes: true })).rejects.toThrow('killed');
       expect(await job.enrich({}, inHours(3))).toMatchObject({ state: 'done', counts: { read: 50 } });
     });

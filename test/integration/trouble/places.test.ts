@@ -25,6 +25,7 @@ import {
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { jsonLines, nodeFlags, runCli, spawnCli } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
@@ -138,10 +139,8 @@ describe('a place that is taken after all was paid', () => {
 
   it('can be left: publish writes the answers somewhere else, without paying', async () => {
     await withJob({ behaviour }, async (job) => {
-      const at = (point: string) => {
-        if (point === 'after-last-merge-before-publishing') throw new Error('stopped');
-      };
-      expect(await job.failure({}, { at })).toMatchObject({ message: 'stopped' });
+      const at = throwAt('after-last-merge-before-publishing');
+      expect(await job.failure({}, { at })).toMatchObject({ message: 'killed' });
       const uploads = job.service.count('upload');
       await mkdir(`${job.outputPath}.manifest.json`);
       expect(await job.failure()).toMatchObject(taken);

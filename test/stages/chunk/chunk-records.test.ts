@@ -7,6 +7,7 @@ import { chunkRecords, openChunks } from '../../../src/stages/chunk/chunk-record
 import { idsOf } from '../../fake-service/fake-api.js';
 import { addChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { collect, createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
 import { resumed, submitAll } from '../../helpers/stages/submit-run.js';
 
@@ -137,9 +138,7 @@ it('on a resume chunks with an open folio come first, those that are done or amb
 
 it('a kill before the chunk file is written costs nothing: the upload writes it', async () => {
   const run = await createStageRun(await folder(), { records: 3 });
-  const at = (point: string) => {
-    if (point === 'after-cut-before-chunk-file') throw new Error('killed');
-  };
+  const at = throwAt('after-cut-before-chunk-file');
   await expect(collect(chunkRecords({ ...run, at })())).rejects.toThrow('killed');
   const [cut] = await run.checkpoint.chunksIn(run.id, ['cut'], 0, 9);
   expect(await run.files.hasChunk(1, cut!.sha256)).toBe(false);

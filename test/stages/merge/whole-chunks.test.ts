@@ -17,6 +17,7 @@ import {
   collect,
   createStageRun,
   downloadAll,
+  inNewProcess,
   nothing,
   type StageRun,
 } from '../../helpers/stages/stage-run.js';
@@ -70,21 +71,6 @@ async function downloaded(
   return run;
 }
 
-/** The same run in a new process, which is killed at the nth passing of a point. */
-function again(run: StageRun, point = 'never', nth = 1): StageRun {
-  const controller = new AbortController();
-  let passed = 0;
-  return {
-    ...run,
-    controller,
-    signal: controller.signal,
-    work: { written: undefined },
-    at: (reached) => {
-      if (reached === point && ++passed === nth) throw new Error('killed');
-    },
-  };
-}
-
 const published = async (run: StageRun) => {
   await publishOutput(run)(mergeResults(run)(nothing()));
   const { path } = run.config.output;
@@ -123,10 +109,10 @@ describe('a large chunk', () => {
 
   it('is merged from its first record on after a kill in its middle', async () => {
     const run = await downloaded(source);
-    const killed = again(run, 'after-merged-before-next', 2);
+    const killed = inNewProcess(run, 'after-merged-before-next', 2);
     await expect(appendMerged(killed)(mergeResults(killed)(nothing()))).rejects.toThrow('killed');
     expect((await run.checkpoint.lastStretch(run.id))!.lastRecord).toBeLessThan(RECORDS);
-    const { output, manifest } = await published(again(run));
+    const { output, manifest } = await published(inNewProcess(run));
     expect(output).toBe(header + good.map(rowOf).join(''));
     const failed = good.filter(isFailed).length;
     const counts = { successful: good.length - failed, failed };
@@ -168,10 +154,10 @@ describe('a large chunk behind one that has proved the join', () => {
 
   it('gives the rows of all its records, with those that were not sent, also after a kill in its middle', async () => {
     const run = await received();
-    const killed = again(run, 'after-merged-before-next', 4);
+    const killed = inNewProcess(run, 'after-merged-before-next', 4);
     await expect(appendMerged(killed)(mergeResults(killed)(nothing()))).rejects.toThrow('killed');
     expect((await run.checkpoint.lastStretch(run.id))!.lastRecord).toBeGreaterThan(RECORDS + 1);
-    const { output, manifest } = await published(again(run));
+    const { output, manifest } = await published(inNewProcess(run));
     expect(output).toBe(header + expected);
     expect(manifest.counts).toMatchObject({ failed: all.filter(isFailed).length });
   });

@@ -7,7 +7,13 @@ import { publishOutput } from '../../../src/stages/publish/publish-output.js';
 import { publishPartly } from '../../../src/stages/publish/publish-partly.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import {
+  createStageRun,
+  downloadAll,
+  inNewProcess,
+  nothing,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 /** The columns of the answers for each chunk, behind the id. */
@@ -49,16 +55,6 @@ const publish = async (run: StageRun) => (await publishOutput(run)(mergeResults(
 const output = (run: StageRun) => readFile(run.config.output.path, 'utf8');
 const warnings = (run: StageRun) => run.log.filter((line) => line.startsWith('warn'));
 const known = (run: StageRun) => run.checkpoint.knownColumns('nightly', 'https://service.test');
-
-/** Ends the run as a kill would at the nth passing of a point. */
-function killedAt(run: StageRun, point: string, nth: number): StageRun {
-  let passed = 0;
-  const controller = new AbortController();
-  const at = (reached: string) => {
-    if (reached === point && ++passed === nth) throw new Error('killed');
-  };
-  return { ...run, controller, signal: controller.signal, work: { written: undefined }, at };
-}
 
 describe('a column that the service adds', () => {
   it.each<[string, Columns, readonly string[]]>([
@@ -102,19 +98,21 @@ describe('a column that the service adds', () => {
     expect(await output(run)).toBe(expected(['c', 'a', 'b'], columns));
   });
 
-  const kills = [
-    'after-work-write-before-commit',
-    'after-merged-before-next',
-    'after-columns-added-before-merge',
-    'after-last-merge-before-publishing',
-  ].flatMap((point) => [1, 2, 3, 4, 5, 6].map((nth) => [point, nth] as const));
+  const kills = (
+    [
+      'after-work-write-before-commit',
+      'after-merged-before-next',
+      'after-columns-added-before-merge',
+      'after-last-merge-before-publishing',
+    ] as const
+  ).flatMap((point) => [1, 2, 3, 4, 5, 6].map((nth) => [point, nth] as const));
 
   it.each(kills)('gives the same bytes after a kill %s, time %i', async (point, nth) => {
     const columns = { 1: ['a'], 2: ['a', 'b'], 3: ['a', 'c'] };
     const run = await downloaded(columns);
-    await publish(killedAt(run, point, nth)).catch(() => undefined);
+    await publish(inNewProcess(run, point, nth)).catch(() => undefined);
     const { state } = (await run.checkpoint.run(run.id))!;
-    if (state === 'open') await publish(killedAt(run, 'never', 1));
+    if (state === 'open') await publish(inNewProcess(run));
     expect(await output(run)).toBe(expected(['a', 'b', 'c'], columns));
     expect(await known(run)).toEqual(['a', 'b', 'c']);
   });
@@ -126,7 +124,7 @@ describe('a column that the service adds', () => {
     expect(publication).toMatchObject({ resultColumns: ['a', 'b', 'c'], records: 6, partial: true });
     expect(await output(run)).toBe(expected(['a', 'b', 'c'], columns));
     expect(await known(run)).toBeUndefined();
-    await publish(killedAt(run, 'never', 1));
+    await publish(inNewProcess(run));
     expect(await output(run)).toBe(expected(['a', 'b', 'c'], columns));
   });
 });

@@ -3,6 +3,7 @@ import { appendFile, readdir, readFile, rm, stat, truncate, utimes, writeFile } 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Publication } from '../../../src/checkpoint/checkpoint.js';
+import type { Failpoint } from '../../../src/failpoints.js';
 import { originsOf } from '../../../src/report/origins.js';
 import { noRows } from '../../../src/results/row-counts.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
@@ -10,7 +11,13 @@ import { publishOutput, workPath } from '../../../src/stages/publish/publish-out
 import { putInPlace } from '../../../src/stages/publish/put-in-place.js';
 import { stampAt } from '../../../src/streams/file-identity.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import {
+  createStageRun,
+  downloadAll,
+  inNewProcess,
+  nothing,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
 import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
@@ -28,22 +35,6 @@ const publish = async (run: StageRun): Promise<Publication> =>
 const output = (run: StageRun) => readFile(run.config.output.path, 'utf8');
 const besides = async () =>
   (await readdir(await folder())).filter((name) => name.startsWith('out.csv')).sort();
-
-/** Ends the run as a kill would at the nth passing of a point. */
-function killedAt(run: StageRun, point: string, nth = 1): StageRun {
-  let passed = 0;
-  // The next process has one of its own, which nobody has aborted; so it has of the work file's hash.
-  const controller = new AbortController();
-  return {
-    ...run,
-    controller,
-    signal: controller.signal,
-    work: { written: undefined },
-    at: (reached) => {
-      if (reached === point && ++passed === nth) throw new Error('killed');
-    },
-  };
-}
 
 describe('publishing', () => {
   it('puts output, manifest and marker in place, and nothing else', async () => {
@@ -104,20 +95,20 @@ describe('publishing', () => {
     for (const name of ['_SUCCESS', '_PARTIAL', '_REHEARSAL'])
       await writeFile(`${run.config.output.path}.${name}`, 'old');
     await writeFile(`${run.config.output.path}.rejects.csv`, 'old');
-    await expect(publish(killedAt(run, 'after-rename-before-manifest'))).rejects.toThrow('killed');
+    await expect(publish(inNewProcess(run, 'after-rename-before-manifest'))).rejects.toThrow('killed');
     expect(await besides()).toEqual(['out.csv', 'out.csv.rejects.csv']);
     await putInPlace(run, (await run.checkpoint.run(run.id))!.publication!);
     expect(await besides()).toEqual(['out.csv', 'out.csv._SUCCESS', 'out.csv.manifest.json']);
   });
 
-  it.each([
+  it.each<[Failpoint]>([
     ['after-publishing-before-rename'],
     ['after-rename-before-manifest'],
     ['after-manifest-before-marker'],
     ['after-marker-before-done'],
   ])('killed %s goes on from there', async (point) => {
     const run = await downloaded();
-    await expect(publish(killedAt(run, point))).rejects.toThrow('killed');
+    await expect(publish(inNewProcess(run, point))).rejects.toThrow('killed');
     const row = (await run.checkpoint.run(run.id))!;
     expect(row.state).toBe('publishing');
     await putInPlace(run, row.publication!);
@@ -126,12 +117,12 @@ describe('publishing', () => {
     expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'done' });
   });
 
-  it.each([
-    ['work file', 'after-publishing-before-rename', (run: StageRun) => workPath(run)],
-    ['output', 'after-rename-before-manifest', (run: StageRun) => run.config.output.path],
+  it.each<[string, Failpoint, (run: StageRun) => string]>([
+    ['work file', 'after-publishing-before-rename', workPath],
+    ['output', 'after-rename-before-manifest', (run) => run.config.output.path],
   ])('with a %s that somebody changed writes it anew', async (_, point, path) => {
     const run = await downloaded();
-    await expect(publish(killedAt(run, point))).rejects.toThrow('killed');
+    await expect(publish(inNewProcess(run, point))).rejects.toThrow('killed');
     await appendFile(path(run), 'x');
     await expect(putInPlace(run, (await run.checkpoint.run(run.id))!.publication!)).rejects.toMatchObject({
       code: 'WORK_FILE_CHANGED',
@@ -179,7 +170,7 @@ describe('the source before publishing', () => {
 describe('the work file', () => {
   const partlyMerged = async () => {
     const run = await downloaded();
-    await expect(publish(killedAt(run, 'after-work-write-before-commit', 3))).rejects.toThrow('killed');
+    await expect(publish(inNewProcess(run, 'after-work-write-before-commit', 3))).rejects.toThrow('killed');
     expect(await run.checkpoint.lastStretch(run.id)).toMatchObject({ lastRecord: 4 });
     return run;
   };

@@ -5,6 +5,7 @@ import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { publishOutput, workPath } from '../../../src/stages/publish/publish-output.js';
 import { removeUnneeded } from '../../../src/stages/publish/waiting-files.js';
 import { useFolder } from '../../helpers/folders/folders.js';
+import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
@@ -82,9 +83,7 @@ describe('withholding an output', () => {
     const run = await incomplete({});
     const killed = {
       ...run,
-      at: (point: string) => {
-        if (point === 'after-publishing-before-rename') throw new Error('killed');
-      },
+      at: throwAt('after-publishing-before-rename'),
     };
     await expect(publish(killed)).rejects.toThrow('killed');
     await run.checkpoint.recordUnpublished(run.id);
