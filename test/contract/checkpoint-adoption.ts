@@ -7,6 +7,7 @@ import {
   advanceChunk,
   beginUpload,
   mergeChunk,
+  withSampleRun,
 } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allSuccessful,
@@ -15,17 +16,12 @@ import {
   sampleHalves,
   samplePicked,
   samplePublication,
-  sampleRun,
 } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
 export function adoptionContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint);
 
   describe('an adopted folio', () => {
     const found = { folio: 'seen', serviceRecords: 9, rehearsal: false };

@@ -1,17 +1,13 @@
 /** Contract: what was paid for, and the caps that a paid request must not pass. */
 import { describe, expect, it } from 'vitest';
 import type { Budget, Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
+import { addChunk, beginUpload, sampleReply, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, sampleChunk, sampleHalves, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { stateOf } from './refuses.js';
 
 export function budgetContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint);
   const on = (day: string, caps: Partial<Budget> = {}) => sampleBudget({ day, ...caps });
   /** Of the run, of the day and of its month. */
   const spent = async (checkpoint: Checkpoint, run: string | null, day: string, pipeline = 'nightly') => {

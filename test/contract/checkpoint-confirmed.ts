@@ -1,6 +1,6 @@
 /** Contract: a complete run whose rows went to a sink of the embedding program, and the ways on from that. */
 import { describe, expect, it } from 'vitest';
-import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { mergeChunk, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allUnprocessed,
   sampleConfirmed,
@@ -13,12 +13,7 @@ import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
 export function confirmedContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await addChunk(checkpoint, 'r1', 1, 'downloaded');
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint, 'downloaded');
   const opened = { state: 'open', confirmed: null, publication: null, finishedAt: null };
 
   describe('a confirmed run', () => {

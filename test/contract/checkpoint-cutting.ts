@@ -1,6 +1,6 @@
 /** Contract: the cutting of a source, and reads of chunks in its order. */
 import { describe, expect, it } from 'vitest';
-import { addAs, addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { addAs, addChunk, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import {
   newlyCut,
   sampleChunk,
@@ -13,11 +13,7 @@ import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
 export function cuttingContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint);
 
   describe('cutting', () => {
     it('returns a chunk as it was cut, without results', () =>

@@ -1,18 +1,13 @@
 /** Contract: the publication, whole or partial, and what opens a run again. */
 import { describe, expect, it } from 'vitest';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
-import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { mergeChunk, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import { allSuccessful, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
 export function publicationContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await addChunk(checkpoint, 'r1', 1, 'downloaded');
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint, 'downloaded');
   const partial = { ...samplePublication, partial: true, exitCode: 8 };
   const reopened = { state: 'open', publication: null, finishedAt: null };
 

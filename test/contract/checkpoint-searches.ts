@@ -2,17 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Budget, Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
-import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { addChunk, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, samplePublication, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
 export function searchContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint);
   const begin = (checkpoint: Checkpoint, record: number, at = 1, run = 'r1') =>
     checkpoint.recordSearchIntent(run, record, at, sampleBudget());
   const all = (checkpoint: Checkpoint, run = 'r1') => checkpoint.searches(run, 0, 100);

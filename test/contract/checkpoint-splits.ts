@@ -1,7 +1,7 @@
 /** Contract: chunks that the service refuses, in two halves or as one record. */
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint, NewChunk } from '../../src/checkpoint/checkpoint.js';
-import { addAs, addChunk, beginUpload } from '../helpers/checkpoint/advance-chunk.js';
+import { addAs, addChunk, beginUpload, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import {
   newlyCut,
   nothingTallied,
@@ -9,7 +9,6 @@ import {
   sampleHalves,
   samplePicked,
   samplePublication,
-  sampleRun,
   sampleSingle,
 } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
@@ -23,11 +22,7 @@ const splitsInto = (checkpoint: Checkpoint, chunk: number, all: Readonly<Record<
   );
 
 export function splitContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint);
   const [first, second] = sampleHalves(sampleChunk(1));
 
   describe('splitting', () => {

@@ -4,16 +4,12 @@ import type { AcceptedReply } from '../../src/checkpoint/checkpoint.js';
 import { CheckpointStateError } from '../../src/checkpoint/checkpoint-errors.js';
 import { noRows } from '../../src/results/row-counts.js';
 import type { Doubt } from '../../src/types.js';
-import { addChunk, beginUpload, sampleReply } from '../helpers/checkpoint/advance-chunk.js';
+import { addChunk, beginUpload, sampleReply, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import { nothingTallied, sampleBudget, sampleRun } from '../helpers/checkpoint/samples.js';
 import type { WithCheckpoint } from './checkpoint-contract.js';
 
 export function uploadContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint);
 
   describe('uploads', () => {
     it('commits the intent with the number of the attempt and its file name', () =>

@@ -1,10 +1,9 @@
 /** Contract: a complete run whose output is held back, and the ways out of that. */
 import { describe, expect, it } from 'vitest';
-import { addChunk, mergeChunk } from '../helpers/checkpoint/advance-chunk.js';
+import { mergeChunk, withSampleRun } from '../helpers/checkpoint/advance-chunk.js';
 import {
   allUnprocessed,
   samplePublication,
-  sampleRun,
   sampleSegment,
   sampleWithheld,
 } from '../helpers/checkpoint/samples.js';
@@ -12,12 +11,7 @@ import type { WithCheckpoint } from './checkpoint-contract.js';
 import { expectRefused } from './refuses.js';
 
 export function withheldContract(withCheckpoint: WithCheckpoint): void {
-  const withRun: WithCheckpoint = (use) =>
-    withCheckpoint(async (checkpoint) => {
-      await checkpoint.recordRun(sampleRun('r1'));
-      await addChunk(checkpoint, 'r1', 1, 'downloaded');
-      await use(checkpoint);
-    });
+  const withRun = withSampleRun(withCheckpoint, 'downloaded');
   const opened = { state: 'open', withheld: null, publication: null, finishedAt: null };
 
   describe('a withheld run', () => {

@@ -4,7 +4,7 @@
  */
 import type { FolioReport, PredictionApi } from '../../src/api/prediction-api.js';
 import { FolioLostError } from '../../src/errors.js';
-import { wholeContent } from '../helpers/streams/whole-content.js';
+import { wholeContent } from '../helpers/streams/collect.js';
 import type { Behaviour, FakeFolio, Reply } from './behaviour.js';
 import { createFolio, partName, partsOf, trackReply, uploadReply } from './folios.js';
 import { type Answer, type SentRecord, writePart } from './parts.js';

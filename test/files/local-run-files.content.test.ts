@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { contentOnDisk } from '../../src/files/local-run-files.js';
 import { useFolder } from '../helpers/folders/folders.js';
-import { wholeContent } from '../helpers/streams/whole-content.js';
+import { wholeContent } from '../helpers/streams/collect.js';
 
 const folder = useFolder();
 

@@ -9,7 +9,8 @@ import { mergeResults } from '../../src/stages/merge/merge-results.js';
 import { createAttemptsApi } from '../fake-service/fake-api.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import { forTime } from '../helpers/properties/for-time.js';
-import { collect, createStageRun, downloadAll, nothing } from '../helpers/stages/stage-run.js';
+import { createStageRun, downloadAll, nothing } from '../helpers/stages/stage-run.js';
+import { collect } from '../helpers/streams/collect.js';
 
 const folder = useFolder();
 

@@ -8,9 +8,9 @@ import { withFolder } from '../helpers/folders/folders.js';
 import { fineNames, predictedCode, withLocalJob } from '../helpers/jobs/local-job.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 import { forTime } from '../helpers/properties/for-time.js';
-import { collect, createStageRun } from '../helpers/stages/stage-run.js';
+import { createStageRun } from '../helpers/stages/stage-run.js';
+import { collect, wholeContent } from '../helpers/streams/collect.js';
 import { turns } from '../helpers/streams/gates.js';
-import { wholeContent } from '../helpers/streams/whole-content.js';
 
 const setup = fc
   .record({

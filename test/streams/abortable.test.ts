@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { abortable, withStopErrors } from '../../src/streams/abortable.js';
+import { collect } from '../helpers/streams/collect.js';
 import { turns } from '../helpers/streams/gates.js';
 
 /** Gives the items, then waits forever, as a destroyed Node stream does; records what happened to it. */
@@ -19,12 +20,6 @@ function stuckAfter(...items: number[]) {
     }
   };
   return { source: source(), seen };
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
 }
 
 it('gives the same items and ends as they do', async () => {

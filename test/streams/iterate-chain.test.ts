@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { iterateChain } from '../../src/streams/iterate-chain.js';
 import { runStages } from '../../src/streams/run-stages.js';
+import { collect } from '../helpers/streams/collect.js';
 
 /** A chain that gives the numbers from 1 on; `given` are those that it has given so far. */
 function numbers(last: number, end: () => Promise<void> = async () => undefined) {
@@ -18,12 +19,6 @@ function numbers(last: number, end: () => Promise<void> = async () => undefined)
   return { controller, given, items };
 }
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-}
-
 it('gives every item in order, and runs only when it is asked', async () => {
   const { given, items } = numbers(20);
   await setImmediate();
@@ -31,7 +26,7 @@ it('gives every item in order, and runs only when it is asked', async () => {
   expect((await items.next()).value).toBe(1);
   for (let i = 0; i < 10; i++) await setImmediate();
   expect(given.length).toBeLessThan(3);
-  expect(await all(items)).toEqual(Array.from({ length: 19 }, (_, at) => at + 2));
+  expect(await collect(items)).toEqual(Array.from({ length: 19 }, (_, at) => at + 2));
 });
 
 it('throws the error of the chain after what it has given', async () => {

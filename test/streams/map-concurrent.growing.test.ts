@@ -1,15 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { mapGrowing } from '../../src/streams/map-concurrent.js';
+import { collect } from '../helpers/streams/collect.js';
 import { createGates, turns } from '../helpers/streams/gates.js';
 
 async function* given<T>(...items: readonly T[]): AsyncGenerator<T> {
   yield* items;
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
 }
 
 describe('a map whose work adds items', () => {

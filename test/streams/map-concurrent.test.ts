@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
+import { collect } from '../helpers/streams/collect.js';
 import { createGates, turns } from '../helpers/streams/gates.js';
 
 /** A source that records how many items it gave and whether it was closed. */
@@ -17,12 +18,6 @@ function sourceOf<T>(items: readonly T[], end?: Error) {
     }
   };
   return { source: source(), seen };
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
 }
 
 describe('results', () => {

@@ -6,6 +6,7 @@ import { FolioLostError, RefusedError, UntrustedError } from '../../../src/error
 import { cut, type Script, sendJson } from '../../fake-service/scripted-server.js';
 import { useScriptedClient } from '../../helpers/api/scripted-client.js';
 import { errorOf, noSignal, TOKEN } from '../../helpers/api/test-client.js';
+import { wholeContent } from '../../helpers/streams/collect.js';
 
 const PART: DownloadRequest = { folio: 'F-1', part: 3, fileStatus: 'FAILED', maxBytes: 1_000_000 };
 const CSV = Buffer.from('record_id,naics_code\n1,Ä722511\n');
@@ -17,14 +18,7 @@ const reply = (csv: Buffer) => ({
 const scripted = useScriptedClient();
 const { open } = scripted;
 
-/** A piece is valid until the next one is asked for. */
-async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for await (const piece of content) pieces.push(Buffer.from(piece));
-  return Buffer.concat(pieces);
-}
-
-const download = (part = PART) => scripted.client.download(part, collect, noSignal);
+const download = (part = PART) => scripted.client.download(part, wholeContent, noSignal);
 
 test('requests the part and passes on its decoded bytes', async () => {
   await open((response) => sendJson(response, reply(CSV)));
@@ -51,7 +45,7 @@ test('a large part comes in pieces', async () => {
         yield piece;
       }
     }
-    return collect(count());
+    return wholeContent(count());
   };
   const got = await scripted.client.download({ ...PART, maxBytes: 12_000_000 }, counted, noSignal);
   expect(got.equals(csv)).toBe(true);
@@ -105,7 +99,7 @@ test("a consumer that hides the body's error, or throws another because of it, c
   const hide = async (content: AsyncIterable<Buffer>) => {
     calls += 1;
     try {
-      return await collect(content);
+      return await wholeContent(content);
     } catch {
       if (calls === 1) return Buffer.from('half');
       throw new Error('my file is not whole');

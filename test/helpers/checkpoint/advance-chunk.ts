@@ -7,7 +7,18 @@ import type {
   RowCounts,
   Upload,
 } from '../../../src/checkpoint/checkpoint.js';
-import { sampleBudget, sampleChunk, sampleHalves, samplePart, sampleSingle } from './samples.js';
+import type { WithCheckpoint } from '../../contract/checkpoint-contract.js';
+import { sampleBudget, sampleChunk, sampleHalves, samplePart, sampleRun, sampleSingle } from './samples.js';
+
+/** Gives each test a checkpoint with the run `r1`. @param state of its first chunk; left out: it has none. */
+export function withSampleRun(withCheckpoint: WithCheckpoint, state?: ChunkState): WithCheckpoint {
+  return (use) =>
+    withCheckpoint(async (checkpoint) => {
+      await checkpoint.recordRun(sampleRun('r1'));
+      if (state !== undefined) await addChunk(checkpoint, 'r1', 1, state);
+      await use(checkpoint);
+    });
+}
 
 /** Records the intent to upload a chunk. */
 export function beginUpload(

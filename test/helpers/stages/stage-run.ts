@@ -22,6 +22,7 @@ import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
 import { throwAt } from '../jobs/throw-at.js';
 import { createMemoryCheckpoint } from '../memory/memory-checkpoint.js';
+import { collect } from '../streams/collect.js';
 import { createVirtualClock, type VirtualClock } from '../streams/virtual-clock.js';
 
 export interface StageRun extends RunContext {
@@ -136,12 +137,6 @@ export function inNewProcess(run: StageRun, point?: Failpoint, nth?: number): St
   const controller = new AbortController();
   const at = point === undefined ? () => undefined : throwAt(point, nth);
   return { ...run, controller, signal: controller.signal, work: { written: undefined }, at };
-}
-
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
 }
 
 /** Submits, tracks and downloads every chunk. */

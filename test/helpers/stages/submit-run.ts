@@ -4,7 +4,8 @@ import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
-import { collect, type StageRun } from './stage-run.js';
+import { collect } from '../streams/collect.js';
+import type { StageRun } from './stage-run.js';
 
 export const submitAll = (run: StageRun) => collect(submitChunks(run)(chunkRecords(run)()));
 export const statesOf = async (run: StageRun) =>

@@ -5,7 +5,8 @@ import { scanTable } from '../../../src/csv/scan-records.js';
 import { numbersInSource, rowsOfChunkFile } from '../../../src/stages/chunk/chunk-content.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { collect, createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
+import { createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 

@@ -8,8 +8,9 @@ import { idsOf } from '../../fake-service/fake-api.js';
 import { addChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
-import { collect, createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
+import { createStageRun, numberedSource } from '../../helpers/stages/stage-run.js';
 import { resumed, submitAll } from '../../helpers/stages/submit-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 

@@ -13,7 +13,8 @@ import { readWhole } from '../../../src/streams/read-pieces.js';
 import type { PartReference } from '../../../src/types.js';
 import { contentOf, createFakeApi, report } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { collect, createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
 import { createFolioBytes, maxFolioBytes } from '../../../src/stages/download/folio-limits.js';
 import type { PartReference } from '../../../src/types.js';
-import { collect } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const chunk = { number: 1, folio: 'F1', bytes: 100, records: 2 } as ChunkRow;
 const most = maxFolioBytes(chunk);

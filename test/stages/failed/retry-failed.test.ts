@@ -10,13 +10,8 @@ import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
 import { createAttemptsApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import {
-  collect,
-  createStageRun,
-  downloadAll,
-  nothing,
-  type StageRun,
-} from '../../helpers/stages/stage-run.js';
+import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 

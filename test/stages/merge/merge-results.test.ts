@@ -9,13 +9,8 @@ import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { mergeChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import {
-  collect,
-  createStageRun,
-  downloadAll,
-  nothing,
-  type StageRun,
-} from '../../helpers/stages/stage-run.js';
+import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 const refetch = (run: StageRun) => (chunk: ChunkRow) => refetchParts(run, chunk);

@@ -14,13 +14,13 @@ import { firstPosition, openSourceBlocks } from '../../../src/stages/read-source
 import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
-  collect,
   createStageRun,
   downloadAll,
   inNewProcess,
   nothing,
   type StageRun,
 } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 const RECORDS = 60;

@@ -7,7 +7,8 @@ import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { collect, createStageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 

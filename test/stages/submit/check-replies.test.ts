@@ -4,13 +4,9 @@ import { UntrustedError } from '../../../src/errors.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { createFakeApi, report } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import {
-  collect,
-  createStageRun,
-  type StageRun,
-  type StageRunOptions,
-} from '../../helpers/stages/stage-run.js';
+import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
 import { attemptsOf, resumed, submitAll } from '../../helpers/stages/submit-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 const one = { uploads: 1, folios: 16 };

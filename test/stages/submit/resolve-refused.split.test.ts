@@ -13,8 +13,8 @@ import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { permitName } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { collect, createStageRun, numberedSource, type StageRun } from '../../helpers/stages/stage-run.js';
-import { wholeContent } from '../../helpers/streams/whole-content.js';
+import { createStageRun, numberedSource, type StageRun } from '../../helpers/stages/stage-run.js';
+import { collect, wholeContent } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 

@@ -8,13 +8,9 @@ import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { createPermits, type Permits, permitName } from '../../../src/streams/permits.js';
 import { createFakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import {
-  collect,
-  createStageRun,
-  type StageRun,
-  type StageRunOptions,
-} from '../../helpers/stages/stage-run.js';
+import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
 import { attemptsOf, failing, resumed, statesOf, submitAll } from '../../helpers/stages/submit-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();

@@ -8,7 +8,8 @@ import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi, report } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { collect, createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 import { turns } from '../../helpers/streams/gates.js';
 
 const folder = useFolder();
