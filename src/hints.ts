@@ -4,7 +4,6 @@
  */
 import type { ErrorFacts, FoliopipeError } from './errors.js';
 import { databaseCheck } from './postgres/read-error.js';
-import { formatCount } from './quantities.js';
 import { quoteForShell } from './text.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
@@ -36,7 +35,7 @@ function removeMark(state: string): string {
 function capText({ cap, limit, records }: ErrorFacts): string {
   if (cap === 'perRun') return 'budget.perRun';
   if (Number(records) > Number(limit)) {
-    return `budget.${cap} (waiting does not help: this request alone has ${formatCount(Number(records))})`;
+    return `budget.${cap} (waiting does not help: this request alone has ${records})`;
   }
   return `budget.${cap}, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
 }

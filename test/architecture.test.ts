@@ -151,7 +151,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'failure-reasons': ['type types'],
   'hide-secrets': [],
   'output-format': [],
-  hints: ['postgres', 'quantities', 'text', 'errors'],
+  hints: ['postgres', 'text', 'errors'],
   'nearest-name': [],
   quantities: ['type types'],
 };
