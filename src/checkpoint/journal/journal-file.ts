@@ -21,6 +21,7 @@ import { promisify } from 'node:util';
 import { ConfigError } from '../../errors.js';
 import { makeFolder, syncNow } from '../../make-folder.js';
 import { shareRuns } from '../../streams/share-runs.js';
+import { readAll } from '../../streams/spill.js';
 import {
   decodeLine,
   encodeLine,
@@ -234,7 +235,8 @@ function* linesUpTo(file: number, end: number): Generator<string> {
   let rest = Buffer.alloc(0);
   for (let at = 0; at < end; ) {
     const piece = Buffer.alloc(Math.min(PIECE, end - at));
-    at += readSync(file, piece, 0, piece.length, at);
+    readAll(file, piece, at);
+    at += piece.length;
     const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     let begin = 0;
     for (let to = bytes.indexOf(LF); to >= 0; to = bytes.indexOf(LF, begin)) {
