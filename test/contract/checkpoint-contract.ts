@@ -6,6 +6,7 @@ import { budgetContract } from './checkpoint-budget.js';
 import { confirmedContract } from './checkpoint-confirmed.js';
 import { cuttingContract } from './checkpoint-cutting.js';
 import { historyContract } from './checkpoint-history.js';
+import { neighbourContract } from './checkpoint-neighbours.js';
 import { outputContract } from './checkpoint-output.js';
 import { pruningContract } from './checkpoint-pruning.js';
 import { publicationContract } from './checkpoint-publication.js';
@@ -31,6 +32,7 @@ export function checkpointContract(name: string, withCheckpoint: WithCheckpoint)
     adoptionContract(withCheckpoint);
     budgetContract(withCheckpoint);
     resultContract(withCheckpoint);
+    neighbourContract(withCheckpoint);
     roundContract(withCheckpoint);
     searchContract(withCheckpoint);
     outputContract(withCheckpoint);

@@ -86,6 +86,19 @@ export function resultContract(withCheckpoint: WithCheckpoint): void {
         expect(await checkpoint.lastStretch('r1')).toMatchObject({ lastRecord: 10 });
       }));
 
+    it('gives up no chunk whose rows are merged, and each that is beside them', () =>
+      withChunk('downloaded', async (checkpoint) => {
+        for (const chunk of [2, 3]) await addChunk(checkpoint, 'r1', chunk, 'downloaded');
+        await checkpoint.recordRun(sampleRun('r2'));
+        await addChunk(checkpoint, 'r2', 1, 'downloaded');
+        for (const chunk of [1, 2]) await mergeChunk(checkpoint, 'r1', chunk, allSuccessful, chunk * 100);
+        const giveUp = (run: string, chunk: number) => checkpoint.recordUnprocessed(run, chunk, 'DEADLINE');
+        for (const chunk of [1, 2]) await expect(giveUp('r1', chunk)).rejects.toThrow(CheckpointStateError);
+        await checkpoint.recordUnmerged('r1', 11);
+        for (const chunk of [2, 3]) expect(await giveUp('r1', chunk)).toMatchObject({ state: 'unprocessed' });
+        expect(await giveUp('r2', 1)).toMatchObject({ state: 'unprocessed' });
+      }));
+
     it('refuses a list with a part twice, and stores none of it', () =>
       withChunk('submitted', async (checkpoint) => {
         const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;

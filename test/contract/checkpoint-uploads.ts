@@ -191,6 +191,8 @@ export function uploadContract(withCheckpoint: WithCheckpoint): void {
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'uploading');
         await addChunk(checkpoint, 'r1', 2, 'ambiguous');
+        await beginUpload(checkpoint, 'r1', 2);
+        await checkpoint.recordAmbiguous('r1', 2, 3, 'no-reply');
         await checkpoint.recordDropped('r1', 1, 9);
         expect(await checkpoint.chunk('r1', 1)).toMatchObject({ state: 'cut', attempt: 1 });
         expect(await beginUpload(checkpoint, 'r1', 1)).toMatchObject({ attempt: 2, fileName: 'r1-1-2.csv' });
