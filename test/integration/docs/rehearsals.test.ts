@@ -223,7 +223,7 @@ describe('what the pages show of the terminal', () => {
       .replaceAll(/\d+(?:\.\d+)?/g, '#')
       .replaceAll(/# (\w+)s\b/g, '# $1')
       // How many folios are open when the process stops is chance: several, one or none.
-      .replace(/; # folio with # record go(?:es)? on at the service/, '')
+      .replace(/; # folio with # record (?:is|are) still at the service/, '')
       .replace(/, # folio open at the service/, '')
       .replace(/; # record may have been accepted/, '')
       .trimEnd();
