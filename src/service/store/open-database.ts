@@ -1,7 +1,7 @@
 /** Opens the service's database for this process only and migrates it to the newest version. */
 import { closeSync, openSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { ConfigError, LockedError } from '../../errors.js';
+import { ConfigError, LockedError, TroubleError } from '../../errors.js';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 
 /**
@@ -45,9 +45,16 @@ function migrate(db: Database, path: string): void {
   db.pragma(`user_version = ${MIGRATIONS.length}`);
 }
 
-/** Such as a file that is no database, or a full disk. */
-function unusable(error: unknown, path: string): unknown {
+/** The error for a file that is no database, or that SQLite cannot write. A full disk passes. */
+export function unusable(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
+  if (error.code === 'SQLITE_FULL') {
+    return new TroubleError('DISK_FULL', `no space left to write ${path}`, {
+      hint: 'make room, then run the same command again: it goes on where this one stopped',
+      facts: { path },
+      cause: error,
+    });
+  }
   return new ConfigError(
     'SERVICE_DATA_DIR',
     `the local service cannot use ${path}: ${error.message} (${error.code})`,
