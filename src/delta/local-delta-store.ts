@@ -7,7 +7,7 @@ import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { GatheredWrites } from '../streams/gathered-writes.js';
-import { readAt } from '../streams/spill.js';
+import { readAt } from '../streams/read-at.js';
 import { ignoreMissing } from '../streams/system-error.js';
 import type { DeltaStore, LastPublication, StoredDigests } from './delta-store.js';
 

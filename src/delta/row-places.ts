@@ -2,7 +2,8 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Batch } from '../csv/table.js';
 import { bytesOf } from '../kernel/kernel-memory.js';
-import { readAll, Spill } from '../streams/spill.js';
+import { readAll } from '../streams/read-at.js';
+import { Spill } from '../streams/spill.js';
 
 /** Bytes of the places that are kept in memory. */
 const KEPT_BYTES = 1024 * 1024;

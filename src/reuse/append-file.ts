@@ -2,7 +2,7 @@
 import { closeSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { GatheredWrites } from '../streams/gathered-writes.js';
-import { readAt } from '../streams/spill.js';
+import { readAt } from '../streams/read-at.js';
 
 /** A file to which bytes are appended. */
 export class AppendFile {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { readAt } from '../streams/spill.js';
+import { readAt } from '../streams/read-at.js';
 import { isFileMissing } from '../streams/system-error.js';
 import type { AppendFile } from './append-file.js';
 

@@ -16,7 +16,10 @@ export function expectErrors(records: unknown): void {
   quietly(() => (records as Readable | undefined)?.on?.('error', () => undefined));
 }
 
-/** Closes what was not iterated, such as a stream that has not failed yet. An iterable that opens something only when it is iterated has nothing to close. */
+/**
+ * Closes what was not iterated, such as a stream that has not failed yet. An iterable that opens something only when it
+ * is iterated has nothing to close.
+ */
 export function closeUnread(records: unknown): void {
   if (typeof records !== 'object' || records === null || Array.isArray(records)) return;
   const { destroy, cancel, return: end } = records as Partial<Closeable>;

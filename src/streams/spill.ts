@@ -1,9 +1,10 @@
 /** Holds bytes that may be too many for the memory: beyond a limit they go to a temporary file. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GatheredWrites } from './gathered-writes.js';
+import { readAll } from './read-at.js';
 
 /** Bytes that are kept in memory. */
 const MAX_KEPT_BYTES = 2 * 1024 * 1024;
@@ -74,28 +75,4 @@ export function openNameless(folder: string): number {
     throw error;
   }
   return file;
-}
-
-/** Fills an array with the bytes of an open file from a position on. @throws where the file ends before. */
-export function readAll(file: number, into: Uint8Array, position: number): void {
-  if (readAt(file, into, position) === into.length) return;
-  throw new Error('a file is shorter than it was when it was written');
-}
-
-/** Node reports the bytes of one call as a 32-bit number. */
-const MAX_CALL_BYTES = 1024 * 1024 * 1024;
-
-/**
- * Reads the bytes of an open file from a position on, until the array is full. Another thread would take longer.
- * @returns how many there were: fewer only where the file ends.
- */
-export function readAt(file: number, into: Uint8Array, position: number): number {
-  let filled = 0;
-  while (filled < into.length) {
-    const size = Math.min(into.length - filled, MAX_CALL_BYTES);
-    const read = readSync(file, into, filled, size, position + filled);
-    if (read === 0) break;
-    filled += read;
-  }
-  return filled;
 }

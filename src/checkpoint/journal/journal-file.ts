@@ -20,8 +20,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError } from '../../errors.js';
 import { makeFolder, syncNow } from '../../make-folder.js';
+import { readAll } from '../../streams/read-at.js';
 import { shareRuns } from '../../streams/share-runs.js';
-import { readAll } from '../../streams/spill.js';
 import {
   decodeLine,
   encodeLine,
