@@ -44,7 +44,7 @@ export function addEnqueue(command: Command, finish: Finish): void {
       'run dead letters (jobs that wait for a person) again, with their own configs and the flags of run that you add; without a name: all of them',
     )
     .option('--dismiss', 'remove the dead letters of these pipelines, because somebody has looked at them')
-    .option('--remove', 'remove all jobs, schedules and dead letters of these pipelines')
+    .option('--remove', 'remove all that waits of these pipelines: jobs, schedules and dead letters')
     .option('--yes', 'as for run')
     .option('--label <text>', 'as for run: a note kept with a new run')
     .option(
@@ -208,10 +208,11 @@ async function removeAll(
   isDismissed: boolean,
 ): Promise<readonly EnqueuedJob[]> {
   const done: EnqueuedJob[] = [];
+  const worked = new Set((await queue.worked()).map(({ job }) => job.pipeline));
   for (const pipeline of named) {
     const dismiss = async () => ((await queue.dismiss(pipeline)) ? (['dead letter'] as const) : []);
     const removed = await (isDismissed ? dismiss() : queue.remove(pipeline));
-    done.push({ pipeline, state: 'removed', removed });
+    done.push({ pipeline, state: 'removed', removed, isWorked: !isDismissed && worked.has(pipeline) });
   }
   return done;
 }

@@ -20,6 +20,8 @@ export interface EnqueuedJob {
   /** When the schedule begins a run next, epoch milliseconds. */
   readonly next?: number;
   readonly removed?: readonly string[];
+  /** Whether a worker has a job of it that stays: `--remove` leaves runs alone. */
+  readonly isWorked?: boolean;
 }
 
 /**
@@ -46,7 +48,10 @@ export function enqueuedText(
 
 const STALE = '  its schedule is not the one of the config; register that with: foliopipe enqueue --schedule';
 
-function stateText({ state, schedule, timeZone, next, removed = [] }: EnqueuedJob): string {
+const STAYS =
+  '; a worker does a run of it now, which goes on, and is repeated if it fails: remove it again when it waits';
+
+function stateText({ state, schedule, timeZone, next, removed = [], isWorked }: EnqueuedJob): string {
   switch (state) {
     case 'enqueued':
       return 'enqueued; the next free worker does it';
@@ -61,6 +66,6 @@ function stateText({ state, schedule, timeZone, next, removed = [] }: EnqueuedJo
     case 'not scheduled':
       return 'was not scheduled, and its config has no schedule';
     case 'removed':
-      return removed.length === 0 ? 'there was nothing to remove' : `removed: ${removed.join(', ')}`;
+      return `${removed.length === 0 ? 'there was nothing to remove' : `removed: ${removed.join(', ')}`}${isWorked ? STAYS : ''}`;
   }
 }

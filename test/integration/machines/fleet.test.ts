@@ -183,6 +183,24 @@ if (isOld) {
       expect(await jobs('--remove', '-c', file, 'missed')).toMatchObject([{ removed: ['schedule'] }]);
     });
 
+    it('says that --remove leaves the run alone that a worker does', async () => {
+      const config = join(await folder(), 'alpha', 'job.yaml');
+      const one = await openFleet(new DatabaseAddress(database.url), {
+        node: process.versions.node,
+        logger: silentLogger,
+      });
+      try {
+        const [taken] = await one.queue.take(1);
+        expect(taken).toMatchObject({ job: { pipeline: 'alpha' } });
+        const told = await callMain(['enqueue', '--remove', '-c', config, 'alpha'], { env: env() });
+        expect(told.stdout).toMatch(/there was nothing to remove; a worker does a run of it now/);
+        await one.queue.giveBack(taken!, 0, undefined);
+      } finally {
+        await one.close();
+      }
+      expect(await fleet()).toMatchObject({ waiting: [{ pipeline: 'alpha' }] });
+    });
+
     it('leaves a job that a newer foliopipe has written to its workers', async () => {
       const file = await writeConfig('newer');
       await jobs(file);
