@@ -2,6 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { enrich, loadConfig, type RunSummary } from '../../../pipelines/index.js';
+import { killCliAt } from '../processes/cli.js';
 import { serveToken } from '../service/serve.js';
 
 export interface JobOptions {
@@ -58,6 +59,11 @@ export async function createJob(parent: string, options: JobOptions = {}): Promi
 /** The same as `foliopipe run`, in this process. */
 export async function enrichJob({ config, env, folder }: Job): Promise<RunSummary> {
   return enrich(await loadConfig({ files: [config], env, overrides: [], cwd: folder }));
+}
+
+/** The same in a process of its own, which must kill itself at a failpoint, as `killCliAt` has it. */
+export async function killJobAt(job: Job, armed: string, ...flags: string[]): Promise<void> {
+  await killCliAt(armed, ['run', job.config, ...flags], { env: job.env });
 }
 
 /** Quoted commas, quotes and newlines, equal records, an empty name, letters beyond ASCII. */

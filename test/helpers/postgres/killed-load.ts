@@ -1,7 +1,7 @@
 /** What every database must hold after a real kill in the middle of a load and the same command again. */
 import { expect } from 'vitest';
 import { callMain } from '../processes/call-main.js';
-import { jsonLines, runCli } from '../processes/cli.js';
+import { jsonLines, killCliAt } from '../processes/cli.js';
 import type { LoadedJob } from './loaded-job.js';
 
 /** Each window of a load, with the mode in which it is tried. */
@@ -14,8 +14,7 @@ export const killedLoads = [
 
 /** Kills the job of a source that is written, and runs it again: it pays nothing and loads the publication once. */
 export async function expectOneLoadAfterKill(job: LoadedJob, armed: string): Promise<void> {
-  const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-  expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+  await killCliAt(armed, ['run', job.file]);
   const paid = job.service.seen.length;
   const { code, stderr, stdout } = await callMain(['run', '--json', job.file]);
   expect(code, stderr).toBe(0);

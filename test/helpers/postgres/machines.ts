@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceText } from '../jobs/cli-job.js';
 import { callMain } from '../processes/call-main.js';
-import { type CliEnd, runCli } from '../processes/cli.js';
+import { type CliEnd, killCliAt } from '../processes/cli.js';
 import { serveToken } from '../service/serve.js';
 import type { Database, PostgresServer } from './postgres.js';
 
@@ -77,8 +77,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       args,
       env,
       call: (...words) => callMain([...words, ...args], { cwd: own, env }),
-      killed: (point, ...words) =>
-        runCli([...words, ...args], { cwd: own, env: { ...env, FOLIOPIPE_CRASH_AT: point } }),
+      killed: (point, ...words) => killCliAt(point, [...words, ...args], { cwd: own, env }),
     };
   };
   return { database, source, output, pipeline, machine };

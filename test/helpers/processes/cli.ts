@@ -3,6 +3,7 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 import { lineProblems } from './event-problems.js';
 
 const cliPath = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
@@ -104,6 +105,20 @@ export function spawnCli(args: readonly string[], options: CliOptions = {}): Cli
 
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
   return spawnCli(args, options).ended;
+}
+
+/**
+ * Runs the command, which must kill itself at a failpoint.
+ * @param armed the failpoint, and behind a colon at which passing.
+ */
+export async function killCliAt(
+  armed: string,
+  args: readonly string[],
+  { env, ...options }: CliOptions = {},
+): Promise<CliEnd> {
+  const end = await runCli(args, { ...options, env: { ...env, FOLIOPIPE_CRASH_AT: armed } });
+  expect(end, `${armed}: ${end.stderr}`).toMatchObject({ signal: 'SIGKILL' });
+  return end;
 }
 
 /** Parses one JSON object per line; throws on any other line. */

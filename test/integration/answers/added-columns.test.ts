@@ -19,7 +19,7 @@ import {
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { enrichmentOf, sentOf } from '../../helpers/jobs/sample-source.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 import { loseCheckpoint } from '../../helpers/state/killed-state.js';
 
 const first = ['naics_code', 'naics_title', 'confidence'];
@@ -186,8 +186,7 @@ describe('a kill while columns are added', () => {
   it.concurrent.each(moments)('%s, time %i, changes nothing in the output', (point, nth) =>
     limit(() =>
       withLocalJob(setup, async (job) => {
-        const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: `${point}:${nth}` } });
-        expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+        await killCliAt(`${point}:${nth}`, ['run', job.file]);
         const summary = await job.enrich();
         expect(summary).toMatchObject({ exitCode: 0, uploads: { accepted: 4 } });
         expect(summary.columns).toEqual([...first, 'surprise', 'another']);

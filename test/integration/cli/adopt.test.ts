@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob } from '../../helpers/jobs/cli-job.js';
+import { createJob, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 import { openServe, servedFolios } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
@@ -21,10 +21,7 @@ it('a folio found after a kill is adopted, collected, and in the ledger once', a
   const cli = (args: string[]) => callMain(args, { env: job.env });
   try {
     // Each command is killed after a POST: of chunk 1, then of chunk 2, because ambiguous chunks are sent last.
-    for (let kills = 0; kills < 2; kills++) {
-      const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit' };
-      await runCli(['run', job.config], { env });
-    }
+    for (let kills = 0; kills < 2; kills++) await killJobAt(job, 'after-post-before-commit');
     await serve.stop();
     const accepted = servedFolios(dataDir);
     expect(accepted).toHaveLength(2);

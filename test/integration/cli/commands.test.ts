@@ -3,7 +3,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, type Job } from '../../helpers/jobs/cli-job.js';
+import { createJob, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
@@ -81,10 +81,7 @@ describe('plan', () => {
 
   it('shows what is left to do after a kill', async () => {
     const killed = await createJob(await folder(), { pipeline: 'killed', baseUrl: serve.url });
-    const settings = ['--set', 'concurrency.uploads=1'];
-    const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:2' };
-    const end = await runCli(['run', killed.config, ...settings], { env });
-    expect(end.signal).toBe('SIGKILL');
+    await killJobAt(killed, 'after-accepted-before-poll:2', '--set', 'concurrency.uploads=1');
     const plan = await cli('plan', killed.config, '--json');
     expect(jsonLines(plan.stdout)[0]).toMatchObject({ next: { kind: 'continue', chunks: 4, records: 40 } });
     const capped = await cli('plan', killed.config, '--set', 'budget.perDay=35');

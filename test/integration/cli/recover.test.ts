@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, enrichJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
+import { createJob, enrichJob, filesUnder, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve } from '../../helpers/service/serve.js';
@@ -95,10 +95,7 @@ describe('foliopipe recover', () => {
     'says what foliopipe run does with an ambiguous upload: %s',
     async (policy) => {
       const job = await newJob(`unknown-${policy}`);
-      const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit' };
-      expect((await runCli(['run', job.config, '--set', 'concurrency.uploads=1'], { env })).signal).toBe(
-        'SIGKILL',
-      );
+      await killJobAt(job, 'after-post-before-commit', '--set', 'concurrency.uploads=1');
       for (const end of ['', '-wal']) await rm(join(job.stateDir, `checkpoint.db${end}`));
       const { stdout } = await here(job, '--set', `ambiguous.policy=${policy}`);
       const then = policy === 'hold' ? 'does not send it again' : 'sends it again and may pay for it twice';
@@ -175,8 +172,7 @@ async function killed(name: string): Promise<Job> {
 /** A job whose process was killed after three uploads. */
 async function killNow(pipeline: string): Promise<Job> {
   const job = await newJob(pipeline);
-  const env = { ...job.env, FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:3' };
-  expect((await runCli(['run', job.config], { env })).signal).toBe('SIGKILL');
+  await killJobAt(job, 'after-accepted-before-poll:3');
   return job;
 }
 

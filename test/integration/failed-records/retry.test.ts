@@ -13,7 +13,7 @@ import {
 } from '../../helpers/jobs/failing-job.js';
 import { fineNames, type LocalJob, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const half = [failing('50%', 3)];
 
@@ -219,9 +219,7 @@ describe('a retry that is interrupted', () => {
     ['retry', 'after-last-merge-before-publishing'],
   ])('is continued by %s after a kill at %s, and nothing is sent twice', async (command, armed) => {
     await published(async (job, run, before) => {
-      const env = { FOLIOPIPE_CRASH_AT: armed };
-      const killed = await runCli(['retry', run, job.file], { env });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt(armed, ['retry', run, job.file]);
       expect(await readFile(job.output)).toEqual(before);
       const end = await callMain([command, ...(command === 'retry' ? [run] : []), job.file]);
       expect(end.code, end.stderr).toBe(0);
@@ -237,8 +235,7 @@ describe('a retry that is interrupted', () => {
 
   it('before anything is sent is only published again by run', async () => {
     await published(async (job, run, before) => {
-      const env = { FOLIOPIPE_CRASH_AT: 'after-reopened-before-retry' };
-      await runCli(['retry', run, job.file], { env });
+      await killCliAt('after-reopened-before-retry', ['retry', run, job.file]);
       expect(await job.enrich()).toMatchObject({ state: 'done', uploads: { accepted: 3 } });
       expect(await readFile(job.output)).toEqual(before);
     });
@@ -254,8 +251,7 @@ describe('a retry that is interrupted', () => {
     await withLocalJob(failingSetup([failing('50%', 99)]), async (job) => {
       const { run } = await job.enrich();
       const failed = failedIn(await readFile(job.output));
-      const killed = await runCli(['retry', run, job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt(armed, ['retry', run, job.file]);
       const uploads = (await job.served()).length;
       const again = await callMain(['retry', run, job.file]);
       expect(again.code, again.stderr).toBe(0);
@@ -277,8 +273,7 @@ describe('a retry that is interrupted', () => {
       const config = { failures: { tolerate: '1%', onExceeded: 'withhold' }, chunks: { maxRecords: 30 } };
       await withLocalJob(failingSetup([failing('50%', 99)], config), async (job) => {
         const { run } = await job.enrich();
-        const killed = await runCli(['retry', run, job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-        expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+        await killCliAt(armed, ['retry', run, job.file]);
         expect(await job.served()).toHaveLength(2);
         expect((await callMain(['retry', run, job.file])).code).toBe(9);
         expect(await job.served()).toHaveLength(2);

@@ -12,7 +12,7 @@ import {
   withLatestRun,
 } from '../../helpers/jobs/failing-job.js';
 import { failingName, fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const twoRounds = { failures: { tolerate: '100%', rounds: 2 } };
 
@@ -246,8 +246,7 @@ describe('a job with rounds that is killed', () => {
   ] as const)('at %s ends like an uninterrupted one', async (armed, ambiguous) => {
     unbroken ??= runUnbroken();
     await withLocalJob(setup, async (job) => {
-      const env = { FOLIOPIPE_CRASH_AT: armed };
-      expect(await runCli(['run', job.file], { env }), armed).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt(armed, ['run', job.file]);
       expect(await job.enrich()).toMatchObject({ found: 'continued', exitCode: 0 });
       expect(await readFile(job.output, 'utf8')).toBe((await unbroken!).toString());
       const { run, tally } = await job.kept();

@@ -16,7 +16,7 @@ import {
   predictedCode,
   withLocalJob,
 } from '../../helpers/jobs/local-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const rescueColumns = { naics_code: 'response.naics_code', naics_title: 'response.naics_title' };
 const rescue = { tolerate: '100%', rescue: 'search', rescueColumns };
@@ -263,8 +263,7 @@ describe('a search that is killed', () => {
         ]),
       ];
       expect(failures).toBe(rescue);
-      const killed = await runCli(['run', job.file, ...flags], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(killed).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt(armed, ['run', job.file, ...flags]);
       const summary = await job.enrich(rescuing(job));
       const unanswered = (await searchesOf(job)).filter(({ state }) => state !== 'answered');
       expect(unanswered).toMatchObject(Array.from({ length: ambiguous }, () => ({ state: 'ambiguous' })));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RefusedError } from '../../../pipelines/index.js';
 import { fineNames, type LocalJob, predictedCode, withLocalJob } from '../../helpers/jobs/local-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 /** Refuses a file that contains a bad record. */
 const refusing = (status: number) => ({ on: 'upload', contains: 'Very Bad', fault: { status } });
@@ -204,8 +204,7 @@ describe('a process that is killed', () => {
     '%s goes on halving and pays for nothing twice',
     async (point) => {
       await withLocalJob({ names, rules: [refusing(422)], config: { concurrency: one } }, async (job) => {
-        const env = { FOLIOPIPE_CRASH_AT: point };
-        expect(await runCli(['run', job.file], { env })).toMatchObject({ signal: 'SIGKILL' });
+        await killCliAt(point, ['run', job.file]);
         expect(await job.enrich()).toMatchObject({ found: 'continued', state: 'done' });
         await expectAnswers(job, names, bad);
         expect((await job.kept()).tally.uploads.ambiguous).toBe(0);
@@ -215,8 +214,7 @@ describe('a process that is killed', () => {
 
   it.concurrent('between the intent and the refusal sends the chunk once more, then halves it', async () => {
     await withLocalJob({ names, rules: [refusing(422)], config: { concurrency: one } }, async (job) => {
-      const env = { FOLIOPIPE_CRASH_AT: 'after-intent-before-post:2' };
-      expect(await runCli(['run', job.file], { env })).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt('after-intent-before-post:2', ['run', job.file]);
       expect(await job.enrich()).toMatchObject({ found: 'continued', state: 'done' });
       await expectAnswers(job, names, bad);
       expect((await job.kept()).tally.uploads).toMatchObject({ ambiguous: 1 });

@@ -6,7 +6,7 @@ import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
@@ -54,9 +54,7 @@ async function createPipeline(pipeline: string) {
 
 it('holds back a pipeline while the folios of a killed one are open, and lets it go on when they are fetched', async () => {
   const [killed, other] = [await createPipeline('killed'), await createPipeline('other')];
-  const crash = { FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:2:kill' };
-  const first = await runCli(['run', ...killed.args], { cwd: killed.cwd, env: { ...killed.env, ...crash } });
-  expect(first.signal).toBe('SIGKILL');
+  await killCliAt('after-accepted-before-poll:2', ['run', ...killed.args], killed);
   const status = async (...flags: string[]) => callMain(['status', ...killed.args, ...flags], killed);
   expect((await status()).stdout).toMatch(
     /\n {2}working {3}process \d+ on \S+ \(run .*\) has been working on the pipeline for .+; lease ends in [\d.]+m?s unless renewed\n/,

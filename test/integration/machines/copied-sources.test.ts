@@ -88,7 +88,7 @@ it('a query that was asked by a machine that is gone is not asked again', async 
   await expectEnded(await unbroken.machine('only'), 'run');
   const site = await createSite('asked', askedSource());
   const first = await site.machine('first');
-  expect(await first.killed('after-accepted-before-poll:2:kill', 'run')).toMatchObject({ signal: 'SIGKILL' });
+  await first.killed('after-accepted-before-poll:2', 'run');
   await loseMachine(site, first);
   await asked.query('DROP TABLE businesses');
   const second = await site.machine('second');

@@ -12,7 +12,7 @@ import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jo
 import { endLeases, loseMachine, openSite } from '../../helpers/postgres/machines.js';
 import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 
 const records = 60;
@@ -61,9 +61,7 @@ const kills: readonly { readonly point: Failpoint; readonly nth: number; readonl
 it.each(kills)('goes on elsewhere after a kill $point', async ({ point, nth, isAmbiguous }) => {
   const site = await createSite(`kill-${nth}-${point}`);
   const first = await site.machine('first');
-  const crash = { FOLIOPIPE_CRASH_AT: `${point}:${nth}:kill` };
-  const killed = await runCli(['run', ...first.args], { cwd: first.folder, env: { ...first.env, ...crash } });
-  expect(killed.signal).toBe('SIGKILL');
+  const killed = await first.killed(`${point}:${nth}`, 'run');
   await loseMachine(site, first);
 
   const second = await site.machine('second');

@@ -17,7 +17,7 @@ import { interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines, killCliAt } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 const price = { budget: { pricePerRecord: 0.05 } };
@@ -258,8 +258,7 @@ it.each([
   await withLocalJob({ names: fineNames(30) }, async (job) => {
     await job.enrich();
     const fresh = ['run', job.file, '--new'];
-    const killed = await runCli(fresh, { env: { FOLIOPIPE_CRASH_AT: armed } });
-    expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+    await killCliAt(armed, fresh);
     const { run } = await job.kept();
     expect(run.state).toBe('publishing');
     const planned = await callMain(['plan', job.file, '--new']);

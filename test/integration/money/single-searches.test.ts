@@ -17,7 +17,7 @@ import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { type Job as CliJob, createJob } from '../../helpers/jobs/cli-job.js';
 import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines, killCliAt } from '../../helpers/processes/cli.js';
 import { openServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
@@ -205,10 +205,7 @@ describe('foliopipe search', () => {
       expect(jsonLines(json.stdout)).toMatchObject([
         { type: 'summary', rehearsal: false, amount: 0.05, currency: 'USD', exitCode: 0 },
       ]);
-      const crash = { ...env, FOLIOPIPE_CRASH_AT: 'after-search-post-before-commit' };
-      expect(await runCli(['search', job.config, ...words], { env: crash })).toMatchObject({
-        signal: 'SIGKILL',
-      });
+      await killCliAt('after-search-post-before-commit', ['search', job.config, ...words], { env });
       expect(count()).toBe(2);
       const full = await callMain(['search', job.config, ...words], { env });
       expectError(full, 9, /budget\.perDay is 2 records: 2 are spent/);
@@ -236,8 +233,7 @@ describe('foliopipe search', () => {
 
   it('that a kill stopped before its request counts as possibly paid', async () => {
     await withCli('killed-early', async (job, env, count) => {
-      const crash = { ...env, FOLIOPIPE_CRASH_AT: 'after-search-intent-before-post' };
-      await runCli(['search', job.config, ...words], { env: crash });
+      await killCliAt('after-search-intent-before-post', ['search', job.config, ...words], { env });
       expect(count()).toBe(0);
       const [entry] = jsonLines((await callMain(['ledger', job.config, '--json'], { env })).stdout);
       expect(entry).toMatchObject({ state: 'ambiguous', possiblyTwice: true });

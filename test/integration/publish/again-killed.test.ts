@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpointReader } from '../../../pipelines/index.js';
 import { fineNames, type LocalJob, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const windows = [
   'after-work-write-before-commit:2',
@@ -28,8 +28,7 @@ describe('a done run that is published again over the output of another', () => 
       const second = await job.enrich();
       await writeFile(job.source, source);
 
-      const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt(armed, ['run', job.file]);
       await expectNoOldMarker(job);
       expect(await publicationOf(job)).not.toBe(1);
 
@@ -58,9 +57,7 @@ describe('a done run whose publish was killed', () => {
     await withLocalJob({ names: fineNames(30), config: { reuse: { maxAge: '90d' } } }, async (job) => {
       const { run } = await job.enrich();
       const before = await readFile(job.output);
-      const env = { FOLIOPIPE_CRASH_AT: 'after-merged-before-next' };
-      const killed = await runCli(['publish', run, job.file], { env });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt('after-merged-before-next', ['publish', run, job.file]);
       const partial = async () =>
         (await readdir(dirname(job.output))).filter((name) => name.includes('.partial'));
       expect(await partial()).toHaveLength(1);

@@ -19,7 +19,7 @@ import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { createMemoryOutputStore } from '../../helpers/memory/memory-output-store.js';
 import { type Business, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines, killCliAt } from '../../helpers/processes/cli.js';
 
 const to = (more: Changes = {}): Changes => ({ output: { path: 'out/', maxFileBytes: '2KB', ...more } });
 
@@ -257,8 +257,7 @@ describe('a folder for each day', () => {
     async (armed) => {
       await withLocalJob({ names, config }, async (job) => {
         await writeFile(job.source, `${sourceOf(names)}broken,"record\n`);
-        const end = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-        expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
+        await killCliAt(armed, ['run', job.file]);
         const finished = await callMain(['run', job.file]);
         expect(finished.code, finished.stderr).toBe(0);
         const [day] = await readdir(join(job.folder, 'out'));

@@ -18,7 +18,7 @@ import { readManifest } from '../../helpers/jobs/read-manifest.js';
 import { readRaw } from '../../helpers/jobs/sample-source.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const { zstdDecompress } = zlib as { zstdDecompress?: typeof zlib.gunzip };
 const formats = ['csv.gz', 'parquet', ...(zstdDecompress === undefined ? [] : ['csv.zst'])];
@@ -251,8 +251,7 @@ it.each(['after-encoded-before-publishing', 'after-publishing-before-rename'])(
   async (armed) => {
     const output = { path: 'out/rows.parquet' };
     await withLocalJob({ names: fineNames(30), config: { output } }, async (job) => {
-      const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt(armed, ['run', job.file]);
       const again = await callMain(['run', job.file]);
       expect(again, again.stderr).toMatchObject({ code: 0 });
       const path = join(job.folder, 'out', 'rows.parquet');

@@ -12,7 +12,7 @@ import {
   withLocalJob,
 } from '../../helpers/jobs/local-job.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
-import { type CliEnd, jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { type CliEnd, jsonLines, killCliAt } from '../../helpers/processes/cli.js';
 
 const good = fineNames(80).slice(40);
 /** The last chunk fails, so that the first ones do not stop the uploads. */
@@ -42,8 +42,7 @@ function beforeBadNight(use: (job: LocalJob, before: Files) => Promise<void>): P
 }
 
 async function kill(job: LocalJob, armed: string, ...args: string[]): Promise<void> {
-  const end = await runCli([...args, job.file], { env: { FOLIOPIPE_CRASH_AT: armed } });
-  expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
+  await killCliAt(armed, [...args, job.file]);
 }
 
 async function expectNothingLeft(job: LocalJob): Promise<void> {

@@ -10,8 +10,8 @@ import type { RunSummary } from '../../../pipelines/index.js';
 import { type Failpoint, failpoints } from '../../../src/failpoints.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, enrichJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { createJob, enrichJob, filesUnder, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
+import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios, spawnServe } from '../../helpers/service/serve.js';
 import { failPower } from '../../helpers/state/power-failure.js';
 
@@ -91,7 +91,7 @@ describe('a job that is killed', () => {
   it.concurrent.each(windows)('%s', (point) =>
     limit(async () => {
       const job = await newJob(point);
-      await crash(job, `${point}:${passing[point] ?? 1}`);
+      await killJobAt(job, `${point}:${passing[point] ?? 1}`);
       const { uploads } = await finish(job);
       if (ambiguousWindows.includes(point)) expect(uploads.ambiguous).toBeGreaterThan(0);
     }),
@@ -100,7 +100,7 @@ describe('a job that is killed', () => {
   it.concurrent.each(unsyncedWindows)('%s, by a power failure', (point) =>
     limit(async () => {
       const job = await newJob(`power-${point}`);
-      await crash(job, `${point}:${passing[point] ?? 1}`);
+      await killJobAt(job, `${point}:${passing[point] ?? 1}`);
       const taken = await failPower(job.stateDir);
       // In the other windows a change of another chunk may have been synced meanwhile.
       if (point === 'after-last-merge-before-publishing') expect(taken).toBeGreaterThan(0);
@@ -111,17 +111,17 @@ describe('a job that is killed', () => {
   it.concurrent('twice, in different windows', () =>
     limit(async () => {
       const job = await newJob('twice');
-      await crash(job, 'after-post-before-commit:2');
-      await crash(job, 'after-work-write-before-commit:2');
+      await killJobAt(job, 'after-post-before-commit:2');
+      await killJobAt(job, 'after-work-write-before-commit:2');
       await finish(job);
     }));
 
   it.concurrent('again while it sends an ambiguous chunk once more, and while it publishes', () =>
     limit(async () => {
       const job = await newJob('thrice');
-      await crash(job, 'after-post-before-commit:6');
-      await crash(job, 'after-post-before-commit');
-      await crash(job, 'after-rename-before-manifest');
+      await killJobAt(job, 'after-post-before-commit:6');
+      await killJobAt(job, 'after-post-before-commit');
+      await killJobAt(job, 'after-rename-before-manifest');
       const { uploads } = await finish(job);
       expect(uploads).toMatchObject({ accepted: chunks, ambiguous: 2, resubmitted: 2 });
     }));
@@ -172,11 +172,6 @@ async function newJob(pipeline: string): Promise<Job> {
   const job = await createJob(await folder(), { pipeline, baseUrl: serve.url, settings });
   jobs.push(job);
   return job;
-}
-
-async function crash(job: Job, armed: string): Promise<void> {
-  const end = await runCli(['run', job.config], { env: { ...job.env, FOLIOPIPE_CRASH_AT: armed } });
-  expect(end, `${armed} is passed`).toMatchObject({ code: null, signal: 'SIGKILL' });
 }
 
 /** Makes the same job again. */

@@ -7,7 +7,7 @@ import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
 import { openCheckpointReader } from '../../../pipelines/index.js';
 import { fineNames, type LocalJob, predictedCode, withLocalJob } from '../../helpers/jobs/local-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 /** Two chunks, so that no upload is in flight when parts are fetched again. */
 const names = fineNames(20);
@@ -28,8 +28,7 @@ describe('a kill while a chunk is fetched again', () => {
   it.concurrent.each(cases)('%s, because it %s', (window, wrong) =>
     limit(() =>
       withLocalJob({ rules: wrongs[wrong]!, names, config: inOrder }, async (job) => {
-        const killed = await runCli(['run', job.file], { env: { FOLIOPIPE_CRASH_AT: window } });
-        expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+        await killCliAt(window, ['run', job.file]);
         await expectWhole(job, window === 'after-swap-before-removal');
 
         expect(await job.enrich()).toMatchObject({ exitCode: 0, counts: { successful: 20 } });

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, enrichJob, type Job } from '../../helpers/jobs/cli-job.js';
+import { createJob, enrichJob, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { runCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 
 const RECORDS = 1_000;
@@ -44,10 +43,7 @@ const pipelineOf = (point: Failpoint | undefined) => `few-${point ?? 'never'}`;
 describe('a night with few changed records', () => {
   it.each(windows)('sends them in the same chunks, killed %s', async (point, nth) => {
     const job = await secondNight(pipelineOf(point));
-    if (point !== undefined) {
-      const env = { ...job.env, FOLIOPIPE_CRASH_AT: `${point}:${nth}` };
-      expect(await runCli(['run', job.config], { env })).toMatchObject({ signal: 'SIGKILL' });
-    }
+    if (point !== undefined) await killJobAt(job, `${point}:${nth}`);
     const chunks = Math.ceil(CHANGED.size / CHUNK);
     expect(await enrichJob(job)).toMatchObject({ exitCode: 0, uploads: { accepted: chunks } });
     expect((await readFile(job.output)).equals(expected)).toBe(true);

@@ -9,8 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../../pipelines/index.js';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
-import { createJob, enrichJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { createJob, enrichJob, filesUnder, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
 import { failPower } from '../../helpers/state/power-failure.js';
 
@@ -74,7 +73,7 @@ describe('a night with reuse that is killed', () => {
   it.concurrent.each(Object.entries(windows))('%s', (point, nth) =>
     limit(async () => {
       const job = await secondNight(point);
-      await crash(job, `${point}:${nth}`);
+      await killJobAt(job, `${point}:${nth}`);
       await finish(job, point);
       await expectThirdNight(job);
     }),
@@ -83,7 +82,7 @@ describe('a night with reuse that is killed', () => {
   it.concurrent.each(Object.entries(unsynced))('%s, by a power failure', (point, nth) =>
     limit(async () => {
       const job = await secondNight(`power-${point}`);
-      await crash(job, `${point}:${nth}`);
+      await killJobAt(job, `${point}:${nth}`);
       await failPower(job.stateDir);
       await finish(job, point);
       await expectThirdNight(job);
@@ -99,7 +98,7 @@ describe('a night with reuse that is killed', () => {
       ]) {
         const job = await secondNight(`idle-${point}`);
         await writeFile(job.source, source('first', 'tonight'));
-        await crash(job, point);
+        await killJobAt(job, point);
         const summary = await enrichJob(job);
         expect(summary).toMatchObject({ exitCode: 0, uploads: { accepted: 0 } });
         seconds.push({ where: `idle-${point}`, ...summary });
@@ -156,11 +155,6 @@ function source(night: 'first' | 'second', note: string): string {
   const names = Array.from({ length: 30 }, (_, at) => (night === 'first' ? at : 59 - 2 * at));
   const rows = names.map((n) => `"Shop, ""${n}""\nLtd",${n} Main St,MT,${note}`);
   return `BusinessName,Address,State,Note\n${rows.join('\n')}\n`;
-}
-
-async function crash(job: Job, armed: string): Promise<void> {
-  const end = await runCli(['run', job.config], { env: { ...job.env, FOLIOPIPE_CRASH_AT: armed } });
-  expect(end, `${armed} is passed`).toMatchObject({ code: null, signal: 'SIGKILL' });
 }
 
 async function finish(job: Job, where: string): Promise<void> {

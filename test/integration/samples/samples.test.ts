@@ -18,7 +18,7 @@ import { interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { readManifest } from '../../helpers/jobs/read-manifest.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 import { openServe } from '../../helpers/service/serve.js';
 
 const reuse = { reuse: { maxAge: '30d', failedAge: '30d' } };
@@ -106,10 +106,7 @@ describe('a sample', () => {
       const serve = await openServe(path.join(folder, 'service'));
       const job = await createJob(folder, { baseUrl: serve.url });
       const args = ['run', job.config, '--limit', '25'];
-      const killed = await runCli(args, {
-        env: { ...job.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit:2' },
-      });
-      expect(killed.signal).toBe('SIGKILL');
+      await killCliAt('after-post-before-commit:2', args, { env: job.env });
       expect(await callMain(args, { env: job.env })).toMatchObject({
         code: 0,
         stderr: expect.stringMatching(/continuing sample .* cut off .*sample \(--limit 25\), rehearsal /s),

@@ -14,7 +14,7 @@ import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const newFolder = useSharedFolder();
 let folder: string;
@@ -168,10 +168,7 @@ describe('Parquet', () => {
       const plan = await callMain(['plan', job.file]);
       expect(plan.stdout).toMatch(/a\.parquet: 60 records/);
       expect(await job.spooled()).toEqual([]);
-      const killed = await runCli(['run', job.file], {
-        env: { FOLIOPIPE_CRASH_AT: 'after-spool-fill-before-name' },
-      });
-      expect(killed, killed.stderr).toMatchObject({ signal: 'SIGKILL' });
+      await killCliAt('after-spool-fill-before-name', ['run', job.file]);
       expect(await job.spooled()).toEqual([expect.stringMatching(/^hostile\.d\/new\.\w+\.csv$/)]);
       const end = await callMain(['run', job.file]);
       expect(end, end.stderr).toMatchObject({ code: 0 });

@@ -22,7 +22,7 @@ import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.
 import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { type Database, type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
 
 let server: OwnPostgresServer;
 beforeAll(async () => {
@@ -170,9 +170,7 @@ describe('Postgres', () => {
       const { password } = new URL(job.database.url);
       const args = [job.file, '--json', '--log-level', 'debug', '--log-file', join(job.folder, 'log')];
       const ends = [await callMain(['check', job.file]), await callMain(['plan', job.file])];
-      ends.push(
-        await runCli(['run', ...args], { env: { FOLIOPIPE_CRASH_AT: 'after-accepted-before-poll:2' } }),
-      );
+      ends.push(await killCliAt('after-accepted-before-poll:2', ['run', ...args]));
       ends.push(
         await callMain(['status', job.file]),
         await callMain(['run', ...args]),
@@ -308,10 +306,7 @@ describe('Postgres', () => {
       expect(await job.spooled()).toEqual([]);
       await server.start();
       for (const point of ['after-spool-piece-before-next:2', 'after-spool-before-check']) {
-        const end = await runCli(['run', job.file, '--set', `source.query.sql=${long}`], {
-          env: { FOLIOPIPE_CRASH_AT: point },
-        });
-        expect(end, end.stderr).toMatchObject({ signal: 'SIGKILL' });
+        await killCliAt(point, ['run', job.file, '--set', `source.query.sql=${long}`]);
         expect(await job.spooled()).toHaveLength(1);
       }
       const waiting = spawnCli(['run', job.file, '--set', 'source.query.sql=select pg_sleep(600)']);
