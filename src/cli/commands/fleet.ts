@@ -1,11 +1,11 @@
 /** `foliopipe fleet`: shows workers, runs, what waits, schedules, and what waits for a person. */
 import type { Command } from 'commander';
-import { ConfigError, TroubleError } from '../../../pipelines/index.js';
+import { ConfigError } from '../../../pipelines/index.js';
 import { type OpenFleet, openFleetToLook } from '../../fleet/open-fleet.js';
 import { type FleetFacts, readFleet } from '../../fleet/read-fleet.js';
 import { pause, untilStopped } from '../../fleet/times.js';
 import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
-import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
+import { findFleet, LOOK_MS, waitForDatabase, withPlaceOptions } from '../fleet/fleet-place.js';
 import { fleetText } from '../fleet/fleet-text.js';
 import { print, printJson, stdout } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
@@ -14,9 +14,6 @@ import { nextSteps } from '../texts/next-steps.js';
 interface Options extends CommonOptions {
   readonly watch?: boolean;
 }
-
-/** How often `--watch` looks. */
-const LOOK_MS = 2_000;
 
 const NOTHING: FleetFacts = { workers: [], runs: [], waiting: [], schedules: [], deadLetters: [] };
 
@@ -39,18 +36,10 @@ export function addFleet(command: Command, finish: Finish): void {
       return fleet === undefined ? NOTHING : readFleet(fleet);
     };
     /** A watch goes on when the database is back. */
-    const lookOn = async (): Promise<FleetFacts | undefined> => {
-      for (let isWarned = false; ; ) {
-        try {
-          return await untilStopped(look(), stop.signal, () => undefined);
-        } catch (error) {
-          if (!(error instanceof TroubleError)) throw error;
-          if (!isWarned)
-            fleetOptions.logger.warn({ code: error.code }, `${error.message}; fleet waits for it`);
-          isWarned = true;
-          await pause(LOOK_MS, stop.signal);
-        }
-      }
+    const lookOn = () => {
+      const { logger } = fleetOptions;
+      const lookOnce = () => untilStopped(look(), stop.signal, () => undefined);
+      return waitForDatabase(lookOnce, { who: 'fleet', signal: stop.signal, logger });
     };
     try {
       for (let shown = ''; ; ) {

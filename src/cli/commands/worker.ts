@@ -2,13 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
+import type { Logger } from '../../../pipelines/index.js';
 import { openFleet } from '../../fleet/open-fleet.js';
 import { openStatusPort } from '../../fleet/status-port.js';
 import { fleetTimes } from '../../fleet/times.js';
-import { type Worker, work } from '../../fleet/work.js';
+import { type Worker, type WorkerStand, work } from '../../fleet/work.js';
 import { countOf } from '../../quantities.js';
 import { type CommonOptions, type Finish, wholeNumber, withOutputOptions } from '../common-options.js';
-import { findFleet, withPlaceOptions } from '../fleet/fleet-place.js';
+import { findFleet, waitForDatabase, withPlaceOptions } from '../fleet/fleet-place.js';
 import { startRun } from '../fleet/start-run.js';
 import { printJson } from '../output.js';
 import { listenForStop } from '../stop-signals.js';
@@ -59,7 +60,12 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
   );
   let port: Awaited<ReturnType<typeof openStatusPort>> | undefined;
   try {
-    const fleet = await openFleet(state, fleetOptions, true);
+    const fleet = await waitForDatabase(() => openFleet(state, fleetOptions, true), {
+      who: 'the worker',
+      signal: stop.signal,
+      logger,
+    });
+    if (fleet === undefined) return await endWorker({ done: 0, again: 0, person: 0 }, options, logger);
     try {
       const { logLevel } = options;
       let worker: Worker | undefined;
@@ -83,10 +89,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
         `worker ${facts.host} ${facts.pid}: up to ${countOf(facts.runs, 'run')} at once of ${state}${where}`,
       );
       await worker.done;
-      const { ended } = worker.stand();
-      logger.info({ ...ended }, 'the worker has stopped');
-      if (options.json) await printJson('summary', { ended, exitCode: 0 });
-      return 0;
+      return await endWorker(worker.stand().ended, options, logger);
     } finally {
       await fleet.close();
     }
@@ -94,4 +97,10 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
     await port?.close();
     stop.close();
   }
+}
+
+async function endWorker(ended: WorkerStand['ended'], { json }: Options, logger: Logger): Promise<number> {
+  logger.info({ ...ended }, 'the worker has stopped');
+  if (json) await printJson('summary', { ended, exitCode: 0 });
+  return 0;
 }

@@ -1,9 +1,10 @@
 /** The flags and the place that commands of a fleet share. Of a config, they read where the state is, and no more. */
 import type { Command } from 'commander';
-import type { Logger } from '../../../pipelines/index.js';
+import { type Logger, TroubleError } from '../../../pipelines/index.js';
 import type { FleetOptions } from '../../fleet/open-fleet.js';
 import { loadPgBoss } from '../../fleet/pg-boss.js';
 import { readFleetPlace } from '../../fleet/prepare-job.js';
+import { pause } from '../../fleet/times.js';
 import { type CommonOptions, collect, layersOf } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { rememberSecrets } from '../redact.js';
@@ -33,4 +34,28 @@ export async function findFleet(options: CommonOptions, file: string | undefined
   const place = readFleetPlace(layersOf(options, file, 'nothing', true));
   rememberSecrets(process.argv, place.state.secrets());
   return { ...place, fleetOptions: { node, logger: createLogger(options) } };
+}
+
+/** How often a fleet is looked at, and a database asked for that is away. */
+export const LOOK_MS = 2_000;
+
+/**
+ * Does work on the database again while that is away, and logs it when the reason is another one.
+ * @param who waits, as the log says.
+ * @returns undefined if the signal came first.
+ */
+export async function waitForDatabase<T>(
+  work: () => Promise<T>,
+  { who, signal, logger }: { readonly who: string; readonly signal: AbortSignal; readonly logger: Logger },
+): Promise<T | undefined> {
+  for (let said = ''; !signal.aborted; await pause(LOOK_MS, signal)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof TroubleError)) throw error;
+      if (error.message !== said) logger.warn({ code: error.code }, `${error.message}; ${who} waits for it`);
+      said = error.message;
+    }
+  }
+  return undefined;
 }

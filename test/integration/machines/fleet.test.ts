@@ -320,6 +320,28 @@ if (isOld) {
       await network.close();
     }, 80_000);
 
+    it('has a worker wait that begins while the database takes no changes', async () => {
+      const standby = await server.createDatabase();
+      const name = new URL(standby.url).pathname.slice(1);
+      await database.query(`alter database "${name}" set default_transaction_read_only = on`);
+      const begin = async () => {
+        const worker = spawnCli(['worker', '--json'], { env: { FOLIOPIPE_STATE: standby.url } });
+        workers.push(worker);
+        await worker.waitFor('stderr', /takes no changes: it is read-only; the worker waits for it/);
+        return worker;
+      };
+      const stopped = await begin();
+      stopped.kill('SIGTERM');
+      const ended = await stopped.ended;
+      expect(ended).toMatchObject({ code: 0 });
+      expect(jsonLines(ended.stdout).at(-1)).toMatchObject({ type: 'summary', exitCode: 0 });
+      const waiting = await begin();
+      await database.query(`alter database "${name}" reset default_transaction_read_only`);
+      await waiting.waitFor('stderr', /up to 1 run at once/);
+      waiting.kill('SIGTERM');
+      expect(await waiting.ended).toMatchObject({ code: 0 });
+    }, 80_000);
+
     it('is watched from before its first job, and while the database is away', async () => {
       const network = await openSilentNetwork(await server.createDatabase());
       const watch = spawnCli(['fleet', '--watch'], {
