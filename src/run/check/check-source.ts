@@ -86,7 +86,6 @@ export async function checkSource(
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
     known !== undefined &&
-    known.source.limit === options.limit &&
     isWithinLimit(known.source, limit) &&
     wasKeyChecked(known, config) &&
     (await hasSameStamps(known.source, paths));

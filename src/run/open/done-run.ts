@@ -140,8 +140,7 @@ export async function checkAgain(
   run: Run,
   options: CheckSourceOptions = {},
 ): Promise<Source> {
-  const { limit } = run.source;
-  const checking = { ...options, kept: run, ...(limit !== undefined && { limit }) };
+  const checking = { ...options, kept: run, limit: run.source.limit };
   return asBegun(run, await checkSource(context, checking, false, run));
 }
 

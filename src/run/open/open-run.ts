@@ -173,7 +173,7 @@ async function valuesOfRun(whole: Config, options: RunOptions, checkpoint: Check
   const named = await givenRun(checkpoint, whole.pipeline, options);
   const limit = named === undefined ? options.limit : named.source.limit;
   const given = withLimit(withAddressOf(whole, named), limit);
-  return { given, options: limit === undefined ? options : { ...options, limit }, limit };
+  return { given, options: { ...options, limit }, limit };
 }
 
 /** Opens the client of the service. Before it is closed, its uploads in flight are waited for. */

@@ -196,4 +196,14 @@ describe('a sample', () => {
       await expect(load(loading, sample.run)).rejects.toMatchObject({ code: 'LOAD_NOT_LOADABLE' });
     });
   });
+
+  it('is what a limit asks for, not a part of a run that is named', async () => {
+    await withJob({}, async (job) => {
+      const night = await job.enrich();
+      const named = { run: night.run, counts: { read: 60 } };
+      const other = job.config({ output: { prefix: 'p_' } });
+      expect(await publish(other, night.run, { limit: 10 })).toMatchObject(named);
+      expect(await retry(other, night.run, { limit: 10 })).toMatchObject(named);
+    });
+  });
 });
