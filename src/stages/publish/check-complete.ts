@@ -113,15 +113,22 @@ export async function incompleteError({
   }
   const unsent = cut + uploading;
   if (finished > 0 && unsent === 0 && chunks !== null) return uncollectedError(run, finished, 0);
-  return new TroubleError(
-    'CHUNKS_MISSING',
-    `run ${run}: ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted${chunks === null ? ', and the source is not cut to its end' : ''}`,
-    {
-      hint: `foliopipe run submits the rest and goes on, ${SUBMITS_ALONE}`,
-      facts,
-    },
-  );
+  const missing = [
+    ...(unsent > 0 ? [`${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted`] : []),
+    ...(chunks === null ? ['the end of the source is not cut into chunks yet'] : []),
+  ];
+  if (missing.length === 0) {
+    const text = `run ${run}: all chunks are answered, and only ${countOf(tally.merged.records, 'record')} can be merged`;
+    return new TroubleError('CHUNKS_MISSING', text, { hint: UNMERGED, facts });
+  }
+  return new TroubleError('CHUNKS_MISSING', `run ${run}: ${missing.join(', and ')}`, {
+    hint: `foliopipe run submits the rest and goes on, ${SUBMITS_ALONE}`,
+    facts,
+  });
 }
+
+const UNMERGED =
+  'run the same command again; if it ends so again, that is a bug in foliopipe: please report it, with the state folder';
 
 /** Names the command that gives up the first open folio, and what that means. */
 async function abandonHint({
