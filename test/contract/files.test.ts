@@ -1,18 +1,10 @@
-import { afterAll, expect, it } from 'vitest';
-import { createLocalOutputStore } from '../../src/files/local-output-store.js';
+import { expect, it } from 'vitest';
 import { createLocalFiles } from '../../src/files/local-run-files.js';
 import type { FileStore, RunFiles } from '../../src/files/run-files.js';
-import { createS3OutputStore } from '../../src/files/s3/s3-output-store.js';
 import { useNewFolders } from '../helpers/folders/folders.js';
 import { createMemoryFiles } from '../helpers/memory/memory-files.js';
-import { createMemoryOutputStore } from '../helpers/memory/memory-output-store.js';
 import { recording } from '../helpers/recording.js';
-import { openS3Server, s3Options } from '../helpers/s3/s3-server.js';
 import { describeFileStore } from './files-contract.js';
-import { describeOutputStore } from './output-store-contract.js';
-
-const s3 = await openS3Server();
-afterAll(() => s3.close());
 
 const newFolder = useNewFolders();
 
@@ -41,15 +33,3 @@ it('the contract of files calls every method of the ports', () => {
   expect(ofStore.filter((name) => !called.store.has(name))).toEqual([]);
   expect(ofFiles.filter((name) => !called.files.has(name))).toEqual([]);
 });
-describeOutputStore('local folders', createLocalOutputStore);
-describeOutputStore(
-  'S3',
-  () => createS3OutputStore(s3Options(s3), undefined, 5_000_000),
-  `s3://${s3.bucket}`,
-);
-describeOutputStore(
-  'S3 in parts',
-  () => createS3OutputStore(s3Options(s3), undefined, 100_000),
-  `s3://${s3.bucket}`,
-);
-describeOutputStore('memory', createMemoryOutputStore);
