@@ -15,7 +15,7 @@ const { values } = readOptions('npm run check [-- --since COMMIT]', {
   since: { type: 'string', default: 'HEAD' },
 });
 const changed = changedSince(values.since);
-const ALWAYS = ['test/architecture.test.ts', 'test/docs.errors.test.ts'];
+const ALWAYS = ['test/architecture.test.ts', 'test/docs.errors.test.ts', 'test/error-codes.test.ts'];
 const tests = new Set([...ALWAYS, ...changed.flatMap(testsOf)]);
 const linted = changed.filter((file) => /\.(?:[jt]s|json)$/.test(file));
 
@@ -47,10 +47,19 @@ function testsOf(file) {
 /** The tests of a folder, or of the nearest one above it that has tests. */
 function testsIn(folder) {
   if (folder === 'test' || folder === '.') return [];
-  const found = existsSync(join(root, folder))
-    ? readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.ts'))
-    : [];
-  return found.length === 0 ? testsIn(dirname(folder)) : found.map((name) => join(folder, name));
+  const found = testFilesIn(folder);
+  return found.length === 0 ? testsIn(dirname(folder)) : found;
+}
+
+/** Includes folders that `src/` does not have: they hold the tests of one file. */
+function testFilesIn(folder) {
+  const path = join(root, folder);
+  return (existsSync(path) ? readdirSync(path, { withFileTypes: true }) : []).flatMap((entry) => {
+    const name = join(folder, entry.name);
+    if (entry.isDirectory())
+      return existsSync(join(root, name.replace('test', 'src'))) ? [] : testFilesIn(name);
+    return name.endsWith('.test.ts') ? [name] : [];
+  });
 }
 
 /** Runs a program of node_modules and prints what it says when it has ended. */
