@@ -27,6 +27,11 @@ export interface HeldLock {
    * have passed to another one. Left out: it never does.
    */
   isHeld?(): boolean;
+  /**
+   * The time of all machines that share the state, epoch milliseconds: budgets and ages go by it. Left out: that of the
+   * system.
+   */
+  now?(): number;
   /** A second call does nothing. */
   close(): Promise<void>;
 }

@@ -8,6 +8,7 @@ import { hostname } from 'node:os';
 import { type Fence, leaseLost } from '../../postgres/fenced.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { epochMs, type Prepared, statement } from '../../postgres/statement.js';
+import { leadOf } from '../../streams/clock.js';
 import type { Milliseconds } from '../../types.js';
 import {
   type HeldLock,
@@ -52,13 +53,14 @@ const add = statement(`
   INSERT INTO leases (pipeline, fence, until)
   VALUES (@pipeline, CASE WHEN @isOutput::boolean THEN ${epochMs('clock_timestamp()')}::int8 ELSE 0 END, '-infinity')
   ON CONFLICT (pipeline) DO NOTHING`);
+const NOW = `${epochMs('clock_timestamp()')} AS now`;
 // Without SKIP LOCKED, one that has waited would write a lease that has expired already.
-const take: Prepared<{ fence: number }> = statement(`
+const take: Prepared<{ fence: number; now: number }> = statement(`
   WITH expired AS (
     SELECT pipeline FROM leases WHERE pipeline = @pipeline AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)
   UPDATE leases SET fence = fence + 1, holder = @holder,
     until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
-  FROM expired WHERE leases.pipeline = expired.pipeline RETURNING fence`);
+  FROM expired WHERE leases.pipeline = expired.pipeline RETURNING fence, ${NOW}`);
 const LEFT = `${epochMs('until - clock_timestamp()')} AS "leftMs"`;
 const readHolder: Prepared<{ holder: string | null; until: string; leftMs: number }> = statement(`
   SELECT holder, until::text AS until, ${LEFT}
@@ -66,9 +68,9 @@ const readHolder: Prepared<{ holder: string | null; until: string; leftMs: numbe
 const readHeld: Prepared<{ pipeline: string; holder: string | null; leftMs: number }> = statement(`
   SELECT pipeline, holder, ${LEFT}
   FROM leases WHERE until > clock_timestamp() AND pipeline NOT LIKE '${OUTPUT}%' ORDER BY pipeline`);
-const renew = statement(`
+const renew: Prepared<{ now: number }> = statement(`
   UPDATE leases SET until = clock_timestamp() + @leaseMs::float8 * interval '1 millisecond'
-  WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING 1`);
+  WHERE pipeline = @pipeline AND fence = @fence AND until > clock_timestamp() RETURNING ${NOW}`);
 const release = statement(
   "UPDATE leases SET until = '-infinity' WHERE pipeline = @pipeline AND fence = @fence RETURNING 1",
 );
@@ -146,7 +148,7 @@ export function createLeases(
       const [taken] = await db.query(take, values, false, () => {
         end = endOf(own);
       });
-      if (taken !== undefined) return hold(db, pipeline, { number: taken.fence, end }, fence, own, hear);
+      if (taken !== undefined) return hold(db, pipeline, { ...taken, end }, fence, own, hear);
       const [row] = await db.query(readHolder, { pipeline }, true);
       const { code, message, facts } = lockedError(
         pipeline,
@@ -179,18 +181,19 @@ function endOf({ lease }: Pick<LeaseTimes, 'lease'>): LeaseEnd {
 function hold(
   db: PostgresSession,
   pipeline: string,
-  taken: { readonly number: number; readonly end: LeaseEnd },
+  taken: { readonly fence: number; readonly now: number; readonly end: LeaseEnd },
   fence: Fence,
   { lease, renew: renewEvery }: LeaseTimes,
   hear: HearTrouble,
 ): HeldLock {
-  const { number } = taken;
+  const { fence: number } = taken;
   const controller = new AbortController();
   const values = { pipeline, fence: number };
   fence.held = { pipeline, number };
   fence.isLost = false;
   let isClosed = false;
   let { end } = taken;
+  let lead = leadOf(taken.now, 0);
   const isOver = () => performance.now() >= end.ofProcess;
   const leftMs = () => Math.min(end.ofProcess - performance.now(), end.ofMachine - Date.now());
   const lookEvery = Math.min(renewEvery, 1_000);
@@ -218,6 +221,7 @@ function hold(
     failure = undefined;
     if (renewed === undefined) return false;
     end = next;
+    lead = leadOf(renewed.now, lead);
     return true;
   };
   let isReported = false;
@@ -254,6 +258,7 @@ function hold(
   return {
     lost: controller.signal,
     isHeld: () => !controller.signal.aborted && leftMs() > 0,
+    now: () => Date.now() + lead,
     expectHeld: async () => {
       // No other process can take the lease before it ends, and one of the two clocks of this machine shows that end too.
       controller.signal.throwIfAborted();

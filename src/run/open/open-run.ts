@@ -108,10 +108,11 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
  */
 export async function openRun(whole: Config, handed: RunOptions = {}): Promise<OpenRun> {
   const wanted = guardListeners(handed);
-  const opening = beginOpening(wanted);
+  const begun = beginOpening(wanted);
   try {
     checkOpenFiles(whole);
-    const state = await lockState(whole, wanted, opening);
+    const state = await lockState(whole, wanted, begun);
+    const opening = inSharedTime(begun, wanted, state.lock);
     const { given, options, limit } = await valuesOfRun(whole, wanted, state.checkpoint);
     if (!options.sendsNothing) await refuseUnconfirmed(given, options, opening.logger);
     const client = openClient(given, options, state.account, opening);
@@ -136,8 +137,8 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     };
   } catch (error) {
     // The first error counts: what fails now may be its consequence.
-    await opening.releasers.close().catch(() => undefined);
-    throw asDiskError(whole, stopReason(opening.signal, error));
+    await begun.releasers.close().catch(() => undefined);
+    throw asDiskError(whole, stopReason(begun.signal, error));
   }
 }
 
@@ -166,6 +167,11 @@ async function lockState(config: Config, options: RunOptions, opening: Opening):
   stopWhenLost(opening.controller, state.lock);
   if (options.checkpoint === undefined) await refuseStateInFolder(config);
   return state;
+}
+
+/** Unless the caller has given a clock, a run goes by the time of all machines that share its state. */
+function inSharedTime(opening: Opening, { clock }: RunOptions, { now }: OpenState['lock']): Opening {
+  return clock !== undefined || now === undefined ? opening : { ...opening, clock: { ...systemClock, now } };
 }
 
 /** The config and the options with what the run that they name has begun with: the service's address, and the limit. */

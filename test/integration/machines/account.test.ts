@@ -1,11 +1,11 @@
 /** Two pipelines that share an account, each in a process of its own: one is killed, and its permits come back. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
 import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
-import { callMain } from '../../helpers/processes/call-main.js';
+import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
 
@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.close();
 });
 
-async function createPipeline(pipeline: string) {
+async function createPipeline(pipeline: string, changes: object = {}) {
   const cwd = join(await folder(), pipeline);
   await mkdir(cwd, { recursive: true });
   await writeFile(join(cwd, 'source.csv'), sourceText(40));
@@ -46,6 +46,7 @@ async function createPipeline(pipeline: string) {
     failures: { tolerate: '100%' },
     output: { path: join(cwd, 'enriched.csv') },
     state: `\${STATE_URL}`,
+    ...changes,
   };
   await writeFile(join(cwd, 'job.yaml'), JSON.stringify(config));
   const env: Record<string, string> = { FOLIOPIPE_TOKEN: serveToken, STATE_URL: database.url };
@@ -117,3 +118,20 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   expect(await callMain([...search, ...other.args], other)).toMatchObject({ code: 0 });
   expect(performance.now() - asked).toBeGreaterThan(900);
 }, 60_000);
+
+it('counts a budget by the days of the database, whatever the clock of a machine shows', async () => {
+  const budget = { perDay: 60, perMonth: 60 };
+  const changes = {
+    service: { name: 'of-one-day', baseUrl: serve.url, token: `\${FOLIOPIPE_TOKEN}` },
+    budget,
+  };
+  const [right, ahead] = [await createPipeline('right', changes), await createPipeline('ahead', changes)];
+  expect(await callMain(['run', ...right.args], right)).toMatchObject({ code: 0 });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 40 * 86_400_000 });
+  try {
+    const refused = await callMain(['run', ...ahead.args], ahead);
+    expectError(refused, 9, /budget\.perDay is 60 records: 60 are spent.*BUDGET_REACHED/);
+  } finally {
+    vi.useRealTimers();
+  }
+});
