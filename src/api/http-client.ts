@@ -83,7 +83,7 @@ function createAgent({ protocol, keepAlive, proxy, connectTimeout }: AgentOption
   return new TunnelAgent({ keepAlive, proxy: dialled(proxy), timeout: connectTimeout + 1000 });
 }
 
-/** An address whose host can be looked up: an IPv6 address stands in brackets in a URL alone. */
+/** The address with a host that can be looked up: only a URL puts an IPv6 address in brackets. */
 function dialled(proxy: URL): URL {
   const { protocol, hostname, port, username, password } = proxy;
   if (!hostname.startsWith('[')) return proxy;
@@ -92,7 +92,7 @@ function dialled(proxy: URL): URL {
 
 type Connected = (error: NodeJS.ErrnoException | null, socket: Duplex) => void;
 
-/** Says of a proxy's errors that they are its own, and adds the code that they lack. */
+/** Marks the proxy's errors as such, and adds a code where they have none. */
 class TunnelAgent extends HttpsProxyAgent {
   override createConnection(
     options: http.ClientRequestArgs,
@@ -102,7 +102,7 @@ class TunnelAgent extends HttpsProxyAgent {
       if (error === null) return connected(error, socket);
       const status = /^Bad response: (\d+)$/.exec(error.message)?.[1];
       const message = status === undefined ? `${BY_PROXY}${error.message}` : refusalText(status);
-      // Tried again for hours, a wrong password would lock its user out.
+      // Not tried again: a wrong password that is repeated for hours would lock its user out.
       const code = status === '407' ? PROXY_DENIED : (error.code ?? 'PROXY_FAILED');
       connected(Object.assign(new Error(message), { code }), socket);
     });

@@ -1,4 +1,4 @@
-/** The four operations over HTTP. Only this client reaches the network. */
+/** The four operations over HTTP: the client of the service. */
 import { setMaxListeners } from 'node:events';
 import type { ErrorFacts } from '../errors.js';
 import { formatDuration } from '../quantities.js';

@@ -20,7 +20,7 @@ export interface PostOptions {
   readonly body: string;
   readonly proxies: Proxies;
   readonly times: PostTimes;
-  /** Ends the tries soon. */
+  /** Ends the tries early when it aborts. */
   readonly signal: AbortSignal;
   /** Called before the first retry, with why it is needed: a person may be waiting. */
   readonly onRetry?: (why: string) => void;

@@ -141,7 +141,7 @@ export interface PredictionApi {
 
   /**
    * Resolves when no pause of the service is in force: a paid request that begins within one is in doubt after a kill.
-   * Left out: nobody waits for that.
+   * Without it, nothing waits for the end of a pause.
    */
   ready?(signal: AbortSignal): Promise<void>;
 

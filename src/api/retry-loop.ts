@@ -117,7 +117,7 @@ export class RetryLoop {
       }
     };
     try {
-      // p-retry is asked after a failure only: it costs as much as all else here.
+      // Uses p-retry only after a failure, because it costs as much as the rest of a call.
       let failed = await errorOf(attemptOnce);
       const next = async (): Promise<void> => {
         const before = failed;

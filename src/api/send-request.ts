@@ -77,7 +77,7 @@ export async function sendRequest(
   }
 }
 
-/** Node would collect all headers of a reply, and most replies are asked for one. */
+/** Reads the raw headers: Node's `headers` would collect all of them, and most callers want one. */
 function headerOf({ rawHeaders }: IncomingMessage, name: string): string | undefined {
   const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
   return at === -1 ? undefined : rawHeaders[at + 1];
@@ -154,7 +154,10 @@ function closedEarly(): Error {
 
 const targets = new WeakMap<URL, http.RequestOptions>();
 
-/** An address as Node's client takes it. Taking it apart costs much of a small request, and most have the same ones. */
+/**
+ * An address in the form that Node's client takes. Parsing it is a large part of a small request's cost, and most
+ * requests have the same few addresses.
+ */
 function targetOf(url: URL): http.RequestOptions {
   const known = targets.get(url);
   if (known !== undefined) return known;

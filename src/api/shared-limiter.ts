@@ -12,11 +12,11 @@ import type { RequestLimiter, Written } from './rate-limiter.js';
 import { isPaid, type Operation } from './requests.js';
 
 const SECOND: Milliseconds = 1_000;
-/** For differences of two requests on their way to the service. */
+/** Covers the differences between the times that two requests take to reach the service. */
 const MARGIN: Milliseconds = 20;
-/** How long a slot lasts where others wait: all of them wait so much longer. */
+/** How long a slot lasts while others wait: each of them waits that much longer. */
 const LASTS: Milliseconds = 15;
-/** How long a slot lasts where no other process waits. */
+/** How long a slot lasts while no other process waits. */
 const LASTS_ALONE: Milliseconds = 150;
 const FIRST_EXTRA: Milliseconds = 20;
 /** How much longer a slot lasts at most because some were used too late: no answer takes longer. */
@@ -130,7 +130,7 @@ export class SharedLimiter implements RequestLimiter {
     }
   }
 
-  /** Waits for the end of a pause, so that nothing is begun that has to wait for it. */
+  /** Waits for the end of a pause, so that no request is begun that would have to wait for that end. */
   async ready(signal: AbortSignal): Promise<void> {
     await this.#listen();
     for (let left = this.#pauseLeft(); left > 0; left = this.#pauseLeft()) {

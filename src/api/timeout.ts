@@ -17,7 +17,7 @@ export interface OpenAwakeClock extends AwakeClock {
 const TICK: Milliseconds = 500;
 /** The most that counts between two ticks. More than one tick, because a busy process ticks late. */
 const MAX_STEP: Milliseconds = 4 * TICK;
-/** A busy machine may stop a process for some seconds, which is of no interest. */
+/** A busy machine may stop a process for a few seconds, which is not worth a message. */
 const MIN_TOLD: Milliseconds = 10_000;
 
 /**

@@ -19,7 +19,10 @@ import type { TimeScale } from './time-scale.js';
 const BULK_PATH = '/naics/naics/external/upload';
 const SEARCH_PATH = '/naics/naics/search/additional/';
 
-/** A request that is not there whole by then is answered 408: a client that stops in the middle must hold no slot. */
+/**
+ * A request that has not arrived completely by then is answered with 408: a client that stops in the middle must not
+ * hold a slot.
+ */
 const MAX_REQUEST_MS = 15 * 60_000;
 
 export interface ServerContext extends UploadContext {
@@ -42,7 +45,7 @@ export async function createServer(context: ServerContext): Promise<FastifyInsta
   app.addHook('preClose', async () => closing.abort());
   const refuse = (error: unknown): Answer => {
     const refusal = refusalAnswer(error);
-    // Closing ends what the operations use, also those that are at work.
+    // Closing also ends what running operations use, so their errors are expected.
     if (refusal.status >= 500 && !closing.signal.aborted) {
       context.logger?.error({ err: error }, `unexpected error: ${error}`);
     }

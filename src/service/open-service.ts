@@ -34,8 +34,8 @@ export interface ServiceOptions {
   /** The token that clients must send. Default: a random one, see `Service.token`. */
   readonly token?: string | undefined;
   /**
-   * Folder of `service.db` and of the uploads in work. Only one service at a time can use it. Default: a temporary one,
-   * which `close` removes.
+   * Folder of `service.db` and of the uploads in progress. Only one service at a time can use it. Default: a temporary
+   * one, which `close` removes.
    */
   readonly dataDir?: string | undefined;
   /** Default: `naics`. */
@@ -57,8 +57,9 @@ export interface ServiceOptions {
 }
 
 /**
- * `naics` ranks industries by the words of the name, and knows no answer for about every fifth real one. `hash` is fast
- * and fails about one name in fifty, but its predictions mean nothing. Both always answer the same name alike.
+ * `naics` ranks industries by the words of the name, and has no answer for about one real name in five. `hash` is fast
+ * and fails about one name in fifty, but its predictions mean nothing. Both always give the same answer to the same
+ * name.
  */
 export type PredictorName = 'naics' | 'hash';
 
@@ -69,8 +70,8 @@ export interface Service {
   /** The token that clients must send. Printing it does not show it. */
   readonly token: { reveal(): string };
   /**
-   * Replaces the faults; undefined ends them. Rules count calls, folios and time from now on. Calls in work keep the
-   * faults that hit them.
+   * Replaces the faults; undefined ends them. Rules count calls, folios and time from now on. Calls in progress keep
+   * their faults.
    */
   setFaults(faults: FaultPlan | undefined): void;
   /** What it has accepted, oldest first. @throws ConfigError `SERVICE_CLOSED` after `close`. */

@@ -8,7 +8,7 @@ export interface DatabaseQuery {
   readonly sql: string;
   /** Longest time until a connection is open, in ms. */
   readonly connectMs: number;
-  /** Where DuckDB puts what it cannot hold in its memory. */
+  /** The folder in which DuckDB puts what does not fit into its memory. */
   readonly tempFolder: string;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** Asks a DuckDB file for a source, opened for reading alone, in a child process. */
+/** Runs the query of a source on a DuckDB file, which is opened read-only in a child process. */
 import { DuckdbError, type DuckdbSession, openDuckdb } from '../duckdb/open-duckdb.js';
 import { quoteText } from '../sql-text.js';
 import type { AskDatabase, DatabaseQuery } from './ask-database.js';

@@ -1,4 +1,4 @@
-/** Asks Postgres for a source, in one read-only snapshot. */
+/** Runs the query of a source in Postgres, in one read-only snapshot. */
 import { ConfigError } from '../errors.js';
 import { type Transaction, withTransaction } from '../postgres/connect.js';
 import { quoteName } from '../sql-text.js';

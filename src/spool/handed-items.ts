@@ -8,7 +8,7 @@ import { type Closeable, quietly } from '../streams/handed-stream.js';
 import { showText, thrownText } from '../text.js';
 import type { NextObject } from './write-objects.js';
 
-/** For how long the event loop is kept at most, without timers, signals and requests of others. */
+/** The longest time for which the event loop is blocked: timers, signals and other requests wait meanwhile. */
 const TURN_MS = 15;
 
 export interface HandedItems {
@@ -41,7 +41,7 @@ export function openItems(records: unknown): HandedItems {
   };
   const next = (): ReturnType<NextObject> => {
     if (performance.now() - since < TURN_MS) return read();
-    // Others run now: an abort is seen, also while the producer never waits.
+    // Lets other work run, so that an abort is noticed even if the producer never waits.
     return setImmediate().then(() => {
       since = performance.now();
       return read();

@@ -19,7 +19,7 @@ export interface SharedCopies {
    * @throws LockedError `LEASE_LOST`.
    */
   keep(of: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
-  /** Removes the kept copies of a pipeline but those with these hashes. @throws LockedError `LEASE_LOST`. */
+  /** Removes the kept copies of a pipeline, except those with these hashes. @throws LockedError `LEASE_LOST`. */
   removeAllBut(of: Pipeline, hashes: ReadonlySet<string>): Promise<void>;
 }
 

@@ -22,8 +22,8 @@ import type { Source } from '../types.js';
 const HASH_DIGITS = 16;
 
 /**
- * The names under which copies are written, until they are whole: each another one, because a process that has lost its
- * lease may wake up on the same machine.
+ * A new name for a copy until it is whole. Two copies never share one, because a process that has lost its lease may
+ * wake up on the same machine.
  */
 const unfinished = () => `new.${randomBytes(6).toString('hex')}.csv`;
 /** The folder for what DuckDB cannot hold in its memory. */
@@ -152,7 +152,7 @@ export async function checkCopies({ files }: Pick<Source, 'files'>): Promise<voi
   }
 }
 
-/** Removes every copy but those that are kept, and what a kill has left. @param kept paths. */
+/** Removes every copy except those that are kept, and what a kill has left. @param kept paths. */
 export async function removeCopies(folder: string, kept: ReadonlySet<string>): Promise<void> {
   for (const name of namesIn(folder)) {
     const path = join(folder, name);

@@ -131,7 +131,10 @@ export function invalidQuery(
   });
 }
 
-/** By the words of Postgres and DuckDB. A server that speaks another language gets the general words. */
+/**
+ * Recognizes the English messages of Postgres and DuckDB. A server with messages in another language gets the general
+ * hint.
+ */
 function wrongPart(text: string, where: string): string {
   const column = /\bcolumn "?([^" ]+)"? (?:does not exist|not found)/.exec(text)?.[1];
   if (column !== undefined) return `the column ${showText(column)} in source.query.sql${where}`;

@@ -1,8 +1,8 @@
 /**
- * Marks of a copied state. A state that was copied is `moved`: nothing is paid for in it any more, or both would pay for
- * the same run. A state into which one is being copied is `copying`, and is not used until all of it is there. One that
- * is being added to a state that others use is `moving`: its rows are there together or not at all. In a folder the mark
- * is a file, `copy.json`.
+ * Marks of a copied state. `moved`: this state was copied to another place. Nothing is paid for in it any more, because
+ * both states would pay for the same run. `copying`: another state is being copied into this one, which is not used
+ * before the copy is complete. `moving`: this state is being added to one that other pipelines use, where all its rows
+ * appear at once. In a folder the mark is a file, `copy.json`.
  */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,12 +24,13 @@ const NAME = 'copy.json';
 export function readCopyMark(stateDir: string): CopyMark | undefined {
   const path = join(stateDir, NAME);
   try {
-    // In a folder that this user may not enter, an opened file would not tell that it was to be read.
+    // In a folder that this user may not enter, `stat` fails: the error of `open` does not say that the file was to be
+    // read.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     return JSON.parse(readFileSync(path, 'utf8')) as CopyMark;
   } catch (error) {
     if (isFileMissing(error)) return undefined;
-    // A mark that cannot be read allows no use of the state.
+    // A damaged mark may be any mark, so the state is not used.
     if (error instanceof SyntaxError) return { mark: 'copying', place: 'an unknown state', at: 0 };
     throw error;
   }

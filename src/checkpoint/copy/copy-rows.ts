@@ -64,11 +64,10 @@ export function expectSame(sums: readonly TableSum[], others: readonly TableSum[
   for (const [at, { table, rows, sha256 }] of sums.entries()) {
     const other = others[at]!;
     if (other.rows === rows && other.sha256 === sha256) continue;
-    throw new TroubleError(
-      'STATE_COPY_DIFFERS',
-      `${what}: ${table} has ${rows} rows there and ${other.rows} here`,
-      { facts: { table, rows, others: other.rows } },
-    );
+    const how = other.rows === rows ? 'has other values' : `had ${rows} rows, and then ${other.rows}`;
+    throw new TroubleError('STATE_COPY_DIFFERS', `${what}: the table ${table} ${how}`, {
+      facts: { table, rows, others: other.rows },
+    });
   }
 }
 

@@ -13,7 +13,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   ...['number', 'chunk', 'attempt', 'part', 'record', 'first_record'],
 ]);
 
-/** What Postgres keeps besides, for its indexes. */
+/** Columns that only Postgres has, for its indexes. */
 interface Derived {
   readonly columns: readonly string[];
   values(row: CopiedRow, table: CopiedTable): readonly Value[];
@@ -33,7 +33,7 @@ export const derivedColumns: Readonly<Record<string, readonly string[]>> = {
   runs: ['nth', ...OF_SOURCE.columns],
 };
 
-/** The tables of files, which are copied otherwise. */
+/** The tables that hold files. They are copied file by file, not as rows. */
 const FILES = ['part_files', 'part_pieces', 'shared_files', 'shared_pieces'];
 
 export function postgresRows(session: PostgresSession): NewStateRows {
@@ -95,7 +95,7 @@ export function addedRows(query: Query): NewStateRows {
   };
 }
 
-/** Those of some pipelines that have rows in a state. */
+/** Which of these pipelines have rows in a state. */
 export async function pipelinesThere(query: Query, pipelines: readonly string[]): Promise<readonly string[]> {
   const names = copiedTables.filter(({ columns }) => columns.includes('pipeline')).map(({ name }) => name);
   const all = names.map((name) => `SELECT pipeline FROM ${name}`).join(' UNION ');
@@ -123,7 +123,7 @@ export async function isEmptyState(session: PostgresSession): Promise<boolean> {
   return !(await session.query(any, {}, true))[0]!.any;
 }
 
-/** Removes all rows, and what is in the database of their files. */
+/** Removes all rows, and all files that the database holds. */
 export async function emptyState(session: PostgresSession): Promise<void> {
   await session.execute(`TRUNCATE ${tables().join(', ')} RESTART IDENTITY`);
 }

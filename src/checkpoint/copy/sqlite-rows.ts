@@ -45,7 +45,7 @@ export function sqliteRows(connection: Database): NewStateRows {
 /** A new checkpoint.db, which gets its name when all rows are in it. */
 export interface NewSqliteState {
   readonly rows: NewStateRows;
-  /** Writes the journals, and gives the database its name. It is then on the disk. */
+  /** Writes the journals, and gives the database its name. Durable when the promise has resolved. */
   putInPlace(): Promise<void>;
   /** Removes what is not in place. */
   discard(): void;

@@ -28,8 +28,8 @@ export interface Compared {
     publication: number | null;
   };
   /**
-   * Whether the journal must be written again: it lacks something that is in the database, or tells of chunks that are
-   * otherwise there. A database that was put back from a copy may have lost what was free.
+   * Whether the journal must be written again: it lacks something that is in the database, or describes chunks that
+   * differ there. A database that was restored from a backup may lack changes that cost nothing.
    */
   readonly isOutdated: boolean;
 }

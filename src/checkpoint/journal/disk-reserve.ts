@@ -82,7 +82,7 @@ export function createReserve(stateDir: string): Reserve {
       if (reserve !== undefined) closeSync(reserve.file);
       rmSync(reservePath(stateDir, run), { force: true });
     } catch {
-      // What has ended has ended all the same; the file goes with its folder.
+      // A file that stays does no harm: it is removed with its folder.
     }
   };
 

@@ -114,7 +114,7 @@ export function openJournalFile(path: string, syncFile = syncData): JournalFile 
         // The next sync throws, before anything more is paid for.
       }
     },
-    // The first failure may be that of a sync that was only waited for.
+    // The first failure may be that of a sync that an earlier call began.
     sync: () => syncLines(path).catch(() => syncLines(path)),
     close: () => closeSync(file),
   };
@@ -188,7 +188,7 @@ export function* readJournal(
   }
 }
 
-/** Such a line belongs into another journal. */
+/** Whether the line belongs in the journal of searches. */
 function isOfSearches(line: JournalLine | SearchJournalLine): line is SearchJournalLine {
   return line.type === 'single-search' || line.type === 'single-searched';
 }

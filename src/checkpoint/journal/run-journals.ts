@@ -40,7 +40,7 @@ export interface RunJournals {
    */
   appendSearchDurably(line: SearchJournalLine): Promise<void>;
   /**
-   * Compares a run's journal with the database, and writes the journal again where it tells something else.
+   * Compares a run's journal with the database, and writes the journal again if it is outdated.
    * @returns `made` if the journal was missing or empty and was written again.
    * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`, `JOURNAL_NEWER`.
    */
@@ -67,8 +67,8 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
     writeJournalFile(journalPath(stateDir, run), linesOf(run));
   };
   /**
-   * A journal that is gone is written again first. Then the line that comes next tells once more what the database has
-   * told, which does no harm, or what only the journal can record.
+   * Writes a missing journal again before its next line. That line then repeats what the new journal has from the
+   * database, which does no harm, or it has what only the journal can record.
    */
   const fileFor = (run: string): JournalFile => {
     const known = open.get(run);

@@ -267,8 +267,8 @@ async function adoptedAttempt(checkpoint: CheckpointAlone, run: string, chunk: n
 }
 
 /**
- * Records the replies whose upload the database knows without an end. Everything else that the database lacks means
- * that it is old or damaged, and is left to the comparison.
+ * Records the replies that only the journal has, to uploads that have not ended in the database. If the database lacks
+ * anything else, it is old or damaged: the comparison reports that.
  * @param readLines reads all lines of the run's journal.
  */
 async function takeUpReplies(

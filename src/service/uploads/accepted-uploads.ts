@@ -7,9 +7,9 @@ import type { Folio, FolioStatus } from '../store/folio.js';
 import type { FolioStore } from '../store/folio-store.js';
 import type { UploadFolder } from './upload-folder.js';
 
-/** An upload that the service has accepted, and how far its processing is. */
+/** An upload that the service has accepted, and the progress of its processing. */
 export interface AcceptedUpload {
-  /** The id that the service has answered. */
+  /** The id in the service's reply. */
   readonly folio: string;
   /** The name of the uploaded file. */
   readonly fileName: string;
