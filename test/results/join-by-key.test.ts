@@ -81,6 +81,14 @@ describe('results that do not match', () => {
     );
   });
 
+  // Counted as a digit, `A` would be 17, and `/` would be -1.
+  it.each([
+    [17, 'A'],
+    [9, '1/'],
+  ])('are named: strange, though its bytes add up to record %d: %s', (sent, key) => {
+    expect(mismatches([sent], `id,x\n${key},x\n`)).toContain(`strange: id "${key}"`);
+  });
+
   it('are named: strange, where the numbers have gaps', () => {
     expect(mismatches([5, 9], 'id,x\n5,x\n9,x\n7,x\n')).toContain('strange: id "7"');
   });
