@@ -54,10 +54,23 @@ export function segmentContract(withCheckpoint: WithCheckpoint): void {
         await spend('r1', 1, '2026-11-21', false);
         await spend('r1', 2, '2026-11-23', false);
         await spend('r2', 1, '2026-11-22', true);
+        // Nothing is left of a day whose upload was not accepted.
+        await addChunk(checkpoint, 'r1', 3, 'cut');
+        await beginUpload(checkpoint, 'r1', 3, 1, sampleBudget({ day: '2026-11-20' }));
+        await checkpoint.recordDropped('r1', 3, 2);
+        // Searches of a local service cost their own pipeline nothing, and no other one.
+        for (const pipeline of ['nightly', 'other']) {
+          const search = { id: pipeline, pipeline, service: 's', startedAt: 7 };
+          await checkpoint.recordSingleSearchIntent(search, sampleBudget({ day: '2026-11-21' }));
+          await checkpoint.recordSingleSearchEnd(pipeline, { state: 'answered', local: true });
+        }
         expect(await checkpoint.spendingByDay('nightly', '2026-11-01')).toEqual([
           { day: '2026-11-21', records: 10 },
           { day: '2026-11-23', records: 10 },
         ]);
+        expect(await checkpoint.spendingByDay('nightly', '2026-11-21')).toEqual(
+          await checkpoint.spendingByDay('nightly', '2026-11-01'),
+        );
         expect(await checkpoint.spendingByDay('nightly', '2026-11-22')).toHaveLength(1);
         expect(await checkpoint.spendingByDay('other', '2026-11-01')).toEqual([]);
       }));
