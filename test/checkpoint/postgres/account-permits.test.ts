@@ -1,81 +1,18 @@
 /** The open folios of an account: never more than allowed, each pipeline in its turn, and none forgotten or kept for ever. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
-import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
-import { systemClock } from '../../../src/streams/clock.js';
-import { type Permits, permitName } from '../../../src/streams/permits.js';
-import { createSharedPermits } from '../../../src/streams/shared-permits.js';
+import { describe, expect, it } from 'vitest';
 import { permitsContract } from '../../contract/permits-contract.js';
-import { noSignal } from '../../helpers/api/test-client.js';
-import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
+import { sampleBudget } from '../../helpers/checkpoint/samples.js';
+import { fileName, SERVICE, useAccount } from '../../helpers/postgres/account-members.js';
 import { openPostgres } from '../../helpers/postgres/postgres.js';
-import { openState, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
+import { useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
 const shared = useStateDatabase(openPostgres);
-const opened: PostgresState[] = [];
+const { openMember, expectWaiting } = useAccount(shared);
 
-afterEach(async () => {
-  for (const state of opened.splice(0)) await state.close();
-});
-
-const SERVICE = 'https://service.test';
-const fileName = { before: 'a-', after: '.csv' };
-const patience = noSignal;
 /** A process that does not answer for this long when it is its turn is passed over. */
 const PASSED_OVER_MS = 1_000;
-
-/** A process that works on a pipeline, with so many chunks to send. */
-async function openMember(pipeline: string, folios: number, chunks: number) {
-  const state = await openState(shared.database);
-  opened.push(state);
-  await state.lock.take(pipeline, { pid: 1, command: 'foliopipe run', since: 0 });
-  const { checkpoint } = state;
-  const run = `${pipeline}-run`;
-  if ((await checkpoint.run(run)) === undefined) {
-    await checkpoint.recordRun(sampleRun(run, { pipeline, service: SERVICE }));
-    for (let chunk = 1; chunk <= chunks; chunk++) await checkpoint.recordCut(run, sampleChunk(chunk));
-  }
-  const { permits: table } = state.account({ service: SERVICE, pipeline, folios, perSecond: 1000 });
-  const permits: Permits = createSharedPermits(table, { clock: systemClock, doubtfulFor: 0 });
-  const nameOf = (chunk: number) => permitName(run, chunk);
-  const intend = (chunk: number) => checkpoint.recordIntent(run, chunk, fileName, 1, sampleBudget());
-  const accept = async (chunk: number) => {
-    const folio = `${run}-${chunk}`;
-    await checkpoint.recordAccepted(run, chunk, { folio, serviceRecords: 10, rehearsal: false }, 2);
-    await permits.opened?.(nameOf(chunk));
-  };
-  return {
-    ...{ state, checkpoint, run, pipeline, permits, nameOf, intend, accept },
-    acquire: (chunk: number, signal = patience) => permits.acquire(nameOf(chunk), signal),
-    send: async (chunk: number) => {
-      await intend(chunk);
-      await accept(chunk);
-    },
-    finish: async (chunk: number) => {
-      await checkpoint.recordFinished(run, chunk, { successful: 10, failed: 0 }, [], 3);
-      await permits.release(nameOf(chunk));
-    },
-    /** The process is gone; its lease ends. */
-    die: () =>
-      shared.database.query(
-        "UPDATE foliopipe.leases SET until = now() - interval '1 second' WHERE pipeline = $1",
-        [pipeline],
-      ),
-  };
-}
-
-/** Waits until a pipeline has asked in vain: it stands in the line since this call. */
-async function expectWaiting(pipeline: string): Promise<void> {
-  const [now] = await shared.database.query('SELECT clock_timestamp()::text AS at');
-  const inLine = () =>
-    shared.database.query(
-      `SELECT 1 FROM foliopipe.account_pipelines
-       WHERE pipeline = $1 AND waits_since IS NOT NULL AND asks_by > $2::timestamptz`,
-      [pipeline, now!.at],
-    );
-  await expect.poll(inLine).toHaveLength(1);
-}
 
 permitsContract('of an account', async (count) => {
   const one = await openMember('one', count, 9);
@@ -192,26 +129,6 @@ describe('permits of an account', () => {
     expect(await one.acquire(2)).toBe('doubtful');
     // To send it again, it has its permit.
     expect(await one.acquire(1)).toBe(true);
-  });
-
-  it('are fewer for all pipelines when the service refuses to open more', async () => {
-    const [one, other] = [await openMember('one', 9, 4), await openMember('other', 9, 4)];
-    for (const chunk of [1, 2, 3]) await one.acquire(chunk);
-    for (const chunk of [1, 2]) await one.send(chunk);
-    await one.intend(3);
-    expect(await one.permits.refused?.(one.nameOf(3))).toBe(true);
-    // It asks again alone.
-    const waiting = other.acquire(1);
-    await expectWaiting('other');
-    expect(await one.permits.refused?.(one.nameOf(3))).toBe(false);
-    await one.checkpoint.recordDropped(one.run, 3, 4);
-    await one.permits.release(one.nameOf(3));
-    await expectWaiting('other');
-    await one.finish(1);
-    expect(await waiting).toBe(true);
-    // As many as the service has admitted are open.
-    void other.acquire(2, AbortSignal.timeout(60_000)).catch(() => undefined);
-    await expectWaiting('other');
   });
 });
 

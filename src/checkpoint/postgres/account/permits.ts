@@ -171,11 +171,10 @@ const writeLearned = statement(`
 /** Makes the permits of an account, asked for by one pipeline. */
 export function accountPermits(db: AccountDatabase, member: AccountPipeline): PermitTable {
   const { service, pipeline, folios, channel } = member;
-  /** Changes what is learned, and tries again if another process has changed it meanwhile. */
+  /** Changes what is learned, and tries again if another process has changed it meanwhile. Permits were asked for before. */
   const learn = async <T>(
     change: (limit: OpenLimit, now: Learned) => { readonly asking: string | null; readonly result: T },
   ): Promise<T> => {
-    await member.join();
     for (;;) {
       const [row] = await db.query(readLearned, { service, folios }, true);
       const limit = new OpenLimit(row!.most, stateIn(row!.learned));
