@@ -1,6 +1,7 @@
 /** Copies the rows of a state into another database, and proves that they are the same there. */
 import { createHash } from 'node:crypto';
 import { TroubleError } from '../../errors.js';
+import { countOf } from '../../quantities.js';
 import { type CopiedTable, copiedTables } from './copied-tables.js';
 
 /** The values of a row, in the order of the table's columns. */
@@ -64,7 +65,7 @@ export function expectSame(sums: readonly TableSum[], others: readonly TableSum[
   for (const [at, { table, rows, sha256 }] of sums.entries()) {
     const other = others[at]!;
     if (other.rows === rows && other.sha256 === sha256) continue;
-    const how = other.rows === rows ? 'has other values' : `had ${rows} rows, and then ${other.rows}`;
+    const how = other.rows === rows ? 'has other values' : `had ${countOf(rows, 'row')}, and then ${other.rows}`;
     throw new TroubleError('STATE_COPY_DIFFERS', `${what}: the table ${table} ${how}`, {
       facts: { table, rows, others: other.rows },
     });
