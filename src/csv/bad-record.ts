@@ -80,7 +80,7 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
     'look for a quote that is never closed, or raise chunks.maxBytes (a record must fit into one chunk)',
 };
 
-/** Encoding, delimiter and quotes are no question where foliopipe has written the text. */
+/** Hints for text that foliopipe has written: its encoding, delimiter and quotes are right. */
 const OUR_HINTS: Partial<Readonly<Record<BadRecordCode, string>>> = {
   SOURCE_NUL:
     'remove the NUL characters where the rows come from, such as with replace() in source.query.sql',

@@ -16,7 +16,7 @@ const SLICE_BYTES = 512 * 1024;
 /** All bytes that it gives are valid only until the next ones are asked for. */
 export class TextQuoter {
   readonly #delimiter: number;
-  /** What is known of a field whose end has not come; of a long field, a CR that may belong to the line end. */
+  /** The bytes of a field whose end has not arrived; of a long field, only a CR that may belong to the line end. */
   readonly #held = new ByteWriter(1024);
   readonly #out = new ByteWriter(64 * 1024);
   /** Whether the beginning of a long field has been given, with its opening quote. */

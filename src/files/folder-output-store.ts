@@ -53,7 +53,8 @@ export function createFolderOutputStore({
       if (maxFileBytes === null || size <= maxFileBytes) {
         const { bytes, sha256 } = (await hashFile(localFile))!;
         await chmod(localFile, mode);
-        // Named before it is there: a kill in between leaves the local file, and it is put once more.
+        // The index names the part before it is moved: after a kill in between, the local file is still there and is
+        // put again.
         await writeIndex(name, mode, { pipeline, header: 0, parts: [{ name: partName(0), bytes, sha256 }] });
         renameSync(localFile, join(dataPath(name), partName(0)));
         await syncFolder(dataPath(name));
@@ -78,7 +79,7 @@ export function createFolderOutputStore({
     },
     read: async (name, bytes) => {
       const place = await placeOf(name);
-      // A file that is not ours stands for the output that would be replaced.
+      // A file that foliopipe has not written counts as the output: it would be replaced.
       if (place === undefined) return readStart(latestPath(name), bytes);
       return (await readIndex(disk, place))?.parts
         ? readStart(join(dataPath(place), partName(0)), bytes)
@@ -122,7 +123,7 @@ async function readStamps(place: string) {
   return { bytes, stamp: hash.digest('hex') };
 }
 
-/** Whoever compares the content goes on from it, and a kill may have come before its names were durable. */
+/** A caller that compares the content relies on it afterwards, and a killed process may not have synced its names. */
 async function hashDurably(place: string): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {

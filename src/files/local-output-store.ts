@@ -23,7 +23,7 @@ const STREAM_BYTES = 256 * 1024;
 export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
   return {
     put: async (localFile, name, mode) => {
-      // Nothing is waited for before the rename: the caller has just looked whether it may still do this.
+      // No await before the rename: the caller has just checked that it may still do this.
       chmodSync(localFile, mode);
       await replacing(name, async () => renameSync(localFile, name));
       // Taken before the folder is synced, so that a file that replaces this one meanwhile has a different stamp.

@@ -54,7 +54,7 @@ const OWN_NAME = /^(?:chunk|part)-\d+/;
 
 async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   makeFolder(folder, 0o700);
-  // `join` would take the same folder apart for each of many small files.
+  // `join` would parse the same folder for each of many small files.
   const within = join(folder, sep);
   const chunkPath = (number: number) => `${within}chunk-${digits(number)}.csv`;
   const partName = (chunk: number, { fileStatus, part }: PartReference) =>

@@ -130,7 +130,7 @@ function elsewhere(output: string): string {
   return `write somewhere else, for example ${join(dirname(output), 'out', 'enriched.csv')}`;
 }
 
-/** A single file that is mounted, as into a container, can be written but not replaced. Known on Linux only. */
+/** A single file that is mounted, as into a container, can be written but not replaced. Checked on Linux only. */
 async function refuseMountPoints(files: readonly string[], output: string): Promise<void> {
   if (files.length === 0) return;
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');

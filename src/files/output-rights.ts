@@ -29,7 +29,7 @@ export async function checkRights(names: OutputNames, uid = ownUid()): Promise<v
   const unread = missing.length > 0 ? '' : await access(there, constants.R_OK).then(() => '', codeOf);
   if (unread !== '') throw unwritable(folder, `this user may not read ${there} (${unread})`);
   const all = [names.output, ...names.beside, ...names.local, ...names.lock];
-  // Looked up in a folder that exists: of a name in a missing folder the system does not say that it is too long.
+  // Looked up in a folder that exists: for a name in a missing folder, the system does not report that it is too long.
   for (const name of [...missing.slice(0, 1), ...all.map((path) => basename(path))]) {
     await lookAt(join(there, name));
   }

@@ -86,8 +86,8 @@ export class DamagedPartError extends Error {
 }
 
 /**
- * The files of runs that any machine can go on with: parts, which were paid for, are where every machine sees them;
- * chunk files, which are cut again from the source where they are missing, are on this machine.
+ * The files of runs that any machine can continue. Parts were paid for, so they are where every machine sees them.
+ * Chunk files can be cut again from the source, so they are on this machine.
  * @param expectHeld throws if this process may not remove what another one may need.
  */
 export function createSplitFiles(

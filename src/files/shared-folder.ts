@@ -34,7 +34,7 @@ export function createFolderContents(folder: string): SharedContents {
 }
 
 /**
- * A file that is missing has no content: its hash differs. The folder itself is there once a file was written.
+ * A missing file is read as an empty one, so its hash differs. The folder itself is there once a file was written.
  * @throws ConfigError `FILES_FOLDER_MISSING`.
  */
 async function* readIfThere(path: string, own: string): AsyncGenerator<Buffer> {

@@ -84,9 +84,9 @@ export function abortOnEarlyReturn<T>(
 }
 
 /**
- * Aborts the controller when the caller's signal does, or has, with a FoliopipeError: the signal's reason, if it is one,
- * else an `InterruptedError` with that as its cause.
- * @returns leaves nothing with the signal.
+ * Aborts the controller when the caller's signal does, or has, with a FoliopipeError: the signal's reason, if it is
+ * one, else an `InterruptedError` with that as its cause.
+ * @returns a function that stops following and removes the listener from the signal.
  */
 export function followCaller(controller: AbortController, signal: AbortSignal): () => void {
   // Avoids a warning: a program may give the same signal to any number of jobs.

@@ -4,7 +4,9 @@ import { JsonSkeleton, type JsonSkeletonOptions } from './json-skeleton.js';
 import { MalformedReplyError } from './malformed-reply-error.js';
 import { strangeBase64 } from './strange-base64.js';
 
-/** Most parts fit into one piece, so that a consumer that passes pieces to another thread does it once a part. */
+/**
+ * Most parts fit into one piece. So a consumer that passes pieces to another thread does that only once for each part.
+ */
 const PIECE_BYTES = 1024 * 1024;
 /** Free memories: at most as many as the replies that were ever read at the same time. */
 const spare: KernelMemory<Base64Exports>[] = [];

@@ -18,8 +18,8 @@ let spareBytes = 0;
 /** The memory of the taken buffers. */
 const taken = new WeakSet<ArrayBufferLike>();
 
-/** A closed port frees at once the memory of what is sent to it. */
-const nobody = closedPort();
+/** A port that is closed: the memory of what is sent to it is freed at once. */
+const freeing = closedPort();
 
 /** Takes a buffer of this length; its content is undefined. */
 export function takeBuffer(length: number): Buffer {
@@ -59,7 +59,7 @@ export function freeMemory({ buffer }: Uint8Array | Int32Array): void {
 
 function free(memory: ArrayBuffer): void {
   try {
-    nobody.postMessage(null, [memory]);
+    freeing.postMessage(null, [memory]);
   } catch (error) {
     // Node sends its shared memory to no port: 64 KiB since Node 26, and less than `MIN_BYTES` before.
     if (!(error instanceof Error) || error.name !== 'DataCloneError') throw error;
@@ -78,7 +78,7 @@ function closedPort(): MessagePort {
  */
 export function giveBack(buffer: Uint8Array | Int32Array): void {
   if (!taken.delete(buffer.buffer)) return;
-  // A buffer that is larger than the pool would push all others out.
+  // A buffer that is larger than the pool would leave no room for any other.
   if (buffer.buffer.byteLength > MAX_SPARE_BYTES) {
     free(buffer.buffer as ArrayBuffer);
     return;

@@ -1,6 +1,6 @@
 /**
- * Gathers small pieces of a file, and writes many at once: each write, and each one that begins or ends within a page,
- * costs the system as much as the bytes do.
+ * Gathers small pieces of a file, and writes many at once: each write costs the system as much as its bytes do, and as
+ * much again if it begins or ends within a page.
  */
 
 const GATHERED_BYTES = 256 * 1024;

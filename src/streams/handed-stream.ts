@@ -28,7 +28,10 @@ export function closeUnread(records: unknown): void {
   if (close !== undefined) quietly(() => close.call(records));
 }
 
-/** The first error counts, and a generator that waits closes only after its wait, which may never end. */
+/**
+ * Waits for nothing and ignores errors: the first error is the one that is reported, and a generator that waits may
+ * never close.
+ */
 export function quietly(close: () => unknown): void {
   try {
     Promise.resolve(close()).catch(() => undefined);

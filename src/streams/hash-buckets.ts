@@ -26,7 +26,7 @@ interface BucketsExports {
 export const BUCKETS = 256;
 /** Bytes of a hash. */
 const HASH_BYTES = 16;
-/** Entries of a bucket that are kept before they are given on. */
+/** The number of entries that a bucket keeps before they are passed on. */
 const KEPT_ENTRIES = 512;
 
 /** The bucket of a hash. @param first the first of its numbers. */

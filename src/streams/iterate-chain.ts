@@ -4,9 +4,10 @@ import type { SinkStage } from './run-stages.js';
 
 /**
  * Runs a chain of stages as `runStages` does, and gives what its last stage gives.
- * @param controller that of the chain: it is aborted when the consumer leaves early, also while the consumer waits for an
- *   item. The chain has then ended before `return` resolves.
- * @param start runs the chain with its last stage, when the first item is asked for. Its error is thrown to the consumer.
+ * @param controller that of the chain: it is aborted when the consumer leaves early, even while the consumer waits for
+ *   an item. The chain has then ended before `return` resolves.
+ * @param start runs the chain with its last stage, when the first item is asked for. Its error is thrown to the
+ *   consumer.
  */
 export function iterateChain<T>(
   controller: AbortController,

@@ -3,7 +3,10 @@ import { TroubleError } from '../errors.js';
 
 /** Thrown by the readers of replies. The caller retries: the trouble counts as temporary unless it occurs often. */
 export class MalformedReplyError extends TroubleError {
-  /** How a reply breaks the interface although it is whole, JSON and of its outer form. Trying again may never help. */
+  /**
+   * How a reply breaks the interface although it is complete and has the outer form of a reply; else null. Trying again
+   * may never help.
+   */
   readonly breach: string | null;
 
   constructor(message: string, breach: string | null = null) {

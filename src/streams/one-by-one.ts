@@ -73,7 +73,7 @@ export function oneByOne<Batch extends { readonly rows: readonly unknown[] }, It
       const pending = taken;
       return afterLast(() => waitFor(() => pending));
     },
-    // Does not wait for its turn: an item that is waited for may never come.
+    // Does not wait for earlier calls: the item that they wait for may never come.
     return: end,
     throw: async (error: unknown) => {
       await end();

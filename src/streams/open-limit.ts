@@ -1,8 +1,8 @@
 /**
- * Learns from refused uploads how many open folios the service allows; pure. A first refusal may have another
- * reason, such as too many requests, so the same upload asks once more. After a second one within a minute, no more
- * are open than were accepted. When no upload was refused for a while, one more is tried; then two, four, while the
- * service accepts them. After each try in vain the time until the next one is doubled.
+ * Learns from refused uploads how many open folios the service allows; pure. A first refusal may have another reason,
+ * such as too many requests, so the same upload asks once more. After a second one within a minute, no more are open
+ * than were accepted. When no upload was refused for a while, one more is tried; then two, four, while the service
+ * accepts them. After each try that is refused, the time until the next one is doubled.
  */
 import type { Milliseconds } from '../types.js';
 
@@ -72,7 +72,7 @@ export class OpenLimit {
     const isFirst = this.#limit === this.#most && this.#hasAccepted && now - this.#refusedAt > MINUTE;
     this.#refusedAt = now;
     this.#hasAccepted = false;
-    // With none open here, other clients have all that the service admits.
+    // If none is open here, other clients have all the folios that the service admits.
     if (isFirst || open === 0) return;
     if (this.#isTrying) this.#quiet = Math.min(2 * this.#quiet, LONGEST_QUIET);
     this.#isTrying = false;

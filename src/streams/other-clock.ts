@@ -1,7 +1,10 @@
-/** The clock of another machine, as far as answers from there tell. */
+/** The clock of another machine, estimated from the answers that come from there. */
 import type { Milliseconds } from '../types.js';
 
-/** How much a clock may gain on another one, a millisecond: while one of them is being set, it runs faster or slower. */
+/**
+ * By how many milliseconds a clock may gain on another one in each millisecond: while a clock is being set, it runs
+ * faster or slower.
+ */
 const DRIFT = 0.001;
 
 /** A question and its answer. */

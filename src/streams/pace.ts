@@ -6,7 +6,7 @@ const LEAST_BYTES_PER_SECOND = 8 * 1024;
 
 /**
  * Passes pieces on. Only the time in which they are waited for counts, and each period of it must bring the least rate.
- * What is whole within one period is never too slow.
+ * What is complete within one period is never too slow.
  * @param period Infinity: any speed is accepted.
  * @param clock monotonic.
  * @throws an error with the code `REPLY_TOO_SLOW`.
@@ -28,7 +28,7 @@ export async function* paced<Piece extends Uint8Array>(
       bytes = 0;
     }
     yield piece;
-    // What the consumer takes does not count.
+    // The time that the consumer takes does not count.
     askedAt = clock.now();
   }
 }

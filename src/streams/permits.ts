@@ -30,7 +30,7 @@ export interface Permits {
    *   another one.
    */
   refused?(holder: string): boolean | Promise<boolean>;
-  /** What is known of the others that share the permits. Left out: nobody shares them. */
+  /** How all processes together use the permits. Without it, nothing else uses the permits. */
   shared?(): SharedUse;
 }
 
@@ -74,7 +74,7 @@ export function createPermits(
   const open = new OpenLimit(count);
   const held = new Map<string, Held>();
   const waiting = new Set<() => void>();
-  /** The one that asks again after a refusal, alone. */
+  /** The holder that asks the service again after a refusal; no other one asks meanwhile. */
   let asking: string | undefined;
   let kept = 0;
   let reported = count;
@@ -140,7 +140,7 @@ export function createPermits(
       const one = held.get(holder);
       if (one === undefined) return true;
       one.state = 'refused';
-      // Refusals at the same time say nothing new.
+      // Other refusals at the same time say nothing new.
       if (asking !== undefined && asking !== holder) return false;
       const others = kept + [...held.values()].filter(({ state }) => state !== 'refused').length;
       open.refused(others, now());

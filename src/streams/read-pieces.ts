@@ -10,7 +10,10 @@ import { withPath } from './system-error.js';
 /** Large enough that a read by another thread costs little, compared with the work on the bytes. */
 export const PIECE_BYTES = 512 * 1024;
 
-/** Opening what has become a pipe meanwhile does not wait, and reading it is an error. Windows lacks the second flag. */
+/**
+ * If the file has become a pipe meanwhile, opening it does not wait, and reading it fails. Windows lacks the second
+ * flag.
+ */
 const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** A source may have thousands of files of a few KB. */

@@ -7,7 +7,7 @@ export interface TakenSlots {
   readonly ends: readonly number[];
   /** How long each of them lasts. */
   readonly lasts: Milliseconds;
-  /** Whether they could not open at once because of others. */
+  /** Whether they open later because other processes have taken slots. */
   readonly isFull: boolean;
   /** The limit that holds for all. */
   readonly perSecond: number;
@@ -18,9 +18,15 @@ export interface TakenSlots {
 
 export interface SlotsAsked {
   readonly count: number;
-  /** How far apart two requests must be that are a whole second's number apart. */
+  /**
+   * The time that must lie between a request and the one that comes as many requests later as the limit allows in a
+   * second.
+   */
   readonly span: Milliseconds;
-  /** How long a slot lasts at least, where others wait for theirs, and at most, where nobody has taken any. */
+  /**
+   * How long a slot lasts: at least `lasts`, while others wait for theirs, and at most `lastsAlone`, while no other
+   * process has taken any.
+   */
   readonly lasts: Milliseconds;
   readonly lastsAlone: Milliseconds;
   /** Ends of slots that were taken and in which nothing was sent, nor will be. */

@@ -1,6 +1,6 @@
 /**
- * Lets callers share runs of the same work, such as a sync of a file: what waits for a run shares the next one. A run that
- * has begun may have begun before the change that the caller wants to see done.
+ * Lets callers share runs of the same work, such as a sync of a file: all callers that come while a run is at work
+ * share the next one. The run at work may have begun before the change that a caller wants to have done.
  */
 
 /** The run of a key: its end, and that of the run after it, if anyone waits for it. */

@@ -1,7 +1,8 @@
 /**
- * Permits that several processes share, such as those of all pipelines that use one account. They are counted outside of
- * this process (`PermitTable`), and belong to chunks: those of a process that ends stay with its open folios. Here is the
- * waiting: many callers, one question at a time, and long breaks between questions.
+ * Permits that several processes share, such as those of all pipelines that use one account. They are counted outside
+ * of this process (`PermitTable`), and belong to chunks: those of a process that ends stay with its open folios. This
+ * file does the waiting: many callers wait, one question is asked at a time, and there are long breaks between
+ * questions.
  */
 import type { Milliseconds } from '../types.js';
 import { type Clock, createRest } from './clock.js';
@@ -84,7 +85,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
     }
   };
   const askWhileWaiting = async () => {
-    // Before the first question: its turn could come between both.
+    // Listens before the first question, because its turn may come right after the answer.
     isListening ??= table.listen(() => {
       isCalled = true;
       wake();
@@ -96,7 +97,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
       const answer = await table.ask([...waiting.keys()]);
       last = answer;
       settle(true, answer.granted);
-      // Their callers have gone away meanwhile.
+      // Frees the permits whose callers do not wait any more.
       for (const name of answer.granted) if (!held.has(name)) await table.free(name);
       onAnswer?.(answer, waiting.size > 0);
       if (kept.size >= answer.limit) settle(false, [...waiting.keys()]);
@@ -169,7 +170,7 @@ export function createSharedPermits(table: PermitTable, options: SharedPermitsOp
     shared: () => {
       if (last === undefined) return { open: 0, isAwaited: false };
       const { open, limit, others } = last;
-      // Where other pipelines wait, all that may be open are, or will be at once.
+      // If other pipelines wait, as many folios are open as may be, or will be at once.
       return others > 0 ? { open: Math.max(open, limit), isAwaited: true } : { open, isAwaited: false };
     },
   };

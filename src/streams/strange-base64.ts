@@ -1,4 +1,7 @@
-/** Says what a text holds that strict base64 (RFC 4648, section 4) does not have, so that a person can show it. */
+/**
+ * Names what in a text is not strict base64 (RFC 4648, section 4), so that a person can show it to the service
+ * provider.
+ */
 import { MalformedReplyError } from './malformed-reply-error.js';
 
 /** Enough for the four characters that could not be decoded, each written as an escape, and what follows them. */
@@ -42,7 +45,9 @@ function goesOnError(after: number): MalformedReplyError {
   return new MalformedReplyError(`${breach}, at character ${after}: it must be one text`, breach);
 }
 
-/** White space and the alphabet for URLs are a way of writing base64: fetching again brings the same. */
+/**
+ * White space and the alphabet for URLs are other ways to write base64: fetching the part again gives the same text.
+ */
 function strangeError(character: string, token: string, after: number): MalformedReplyError {
   const place = `after ${after} ${after === 1 ? 'character' : 'characters'}`;
   const isLineEnd = character === '\n' || character === '\r';

@@ -3,8 +3,8 @@ import { setMaxListeners } from 'node:events';
 import type { Milliseconds } from '../types.js';
 
 /**
- * Does work under a signal that aborts with the given one, or after the time, then with a `TimeoutError`. The time keeps no
- * process alive.
+ * Does work under a signal that aborts with the given one, or after the time, then with a `TimeoutError`. The timer
+ * keeps no process alive.
  */
 export function withTimeLimit<T>(
   signal: AbortSignal,

@@ -65,7 +65,8 @@ export function expectSame(sums: readonly TableSum[], others: readonly TableSum[
   for (const [at, { table, rows, sha256 }] of sums.entries()) {
     const other = others[at]!;
     if (other.rows === rows && other.sha256 === sha256) continue;
-    const how = other.rows === rows ? 'has other values' : `had ${countOf(rows, 'row')}, and then ${other.rows}`;
+    const how =
+      other.rows === rows ? 'has other values' : `had ${countOf(rows, 'row')}, and then ${other.rows}`;
     throw new TroubleError('STATE_COPY_DIFFERS', `${what}: the table ${table} ${how}`, {
       facts: { table, rows, others: other.rows },
     });
