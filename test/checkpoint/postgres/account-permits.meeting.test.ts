@@ -49,8 +49,11 @@ it('permits are given again when nobody asks alone any more, because it is not k
 
 it('permits that another process gives at the same moment count', async () => {
   const [one, other] = [await openMember('one', 1, 1), await openMember('other', 1, 1)];
-  await other.acquire(1);
-  await other.permits.release(other.nameOf(1));
+  // Both are known before.
+  for (const { acquire, permits, nameOf } of [one, other]) {
+    await acquire(1);
+    await permits.release(nameOf(1));
+  }
   const given = `
     UPDATE foliopipe.accounts SET grants = grants + 1;
     INSERT INTO foliopipe.reserved_permits (run, chunk, service, pipeline, fence)
