@@ -66,7 +66,7 @@ export async function pruneAfter(run: OpenRun): Promise<void> {
     logger.warn({ error: String(error) }, `old results could not be removed: ${String(error)}`);
   }
   try {
-    const terms = { now: await beganAt(), isUnasked: true };
+    const terms = { now: await beganAt(), isAutomatic: true };
     const removed = await pruneAnswers({ checkpoint, answers, config }, terms);
     if (removed.length > 0)
       logger.info(

@@ -71,8 +71,8 @@ export function secretsOf({ service, source, load, report, state }: HoldsSecrets
 export const DATABASE_KEYS: ReadonlySet<string> = new Set(['source.query.database', 'load.into', 'state']);
 
 /**
- * A value of `--set` as a command that is shown may name it. The address of a database is shown with host and name alone:
- * one with more, such as a user, is a variable, which whoever types the command sets.
+ * A value of `--set` as a command that is shown may name it. The address of a database is shown only if it has no more
+ * than host and name. Any other one becomes the name of a variable, which the user sets before typing the command.
  */
 export function shownSetting(key: string, value: string): string {
   const isWhole = !DATABASE_KEYS.has(key) || value.includes('${') || !URL.canParse(value);

@@ -3,7 +3,7 @@
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** Pipes of this process, such as those of `<(...)` in a shell: somebody writes them already. */
+/** Pipes of this process, such as those of `<(...)` in a shell: they have a writer already. */
 const OWN_PIPE = /^\/(dev\/(stdin$|fd\/)|proc\/)/;
 
 /**

@@ -1,4 +1,4 @@
-/** What a command needs of the section `service`, and what stands there for what it does not need and does not get. */
+/** What a command needs of the section `service`, and the placeholders for what it does not need or does not get. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { withVariables } from './interpolate.js';
@@ -6,17 +6,17 @@ import type { Environment, Setting } from './settings.js';
 
 /**
  * What a command needs: all of the section, to ask the service; its `address`, which tells runs and answers of services
- * apart; `given`: it uses what is given and goes without the rest; `preview`: the same, and it tells nobody and loads
- * nothing; `database`: the one of `load` alone; or `nothing`. Only what it needs must be there.
+ * apart; `given`: it uses what is given and goes without the rest; `preview`: the same, but without reports and loads;
+ * `database`: the one of `load` alone; or `nothing`. Only what it needs must be there.
  */
 export type ServiceNeeds = 'service' | 'address' | 'given' | 'preview' | 'database' | 'nothing';
 
-/** Stands for an address that is not given. Nobody has it. */
+/** Stands for an address that is not given. No machine has it: `.invalid` is reserved (RFC 2606). */
 export const NO_ADDRESS = 'https://no-address.invalid';
 /** Stands for a token that is not given or not needed. It is never sent. */
 export const NO_TOKEN = 'no-token-is-given';
 
-/** The settings with stand-ins for what the command does not need, or does not get. */
+/** The settings, with placeholders for what the command does not need or does not get. */
 export function withStandIns(
   settings: readonly Setting[],
   needs: ServiceNeeds,

@@ -89,8 +89,8 @@ export async function withTransaction<T>(
 }
 
 /**
- * Ends a stream with its error. The driver only emits the error: where nobody listened then, such as between two pieces,
- * it ended the process, and who reads later waited for ever.
+ * Ends a stream with its error. The driver only emits the error. Without a listener at that moment, such as between two
+ * pieces, that would end the process, and a later reader would wait for ever.
  */
 function endingWithError<T extends Readable>(stream: T): T {
   return stream.on('error', (error) => stream.destroy(error));

@@ -55,7 +55,7 @@ export interface PostgresSession {
    * @returns a function that stops listening.
    */
   listen(channel: string, hear: Hear): Promise<() => void>;
-  /** Why it could not connect again after a loss; undefined as soon as it could, and while nobody has asked. */
+  /** Why it could not connect again after a loss; undefined once it is connected, and before it has tried. */
   trouble(): unknown;
   /** The error of a server that is connected and gives no answer. */
   noAnswer(): unknown;
@@ -86,7 +86,7 @@ export interface SessionOptions {
 /** A first connection that cannot be made is an error soon; a lost one is waited for. */
 const CONNECT_MS = 10_000;
 const RETRY_EVERY_MS = 250;
-/** How long the answer to a statement may take that nobody needs any more. */
+/** How long a statement may still take when its answer is no longer needed. */
 const GIVEN_UP_MS = 3_000;
 const LOOK_EVERY_MS = 1_000;
 

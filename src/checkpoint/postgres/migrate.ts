@@ -51,7 +51,8 @@ export async function migrate(session: PostgresSession, migrations: readonly str
     refuseNewer(session.place, version, migrations.length);
     if (version === migrations.length) return;
     if (version > 0) {
-      // Nobody takes a lease meanwhile. Who has waited with an older version looks at this one when it has its lease.
+      // No process takes a lease meanwhile. One of an older version that waits for the lock checks the version when it
+      // has its lease.
       await query(lockLeases);
       refuseRunning(session.place, (await query(running))[0]);
     }

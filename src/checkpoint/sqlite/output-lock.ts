@@ -132,11 +132,11 @@ async function removeAll(paths: readonly string[]): Promise<void> {
 }
 
 /**
- * Locks the file that has the name. Another process may remove it in between, and then it is made anew.
+ * Locks the file that has the name. If another process removes it in between, it is created again.
  * @returns the locked file; undefined if others hold it.
  */
 function takeFile(path: string): Stats | undefined {
-  // While this process removes the file, a file made anew would be left over.
+  // While this process removes the file, a new one would be left over.
   if (isHeldHere(path)) return undefined;
   for (;;) {
     const before = lookAt(path) ?? create(path);

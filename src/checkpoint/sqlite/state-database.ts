@@ -4,8 +4,9 @@
  * checked that the file is still in its place (watch-place). A resolved call survives a kill of the process; a power
  * failure may undo an `unsyncedChange`.
  *
- * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Whoever
- * acts on what they have read must begin with a `change` of their own: it is on the disk only with all earlier ones.
+ * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Code
+ * that acts on what it has read must first make a `change` of its own, which reaches the disk only together with all
+ * earlier ones.
  */
 
 import { closeSync, fdatasync, openSync } from 'node:fs';

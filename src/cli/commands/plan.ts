@@ -209,8 +209,8 @@ function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records
 }
 
 /**
- * What the new run costs besides: an unfinished one is given up.
- * @param unkept earlier runs whose answers are not in the store yet: nobody has joined all of them.
+ * What else the new run costs: an unfinished one is given up.
+ * @param unkept earlier runs whose answers are not in the store yet, because not all of them are joined.
  */
 function givesUpLines({ givesUp }: Plan['next'], isNew: boolean, unkept: number): string[] {
   if (givesUp === null) return [];

@@ -69,7 +69,8 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
     try {
       const { logLevel } = options;
       let worker: Worker | undefined;
-      // First of all: a worker that cannot listen must not take a job, which nobody would do for a while.
+      // Opened before anything else: a worker that cannot listen must not take a job, which no other worker could do
+      // until it is given back.
       if (options.port !== undefined) {
         const place = { host: options.host, port: options.port };
         port = await openStatusPort(place, fleet, () => worker!.stand());

@@ -32,7 +32,7 @@ export interface EndNotifierOptions extends Pick<RunOptions, 'proxies' | 'signal
   readonly argv: readonly string[];
 }
 
-/** Never throws. Does nothing if the config names nobody to report to. */
+/** Never throws. Does nothing if the config has no `report.textfile` and no `report.webhook`. */
 export function createEndNotifier(
   config: Config,
   { logger, argv, ...options }: EndNotifierOptions,

@@ -1,4 +1,4 @@
-/** Watches a run on which another process works, as `foliopipe status --watch` does, until nobody works on it. */
+/** Watches a run on which another process works, as `foliopipe status --watch` does, until no process works on it. */
 import {
   type Config,
   createProgressReader,

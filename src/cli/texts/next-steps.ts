@@ -176,14 +176,14 @@ export function isOfWorker(): boolean {
   return process.env.FOLIOPIPE_OF_WORKER !== undefined;
 }
 
-/** The config of a job. What its run reads is a file of the worker, which nobody else can name. */
+/** The config of a job. Its run reads a temporary file of the worker, which the user cannot name. */
 function flagsOfWorker({
   FOLIOPIPE_OF_WORKER: origin,
 }: NodeJS.ProcessEnv): readonly ConfigFlag[] | undefined {
   return origin === undefined ? undefined : asFlags(JSON.parse(origin) as ConfigOrigin);
 }
 
-/** Where a config is: its files, and what `--set` takes besides. */
+/** Where a config comes from: its files, and the values of `--set`. */
 export interface ConfigOrigin {
   readonly files: readonly string[];
   readonly settings?: readonly string[];

@@ -3,7 +3,7 @@ import { quoteForShell } from '../../text.js';
 
 /**
  * The same command without the flags of a new run: `--new` would begin another run and pay again, and its `--yes` would
- * confirm what nobody was asked.
+ * confirm questions that were not asked.
  * @param argv as node gives it: the first two are skipped.
  */
 export function resumeCommand(argv: readonly string[]): string {

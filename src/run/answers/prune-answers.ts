@@ -21,8 +21,8 @@ export interface PruneAnswersTerms {
   readonly now: number;
   /** Only report what would be removed. */
   readonly dryRun?: boolean | undefined;
-  /** Whether nobody has asked for this prune: then answers stay that a retained run would still take (`withAges`). */
-  readonly isUnasked?: boolean | undefined;
+  /** Whether the prune is automatic. It keeps the answers that a retained run would still take (`withAges`). */
+  readonly isAutomatic?: boolean | undefined;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface PruneAnswersTerms {
  */
 export async function pruneAnswers(
   { checkpoint, answers, config }: PruneAnswersContext,
-  { now, dryRun = false, isUnasked = false }: PruneAnswersTerms,
+  { now, dryRun = false, isAutomatic = false }: PruneAnswersTerms,
 ): Promise<readonly Segment[]> {
   const runs = await checkpoint.runHeads();
   const own = new Map(
@@ -44,8 +44,8 @@ export async function pruneAnswers(
   const isOurs = (segment: Segment) =>
     own.has(segment.run) || (segment.run.startsWith(IMPORT) && isUsable(segment, config));
   const expired = all.filter((segment) => isOurs(segment) && isExpired(segment, config.reuse, now));
-  const isAsking = isUnasked && expired.length > 0;
-  const reuse = isAsking ? withAges(config.reuse, await checkpoint.longestAges()) : config.reuse;
+  const keepsRetained = isAutomatic && expired.length > 0;
+  const reuse = keepsRetained ? withAges(config.reuse, await checkpoint.longestAges()) : config.reuse;
   const pruned: Segment[] = [];
   for (const segment of expired) {
     if (!isExpired(segment, reuse, now)) continue;
@@ -64,8 +64,8 @@ export async function pruneAnswers(
 }
 
 /**
- * The ages by which answers are too old in a prune that nobody has asked for: those of retained runs are not undercut,
- * because a value that was set for one run, or for one pipeline, must not remove what other runs still take.
+ * The ages from which answers are too old in an automatic prune. They are never below those of retained runs: a value
+ * that was set for one run, or for one pipeline, must not remove what other runs still take.
  */
 function withAges(reuse: Config['reuse'], retained: Pick<Choice, 'maxAge' | 'failedAge'>): Config['reuse'] {
   return {

@@ -39,18 +39,18 @@ async function withOldSegment(
 
 it('goes by the longest ages of the config and of retained runs, so that a value for one run removes nothing', () =>
   withOldSegment(async (checkpoint, prune) => {
-    expect(await prune({ isUnasked: true })).toBe(0);
-    expect(await prune({ isUnasked: true, now: NOW + DAY + 1 })).toBe(1);
+    expect(await prune({ isAutomatic: true })).toBe(0);
+    expect(await prune({ isAutomatic: true, now: NOW + DAY + 1 })).toBe(1);
     expect(await prune({})).toBe(1);
     expect(await prune({}, 3 * DAY)).toBe(0);
     await checkpoint.recordSuperseded('other', 1);
     await checkpoint.recordPruned('other', 2);
-    expect(await prune({ isUnasked: true })).toBe(1);
+    expect(await prune({ isAutomatic: true })).toBe(1);
   }));
 
 it('removes no answer where nothing is reused', () =>
   withOldSegment(async (_, prune) => {
-    for (const isUnasked of [false, true]) expect(await prune({ isUnasked }, 0)).toBe(0);
+    for (const isAutomatic of [false, true]) expect(await prune({ isAutomatic }, 0)).toBe(0);
   }));
 
 it('takes answers out of a segment that another process replaces meanwhile', async () => {

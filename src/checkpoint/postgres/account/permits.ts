@@ -2,8 +2,8 @@
  * Permits of an account, counted in the rows of chunks: a chunk has one from its reservation until its folio is
  * finished, lost or given up. A pipeline that finds none free stands in a line, and rejoins it after each permit.
  *
- * Counting and giving are one statement. What it counts is of the moment at which it begins, so it gives only if nobody
- * else has given meanwhile (`grants`); permits that have become free meanwhile do no harm.
+ * One statement counts the permits and gives new ones. It sees the rows as they were when it began, so it gives only if
+ * no other statement has given permits since then (`grants`). Permits that have become free since then do no harm.
  */
 import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
 import { OpenLimit, type OpenLimitState } from '../../../streams/open-limit.js';
@@ -132,8 +132,9 @@ const ask: Prepared<StoredAnswer> = statement(`
     (SELECT learned FROM account) AS learned
   FROM place, given, notified`);
 
-// The reservation of a chunk that was sent is gone already. It waits for a pipeline that asks just now, which may not
-// have seen yet that a permit is free. Questions wait for nobody, so they never wait for each other.
+// The reservation of a chunk that was sent is gone already. The statement waits for a pipeline that asks at the same
+// moment and may not have seen yet that a permit is free. A question itself never waits for a lock, so no two wait for
+// each other.
 const freeOne = statement(`
   WITH
     given_back AS (DELETE FROM reserved_permits WHERE run = @run AND chunk = @chunk),

@@ -1,6 +1,6 @@
 /**
  * The tables of accounts: what all pipelines that use one service share, on all machines. Nothing in them counts open
- * folios. Those are counted in the rows of chunks, so that the count is right whoever dies.
+ * folios. Those are counted in the rows of chunks, so that the count is right when a process dies.
  */
 export const accountTables = `
 CREATE TABLE accounts (
