@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { scanRecords } from '../../src/csv/scan-records.js';
 import { fieldText } from '../../src/csv/table.js';
-import { type BlockReader, createBlockReader, type RecordBlock } from '../../src/source/record-block.js';
+import {
+  type BlockReader,
+  createBlockReader,
+  type RecordBlock,
+  sliceOfBlock,
+} from '../../src/source/record-block.js';
 
-const scan = (content: string) =>
+const scan = (content: string, sentFields?: readonly number[]) =>
   scanRecords([Buffer.from(content)], {
     delimiter: ',',
     fields: 2,
@@ -11,6 +16,7 @@ const scan = (content: string) =>
     file: 0,
     base: 100,
     firstRecord: 5,
+    ...(sentFields && { sentFields }),
     onBadRecord: () => undefined,
   });
 
@@ -42,6 +48,21 @@ describe('blocks', () => {
   it('number records by their position in the source, rejected ones counted', async () => {
     const reader = createBlockReader(scan('a,1\nbad\nb,2\nworse,and,worse\nc,3\n'));
     expect((await takeAll(reader, [2, 1])).map(([number]) => number)).toEqual(['5', '7', '9']);
+  });
+
+  it('know where each record ends in the source, and which are blank', async () => {
+    const reader = createBlockReader(scan('a,1\nbad\n,\nb,2\nc,3\n', [0, 1]));
+    const first = await reader.take(2);
+    expect(first).toMatchObject({ blank: [1], end: { file: 0, offset: 109 } });
+    expect(first.endOf(0)).toEqual({ file: 0, offset: 103 });
+    const second = sliceOfBlock(first, 1, 2);
+    expect(valuesOf(second)).toEqual([['7', '', '']]);
+    expect(second).toMatchObject({ blank: [0], end: { offset: 109 } });
+    expect(second.endOf(0)).toEqual({ file: 0, offset: 109 });
+    const next = await reader.take(2);
+    expect(next).toMatchObject({ blank: [], end: { offset: 117 } });
+    expect(next.endOf(0)).toEqual({ file: 0, offset: 113 });
+    expect(await reader.take(2)).toMatchObject({ count: 0, end: undefined });
   });
 
   it('span batches of any size', async () => {

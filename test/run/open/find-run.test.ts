@@ -1,13 +1,14 @@
 import { appendFile, mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../../src/errors.js';
 import { findRun } from '../../../src/run/open/find-run.js';
 import type { RunOptions } from '../../../src/run/run-options.js';
 import { workPath } from '../../../src/stages/publish/publish-output.js';
 import { addChunk, beginUpload } from '../../helpers/checkpoint/advance-chunk.js';
 import { samplePublication } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, type StageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 const service = 'https://service.test';
@@ -16,8 +17,8 @@ const find = (run: StageRun, options: RunOptions = {}, who = service) =>
   findRun({ ...run, files: run.fileStore, service: who }, options);
 
 /** A run that a process before this one has begun, or ended. */
-async function earlier(state: 'open' | 'done'): Promise<StageRun> {
-  const run = await createStageRun(await folder());
+async function earlier(state: 'open' | 'done', options?: StageRunOptions): Promise<StageRun> {
+  const run = await createStageRun(await folder(), options);
   if (state === 'done') {
     await run.checkpoint.recordPublishing(run.id, samplePublication);
     await run.checkpoint.recordDone(run.id, 5);
@@ -112,6 +113,22 @@ describe('an unfinished run', () => {
     );
   });
 
+  it('at another address is finished first where its output is being put in place', async () => {
+    const run = await earlier('open');
+    await run.checkpoint.recordPublishing(run.id, samplePublication);
+    const found = { found: 'publishing', run: { id: run.id } };
+    expect(await find(run, {}, 'https://other.test')).toMatchObject(found);
+  });
+
+  it('at another address stays where no new one takes its place', async () => {
+    const run = await earlier('open');
+    const elsewhere = (options: RunOptions) => find(run, options, 'https://other.test');
+    await expect(elsewhere({ existing: true })).rejects.toMatchObject({ code: 'CONFIG_FROZEN' });
+    await writeFile(run.source.files[0]!.path, 'name,address\nbad\n');
+    await expect(elsewhere({ fresh: true })).rejects.toMatchObject({ exitCode: 4 });
+    expect(await run.checkpoint.run(run.id)).toMatchObject({ state: 'open' });
+  });
+
   it('is given up for a new one when that is asked for', async () => {
     const run = await earlier('open');
     await mkdir(dirname(workPath(run)), { recursive: true });
@@ -174,6 +191,16 @@ describe('a run that is done', () => {
       message: expect.stringContaining('source.key: the source has no column "Name"; it has '),
       hint: expect.stringContaining('did you mean "name"?'),
     });
+  });
+
+  it.each<[string, 'source' | 'chunks' | 'upload', object]>([
+    ['CONFIG_COLUMN_MISSING', 'source', { delimiter: ';' }],
+    ['SOURCE_RECORD_TOO_LARGE', 'chunks', { maxBytes: 60 }],
+    ['SOURCE_NOTHING_TO_SEND', 'upload', { columns: { address: 'address' } }],
+  ])('has not checked its source for other settings: %s', async (code, section, values) => {
+    const run = await earlier('done', { source: `name,address\n${'a'.repeat(60)},\n` });
+    const config = { ...run.config, [section]: { ...run.config[section], ...values } };
+    await expect(find({ ...run, config }, { fresh: true })).rejects.toMatchObject({ code });
   });
 
   it('stays known where the address of its service moves and the name stays', async () => {
@@ -244,5 +271,26 @@ describe('an existing run', () => {
     await expect(find(other, { existing: true })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
     await run.checkpoint.recordSuperseded(run.id, 1);
     await expect(find(run, { existing: run.id })).rejects.toMatchObject({ code: 'RUN_UNKNOWN' });
+  });
+});
+
+describe('a run of which the journal knows more than the checkpoint', () => {
+  const behind = new ConfigError('CHECKPOINT_BEHIND', 'it has lost a row', { hint: 'foliopipe recover' });
+  const loser = async (state: 'open' | 'done'): Promise<StageRun> => {
+    const run = await earlier(state);
+    return { ...run, checkpoint: { ...run.checkpoint, verifyPaid: () => Promise.reject(behind) } };
+  };
+
+  it('is refused before any work on it', async () => {
+    const [open, done] = [await loser('open'), await loser('done')];
+    await expect(find(open)).rejects.toBe(behind);
+    await expect(find(open, { fresh: true })).rejects.toBe(behind);
+    await expect(find(done)).rejects.toBe(behind);
+    await expect(find(done, { existing: true })).rejects.toBe(behind);
+    await expect(find(done, { existing: done.id })).rejects.toBe(behind);
+  });
+
+  it('is no reason to refuse a new run', async () => {
+    expect(await find(await loser('done'), { fresh: true })).toMatchObject({ found: 'new' });
   });
 });
