@@ -54,7 +54,8 @@ function checkUsage({ month, csv, json }: Options): void {
 const WRITE_CHARACTERS = 64 * 1024;
 
 async function printLedger(config: Config, options: Options): Promise<void> {
-  const { timeZone, pricePerRecord, currency } = config.budget;
+  const { budget } = config;
+  const { timeZone, pricePerRecord, currency } = budget;
   const { month } = options;
   const pipeline = options.all ? undefined : config.pipeline;
   const state = await openState(config);
@@ -66,7 +67,7 @@ async function printLedger(config: Config, options: Options): Promise<void> {
   };
   try {
     const entries = readLedgerPages(state, pipeline, terms);
-    const table = tableLedger(timeZone, currency);
+    const table = tableLedger(budget);
     if (options.json) await printAs(jsonLedger(currency), entries);
     else if (options.csv) await printAs(csvLedger(), entries);
     else if (options.uploads) await printAs(table, entries);
@@ -114,7 +115,7 @@ export interface LedgerFormat<Line extends LedgerLine> {
  * A heading for each run, and below it its lines, each of which fits 80 columns with usual values. Times are in the
  * time zone.
  */
-function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLine> {
+function tableLedger({ timeZone, currency, pricePerRecord }: Config['budget']): LedgerFormat<LedgerLine> {
   // Swedish times are written as in ISO 8601.
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const minuteText = createLastText((minute) => clock.format(minute * MINUTE));
@@ -155,8 +156,12 @@ function tableLedger(timeZone: string, currency: string): LedgerFormat<LedgerLin
     end: (totals, { saved }) => {
       const { uploads, searches, records, ambiguous, amount } = totals;
       const { rehearsalUploads, rehearsalSearches, rehearsalRecords } = totals;
+      // One price for all lines, whatever it was when a record was sent.
+      const price = records > 0 ? ` at ${pricePerRecord} a record` : '';
       const cost =
-        amount === null ? 'unknown: set budget.pricePerRecord' : `${formatAmount(amount)} ${currency}`;
+        amount === null
+          ? 'unknown: set budget.pricePerRecord'
+          : `${formatAmount(amount)} ${currency}${price}`;
       const lines = [
         `${requestsText(uploads - rehearsalUploads, searches - rehearsalSearches)}, ${countOf(records, 'record')} to pay, cost ${cost}`,
         ...(ambiguous > 0

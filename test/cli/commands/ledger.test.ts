@@ -34,7 +34,7 @@ it('adds up what has nothing to tell, and lists each upload with --uploads and i
 ${run}  nightly
   11-21 03:10                  210    105.00  21 uploads
   11-21 03:10     22    1       10      5.00  ?                paid?
-22 uploads, 220 records to pay, cost 110.00 USD
+22 uploads, 220 records to pay, cost 110.00 USD at 0.5 a record
 10 records of these possibly paid for twice or in vain
 `);
   const listed = (await ledger('--uploads')).split('\n');

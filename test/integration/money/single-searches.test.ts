@@ -222,7 +222,7 @@ describe('foliopipe search', () => {
       expect(table[1]).toMatch(/^searches of no run in \d{4} {2}nightly$/);
       expect(table[2]).toMatch(/^ {2}\S+ \S+ {2,}1 {2,}0\.05 {2,}search$/);
       expect(table[3]).toMatch(/ {2,}1 {2,}0\.05 {2,}search {2,}paid\?$/);
-      expect(table[4]).toBe('0 uploads and 2 searches, 2 records to pay, cost 0.10 USD');
+      expect(table[4]).toBe('0 uploads and 2 searches, 2 records to pay, cost 0.10 USD at 0.05 a record');
       const csv = (await callMain(['ledger', job.config, '--csv'], { env })).stdout.split('\n');
       expect(csv[1]).toMatch(/^nightly,,,,,,[^,]+Z,accepted,1,1,0\.05,false,false,search,false$/);
       const elsewhere = ['--set', 'pipeline=other', '--json'];
