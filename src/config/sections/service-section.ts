@@ -43,6 +43,9 @@ export const serviceSchema = z.strictObject({
     .string()
     .trim()
     .regex(/^[\x21-\x7e]+$/)
+    .refine((text) => !/^\$\w+$/.test(text), {
+      error: `is the name of a variable without braces: write \${FOLIOPIPE_TOKEN}`,
+    })
     .nullable()
     .describe('a token of visible ASCII characters without spaces')
     .default(null),
