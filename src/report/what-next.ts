@@ -120,6 +120,21 @@ function sendUnprocessed(
   };
 }
 
+/** Sends the failed records, with those of earlier nights, which `retryWay` leaves out. */
+function sendOldFailures(
+  { origins, rehearsal }: Ended,
+  { mayRetry, reusesAnswers, budget }: NextTerms,
+): NextWay | undefined {
+  const { failed: earlier } = origins.reused;
+  if (!mayRetry || !reusesAnswers || earlier === 0) return undefined;
+  const records = earlier + origins.sent.failed;
+  const paid = rehearsal ? '' : paidText(records, budget);
+  return {
+    command: 'foliopipe run --new --set reuse.failedAge=0',
+    effect: `sends ${countOf(records, 'failed record')} once more, those of earlier nights too${paid}`,
+  };
+}
+
 /** What is left to do with a run whose results were removed. */
 export function prunedText(prunedAt: number): string {
   const day = new Date(prunedAt).toISOString().slice(0, 10);
@@ -153,6 +168,7 @@ function afterPartial(summary: Ended, terms: NextTerms): WhatNext {
     ways: waysOf(summary, counts, [
       retry,
       acceptWay(summary, counts, isTooMany, terms),
+      isTooMany ? sendOldFailures(summary, terms) : undefined,
       sendUnprocessed(summary, terms),
     ]),
   };

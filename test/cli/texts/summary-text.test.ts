@@ -369,6 +369,22 @@ describe('exit 3', () => {
     const none = { ...counts, successful: 0, failed: 0, unprocessed: 1000 };
     expect(of({ counts: none })).toContain('sends up to 1,000 unprocessed records once more (paid again)\n');
   });
+  it('says how failures of earlier nights are sent again, which retry leaves out', () => {
+    const reused = { records: 300, successful: 201, failed: 99, unprocessed: 0 };
+    const ended = { ...done, exitCode: 3 } as const;
+    const of = (failed: number, more = {}) =>
+      summaryText(
+        { ...ended, origins: { ...done.origins, reused, sent: { ...done.origins.sent, failed } } },
+        { ...terms, reusesAnswers: true, ...more },
+      );
+    const way = 'or: foliopipe run --new --set reuse.failedAge=0 sends';
+    expect(of(0)).toContain(
+      `and nothing is paid\n  ${way} 99 failed records once more, those of earlier nights too (paid again)\n`,
+    );
+    expect(of(1)).toContain(`${way} 100 failed records once more`);
+    expect(of(0, { reusesAnswers: false }) + of(0, { mayRetry: false })).not.toContain(way);
+    expect(of(0, { tolerate: 0.5 }) + summaryText(ended, terms)).not.toContain(way);
+  });
   it('gives both reasons', () => {
     const counts = { ...done.counts, successful: 899, unprocessed: 1 };
     expect(textOf({ exitCode: 3, counts })).toContain('tolerate is 5%; 1 record is unprocessed\n  next: ');
