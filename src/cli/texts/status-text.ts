@@ -122,14 +122,15 @@ export function stateLine({ state }: Pick<Config, 'state'>): string {
   return state === null ? '' : `  state     ${state}, set by ${state.origin ?? 'the config'}\n`;
 }
 
-/** Says that the commands that publish a withheld run need another source than the one that is there. */
-export async function otherSourceText({ source, state, prunedAt }: Run): Promise<string> {
-  if (state !== 'withheld' || prunedAt !== null) return '';
+/** Says that the commands that publish a withheld or a partial run need another source than the one that is there. */
+export async function otherSourceText({ source, state, publication, prunedAt }: Run): Promise<string> {
+  const isWithheld = state === 'withheld';
+  if ((!isWithheld && publication?.exitCode !== 3) || prunedAt !== null) return '';
   const file = await findRestamped(source.files);
   if (file === undefined) return '';
   const { path, name, bytes, sha256 } = file;
   const copy = name === undefined ? '' : ` (the copy of ${escapeUnprintable(name)})`;
-  return `  These need the source that the run has read: ${path}${copy} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
+  return `  ${isWithheld ? 'These' : 'retry and publish'} need the source that the run has read: ${path}${copy} with ${bytes} bytes, sha256 ${sha256}. The file there has changed or was touched since; if its content differs, put the old one back first: foliopipe run would begin a new run with the other.\n`;
 }
 
 /**

@@ -217,6 +217,19 @@ describe('the command says', () => {
       );
     }));
 
+  it('once it is published with exit 3, that its next commands need the source of then', () =>
+    beforeBadNight(async (job) => {
+      const { run } = await job.enrich();
+      expect((await callMain(['publish', run, job.file])).code).toBe(3);
+      const status = async () => (await callMain(['status', job.file])).stdout;
+      expect(await status()).not.toContain('need the source');
+      await appendFile(job.source, 'One more,1 Main St,MT\n');
+      expect(await status()).toContain('\n  retry and publish need the source that the run has read: ');
+      expect((await callMain(['publish', run, job.file, '--set', 'failures.tolerate=15%'])).code).toBe(4);
+      expect((await callMain(['run', job.file, '--set', 'failures.tolerate=50%'])).code).toBe(0);
+      expect(await status()).not.toContain('need the source');
+    }));
+
   it('that a partial publication contradicts it, before anything is sent', () =>
     beforeBadNight(async (job, before) => {
       const end = await callMain(['run', job.file, '--publish-partial', '--max-duration', '1h']);
