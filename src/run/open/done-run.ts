@@ -202,7 +202,7 @@ export async function sourceChangedError(
     `run ${id} is ${isDone ? run.state : 'unfinished'}, and ${change}${how}`,
     {
       hint: isDone
-        ? `publish and retry of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
+        ? `publish, retry and adopt of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
         : waysFromChanged(id, givenUp, source),
       facts: { run: id, before: source.sha256, now: now.sha256 },
     },

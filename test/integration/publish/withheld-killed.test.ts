@@ -191,7 +191,7 @@ describe('the command says', () => {
         expectError(
           refused,
           4,
-          /SOURCE_CHANGED.*publish and retry of run \S+ need the source that it has read/s,
+          /SOURCE_CHANGED.*publish, retry and adopt of run \S+ need the source that it has read/s,
         );
         expect(refused.stderr).toContain(`"${job.source}" ${needed}`);
       }
