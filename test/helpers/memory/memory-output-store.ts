@@ -1,7 +1,7 @@
-/** Publications in memory, behind the same port as local folders. */
+/** Publications in memory, behind the same port as local folders. docs/embedding.md shows this file word for word. */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
-import type { OutputStore } from '../../../src/files/output-store.js';
+import type { OutputStore } from '../../../pipelines/index.js';
 
 export interface MemoryOutputStore extends OutputStore {
   /** What stands under each name. */
