@@ -120,7 +120,7 @@ async function withheldError(run: ReadyRun): Promise<GuardError> {
   const { counts, origins, tolerate } = (await run.checkpoint.run(run.id))!.withheld!;
   const reasons = exceededReasons(judgedCounts({ counts, origins }), tolerate).join('; ');
   return new GuardError('ROWS_WITHHELD', `the rows of run ${run.id} must not be used: ${reasons}`, {
-    hint: `undo what was done with them; to take them all the same, raise failures.tolerate or set failures.onExceeded: publish, and open the run again; foliopipe publish ${run.id} writes them into a file`,
+    hint: `undo what was done with them; to take them anyway, raise failures.tolerate or set failures.onExceeded: publish, and open the run again; foliopipe publish ${run.id} writes them into a file`,
     facts: { run: run.id, failed: counts.failed, unprocessed: counts.unprocessed },
   });
 }

@@ -114,7 +114,7 @@ async function confirm(run: ReadyRun): Promise<RunSummary> {
 
 function withheld(run: string): GuardError {
   return new GuardError('ROWS_WITHHELD', `run ${run} is withheld, because too many records have failed`, {
-    hint: 'undo what was done with its rows; to take them all the same, raise failures.tolerate or set failures.onExceeded: publish, and open the run again',
+    hint: 'undo what was done with its rows; to take them anyway, raise failures.tolerate or set failures.onExceeded: publish, and open the run again',
     facts: { run },
   });
 }

@@ -76,7 +76,7 @@ export async function search(
         answer: async (reply) => {
           await checkpoint
             .recordSingleSearchEnd(id, { state: 'answered', local: reply.rehearsal })
-            // The answer is paid for, so it is given all the same.
+            // The answer is paid for, so it is given anyway.
             .catch((error: unknown) =>
               logger.error(
                 { search: id },

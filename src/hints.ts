@@ -75,11 +75,11 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_IN_FOLDER: ({ stateDir }) =>
     `copy the folder into the database: foliopipe state copy --from ${quoteForShell(String(stateDir))}; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs no longer count, move that folder away`,
   STATE_MOVED: ({ state, place }) =>
-    `${movedHint(String(place))}, then the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
+    `${movedHint(String(place))}, then run the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
   STATE_COPY_UNFINISHED: () =>
     'type the same foliopipe state copy again; until it has ended, go on with the state that is copied, unless it is this one',
   STATE_COPY_PIPELINES: () =>
-    'nothing was copied; name another database, or go on with the one of both whose runs are needed',
+    'nothing was copied; name another database, or keep the one of the two whose runs are needed',
   STATE_COPY_ANSWERS: () =>
     'nothing was copied; copy the state with stored answers first, into an empty database, and then those without; or name another database',
   STATE_COPY_PLACES: () =>
@@ -93,7 +93,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   FLEET_STATE_MISSING: () =>
     'set the variable FOLIOPIPE_STATE, or name a config with state: postgres://... (-c FILE); without a database, foliopipe run does the job',
   FLEET_STDIN: () =>
-    'write it to a file that every machine sees, and name that with source.path; or foliopipe run, which reads it',
+    'write it to a file that every machine sees, and name that with source.path; or type foliopipe run, which reads it',
   JOBS_NEWER: () => UPGRADE,
   JOBS_IN_USE: () =>
     'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',

@@ -16,7 +16,7 @@ interface Driver {
 
 const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++ compiler must be there)';
 /**
- * npm runs no install scripts where a setting or its caller says so, and takes the package for installed all the same.
+ * npm runs no install scripts where a setting or its caller says so, and counts the package as installed anyway.
  */
 const REBUILD = 'npm rebuild better-sqlite3 --ignore-scripts=false';
 

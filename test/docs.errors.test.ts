@@ -26,7 +26,7 @@ it('gives each code its exit code, and nearly each one what to do', () => {
   expect(byCode.get('CHECKPOINT_LOST')!.cure).toContain('foliopipe recover');
   expect(byCode.get('SOURCE_ESCAPED')!.cure).toContain('HEADER = TRUE');
   expect(byCode.get('USAGE')!.cure).toMatch(/--to '\$\{STATE_URL\}'/);
-  const uncured = [...byCode].filter(([, { cure }]) => cure === 'the message says it');
+  const uncured = [...byCode].filter(([, { cure }]) => cure === 'the hint of the message says it');
   expect(uncured.length).toBeLessThan(20);
 });
 

@@ -69,7 +69,7 @@ export function nothingCame(
 }
 
 /**
- * No coding is asked for, but a proxy or a service may compress all the same (RFC 9110, 12.5.3), and an upload whose
+ * No coding is asked for, but a proxy or a service may compress anyway (RFC 9110, 12.5.3), and an upload whose
  * reply cannot be read would be paid for and unknown.
  */
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([

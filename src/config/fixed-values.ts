@@ -132,7 +132,7 @@ function goOn(flags: string | null): string {
 
 function namedWayOut(flags: string | null): string {
   return flags === null
-    ? 'restore the old values, then the same command again'
+    ? 'restore the old values, then run the same command again'
     : `give the old values: the same command with ${flags}`;
 }
 

@@ -112,8 +112,8 @@ function checkDrift(
     {
       hint:
         onSchema === 'fail'
-          ? 'change the table, or set load.onSchema: add, which adds columns that it lacks and leaves old ones; then the same command again'
-          : 'change the table; then the same command again',
+          ? 'change the table, or set load.onSchema: add, which adds columns that it lacks and leaves old ones; then run the same command again'
+          : 'change the table; then run the same command again',
       facts: { table, missing: missing.length, gone: gone.length },
     },
   );

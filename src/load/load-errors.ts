@@ -46,14 +46,14 @@ export function loadUnreadable(
 export function valueUnfit(text: string, place: string, details: ErrorDetails): ConfigError {
   return new ConfigError('LOAD_VALUE_UNFIT', `${place}: a value does not fit the table: ${text}`, {
     ...details,
-    hint: 'nothing was loaded; give the column a type that holds the values, such as text; then the same command again',
+    hint: 'nothing was loaded; give the column a type that holds the values, such as text; then run the same command again',
   });
 }
 
 export function tableUnfit(text: string, place: string, details: ErrorDetails, change: string): ConfigError {
   return new ConfigError('LOAD_UNFIT', `${place} cannot load the output into this table: ${text}`, {
     ...details,
-    hint: `change ${change}, or load into another one (load.table); then the same command again`,
+    hint: `change ${change}, or load into another one (load.table); then run the same command again`,
   });
 }
 
@@ -75,7 +75,7 @@ export function looseKeyError(table: string, column: string): ConfigError {
     'LOAD_KEY_UNFIT',
     `load.table: ${showText(column, 63)} of ${showText(table, 130)} treats different keys as equal, such as ab and AB (its collation, or citext)`,
     {
-      hint: 'give the key columns of the table the type text (varchar) with a deterministic collation, and their index no other one; then the same command again',
+      hint: 'give the key columns of the table the type text (varchar) with a deterministic collation, and their index no other one; then run the same command again',
       facts: { table, column },
     },
   );
@@ -99,7 +99,7 @@ export function rowsLeftOut(what: string, table: string): ConfigError {
     'LOAD_UNFIT',
     `${table} does not take the output as it is: ${what}. A trigger, a rule or a policy of the table decides on its rows`,
     {
-      hint: 'nothing was loaded; remove it, or load into another table (load.table); then the same command again',
+      hint: 'nothing was loaded; remove it, or load into another table (load.table); then run the same command again',
       facts: { table },
     },
   );

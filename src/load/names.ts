@@ -62,7 +62,7 @@ export function schemaMissingError(table: string, schema: string): ConfigError {
     'LOAD_SCHEMA_MISSING',
     `load.table: ${showText(table, 130)} is to be in the schema ${showText(schema, 63)}, which does not exist`,
     {
-      hint: `create it in the database: create schema ${quoteName(schema)}; or name another one in load.table; then the same command again`,
+      hint: `create it in the database: create schema ${quoteName(schema)}; or name another one in load.table; then run the same command again`,
       facts: { table, schema },
     },
   );

@@ -23,7 +23,7 @@ export function isLoaded(request: LoadRequest, last: EarlierLoad | undefined): b
       'LOAD_OLDER',
       `publication ${publication} of pipeline ${pipeline} (run ${run}) is older than publication ${last.publication} (run ${last.run}), which ${table} has already`,
       {
-        hint: `to load it all the same: foliopipe publish ${run}, which gives it a new number; ${anew}`,
+        hint: `to load it anyway: foliopipe publish ${run}, which gives it a new number; ${anew}`,
         facts,
       },
     );

@@ -63,7 +63,7 @@ export async function numberInPlace(
 
 /** What is done about an output that this state has not published. */
 export interface OwnerOptions {
-  /** Goes on all the same, and says so. */
+  /** Goes on anyway, and says so. */
   readonly yes?: boolean | undefined;
   readonly logger: Logger;
 }
@@ -108,7 +108,7 @@ async function unfinishedOfOther(
     if (uploads.accepted + uploads.ambiguous + chunks.uploading === 0) continue;
     const text = `run ${head.id} of the pipeline ${head.pipeline} is unfinished, and writes ${path} too: what it has paid for would be paid for again`;
     return new GuardError('OUTPUT_RUN_UNFINISHED', text, {
-      hint: `finish it first, under its own name: foliopipe run --set pipeline=${head.pipeline}; or name another output.path; to begin a run of ${pipeline} all the same: foliopipe run --yes`,
+      hint: `finish it first, under its own name: foliopipe run --set pipeline=${head.pipeline}; or name another output.path; to begin a run of ${pipeline} anyway: foliopipe run --yes`,
       facts: { path, run: head.id, pipeline: head.pipeline },
     });
   }

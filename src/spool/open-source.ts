@@ -191,7 +191,7 @@ function copyGone({ id, source }: CopyReader): SourceError {
   const what = isStdin ? 'standard input' : 'the records';
   return new SourceError('SOURCE_COPY_GONE', `the copy of ${what} that run ${id} has read is gone`, {
     hint: isStdin
-      ? 'give the same input to foliopipe run, which copies it again and pays nothing twice; then the same command again'
+      ? 'give the same input to foliopipe run, which copies it again and pays nothing twice; then run the same command again'
       : 'pass the same records to openRun or enrich in your program, which copies them again and pays nothing twice; then the same call or command again',
     facts: { run: id, sha256: source.sha256 },
   });

@@ -30,7 +30,7 @@ export function translatePostgresError(
   const facts = { sqlstate };
   if (sqlstate === '42501') {
     return new RefusedError('SOURCE_DATABASE_DENIED', `${place} refuses the query: ${text}`, {
-      hint: 'let the role read what source.query asks for (grant select); then the same command again',
+      hint: 'let the role read what source.query asks for (grant select); then run the same command again',
       facts,
     });
   }
@@ -66,7 +66,7 @@ export function troubleOfDuckdb(error: DuckdbError, place: string): FoliopipeErr
   const facts = { kind };
   if (/Could not read enough bytes|Corrupt database|checksum/i.test(message)) {
     return new ConfigError('SOURCE_DATABASE_DAMAGED', `${place} is damaged or cut off: ${firstLine(error)}`, {
-      hint: 'restore the file from a copy, or write it again; then the same command again: nothing was sent',
+      hint: 'restore the file from a copy, or write it again; then run the same command again: nothing was sent',
       facts,
     });
   }
@@ -91,7 +91,7 @@ export function translateDuckdbError(error: DuckdbError, place: string): Foliopi
   }
   if (/Permission denied|Access is denied/i.test(error.message)) {
     return new RefusedError('SOURCE_DATABASE_DENIED', `${place} cannot be read by this user`, {
-      hint: 'let this user read the file and its folder; then the same command again',
+      hint: 'let this user read the file and its folder; then run the same command again',
       facts,
     });
   }

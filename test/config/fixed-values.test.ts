@@ -161,7 +161,7 @@ test('values that no flag can give are to be restored, and a named run is not co
   }
   expect(hints).toEqual([
     'restore the old values to continue this run; or begin a new run: foliopipe run --new, which pays again',
-    'restore the old values, then the same command again',
+    'restore the old values, then run the same command again',
     'to continue this run, give the old values: foliopipe run --set chunks.maxRecords=5; or begin a new run: foliopipe run --new, which pays again',
     'give the old values: the same command with --set chunks.maxRecords=5',
   ]);

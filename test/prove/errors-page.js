@@ -201,7 +201,7 @@ export function errorCodes() {
 
 export function errorsPage() {
   const rows = errorCodes().map(({ code, exits, hints, pages }) => {
-    const cures = hints.size === 0 ? ['the message says it'] : [...hints];
+    const cures = hints.size === 0 ? ['the hint of the message says it'] : [...hints];
     const links = pages.map((page) => `[${page}](../${page})`).join(', ');
     return `| \`${code}\` | ${[...exits].sort().join(', ')} | ${cures.join('<br>or: ')} | ${links} |`;
   });

@@ -25,7 +25,7 @@ const byCode: Readonly<Record<string, Translate>> = {
       text,
       place,
       details,
-      'give the role that right (docs/warehouse.md lists what it needs); then the same command again',
+      'give the role that right (docs/warehouse.md lists what it needs); then run the same command again',
     ),
   '3D000': (_, place, details) =>
     new ConfigError('LOAD_DATABASE_MISSING', `${place} does not exist`, {

@@ -148,7 +148,7 @@ function missing(header: readonly string[], column: string, key: string): Config
     'IMPORT_COLUMN_MISSING',
     `${key}: the file has no column ${showText(column)}; it has ${header.map((name) => showText(name)).join(', ')}`,
     {
-      hint: 'name the columns of the answers with --columns; the sent columns need their names of the config',
+      hint: 'name the columns of the answers with --columns; the sent columns must have the names that the config gives them',
       facts: { key, column },
     },
   );

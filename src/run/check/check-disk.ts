@@ -99,7 +99,7 @@ export async function checkDisk(
     const error = tooSmall(one);
     if (error === undefined) continue;
     if (!options.yes) throw error;
-    options.logger.warn(error.facts, `${error.message}; the run goes on all the same, because of --yes`);
+    options.logger.warn(error.facts, `${error.message}; the run goes on anyway, because of --yes`);
   }
   return checked.map(({ folder: on, what, needed, disk }) => ({
     folder: on,
@@ -182,7 +182,7 @@ function tooSmall({ folder, disk, needed, what }: Checked): TroubleError | undef
     'DISK_TOO_SMALL',
     `the disk of ${folder} has ${has} free, and the run needs about ${needs} there for ${what}`,
     {
-      hint: `nothing was sent now; make room there${what === 'its output' ? '' : ' (foliopipe runs prune removes the results of old runs)'}, then run the same command again; if the estimate is wrong, --yes goes on all the same`,
+      hint: `nothing was sent now; make room there${what === 'its output' ? '' : ' (foliopipe runs prune removes the results of old runs)'}, then run the same command again; if the estimate is wrong, --yes goes on anyway`,
       facts: {
         folder,
         free: disk.bytes,

@@ -28,7 +28,7 @@ export function publicationOf({ id, state, publication, confirmed }: Run): Publi
     {
       hint:
         state === 'withheld' || confirmed !== null
-          ? `publish it all the same with: foliopipe publish ${id}; then: foliopipe load ${id}`
+          ? `publish it anyway with: foliopipe publish ${id}; then: foliopipe load ${id}`
           : 'finish it with: foliopipe run, which loads it too',
       facts: { run: id, state },
     },

@@ -121,4 +121,4 @@ export async function checkDelta(run: Parameters<typeof checkDeltaBase>[0]): Pro
 }
 
 const WITHOUT_BASE =
-  'nothing was sent; put the folder deltas/ of the state back (of a state in a database: restore that); or begin anew: foliopipe run --set output.delta=false, and then the same command again: its delta has no base and holds every row';
+  'nothing was sent; put the folder deltas/ of the state back (of a state in a database: restore that); or begin anew: foliopipe run --set output.delta=false, and then run the same command again: its delta has no base and holds every row';

@@ -121,7 +121,7 @@ export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunO
     'RUN_UNFINISHED_PAID',
     `run ${run} is unfinished, and --new would give it up: ${givenUpText(givenUp)}`,
     {
-      hint: `nothing was sent; to finish run ${run}: foliopipe run (without --new); to give it up all the same, add --yes`,
+      hint: `nothing was sent; to finish run ${run}: foliopipe run (without --new); to give it up anyway, add --yes`,
       facts: {
         ...{ run, paid, inVain: inVain.records, folios: open.chunks, ambiguous: ambiguous.chunks },
         collected: collected.chunks,
@@ -176,7 +176,7 @@ export async function checkSuperseded(
     'FOLIOS_TIMED_OUT',
     `run ${run}: ${countOf(open.chunks, 'folio')} not finished within poll.timeout, and its source has changed; superseding it now would give up what is open: ${givenUpText(givenUp)}`,
     {
-      hint: `run the same command again to wait for them; nothing is paid again; to end without the first: ${abandonCommand(run, stuck!.number)}; to supersede the run all the same: foliopipe run --yes`,
+      hint: `run the same command again to wait for them; nothing is paid again; to end without the first: ${abandonCommand(run, stuck!.number)}; to supersede the run anyway: foliopipe run --yes`,
       facts: { run, submitted: open.chunks },
     },
   );

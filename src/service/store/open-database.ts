@@ -36,7 +36,7 @@ function migrate(db: Database, path: string): void {
       'SERVICE_DATA_NEWER',
       `${path} was written by a newer foliopipe (version ${version})`,
       {
-        hint: 'use that foliopipe, or another data folder',
+        hint: 'use the newer foliopipe, or another data folder',
         facts: { path, version, known: MIGRATIONS.length },
       },
     );

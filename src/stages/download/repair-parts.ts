@@ -184,7 +184,7 @@ function onlyInOutputError(run: string, { number, folio }: ChunkRow, cause: Foli
     'ANSWERS_ONLY_IN_OUTPUT',
     `chunk ${number}: a stored part of it is damaged, the service no longer knows folio ${folio}, and the output in place has its answers`,
     {
-      hint: `nothing is published, and that output stays: undo the change of the config, or keep a copy of it; to replace it all the same, with these records UNPROCESSED: foliopipe publish ${run}`,
+      hint: `nothing is published, and that output stays: undo the change of the config, or keep a copy of it; to replace it anyway, with these records UNPROCESSED: foliopipe publish ${run}`,
       facts: { run, chunk: number, folio },
       cause,
     },

@@ -128,7 +128,7 @@ export async function incompleteError({
 }
 
 const UNMERGED =
-  'run the same command again; if it ends so again, that is a bug in foliopipe: please report it, with the state folder';
+  'run the same command again; if it ends in the same way, that is a bug in foliopipe: please report it, with the state folder';
 
 /** Names the command that gives up the first open folio, and what that means. */
 async function abandonHint({
