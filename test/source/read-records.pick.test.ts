@@ -71,6 +71,7 @@ test.each([
       [[5], ['e|5']],
     ],
   },
+  { numbers: [[4], [5]], found: [[[5], ['e|5']]] },
   { numbers: [], found: [] },
 ])('$numbers are picked, and nothing else', async ({ numbers, found }) => {
   expect(await picked(numbers)).toEqual(found);
@@ -80,6 +81,12 @@ test('nothing is read behind the last record that is wanted', async () => {
   const seen: number[] = [];
   await picked([[1], [2]], seen);
   expect(seen).toEqual([1]);
+});
+
+test('what is read from is closed behind it', async () => {
+  const read = batches();
+  for await (const { count } of pickRecords(read, [[1]])) expect(count).toBe(1);
+  expect(await read.next()).toMatchObject({ done: true });
 });
 
 test('the next numbers are asked for only when those before them are given', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { BadRecord } from '../../src/csv/bad-record.js';
 import { readRecords } from '../../src/source/read-records.js';
 import type { ScanSourceOptions } from '../../src/source/scan-source.js';
+import { PIECE_BYTES } from '../../src/streams/read-pieces.js';
 import { recordsOf } from '../helpers/csv/batches.js';
 import { useFiles } from '../helpers/folders/folders.js';
 import { scanPaths } from '../helpers/source/scan-paths.js';
@@ -201,6 +202,16 @@ describe('source.skipLines', () => {
       dialect: { newline: 'CRLF', skippedBytes },
       dataStart: skippedBytes + 5,
     });
+  });
+
+  it('skips no line feed behind the lines where the next piece of the file begins', async () => {
+    const title = `${'x'.repeat(PIECE_BYTES - 8)}\r`;
+    const { source, values } = await contentOf([`${title}a,b\n1,2\n3,4\n`], { skipLines: 1 });
+    expect(values).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+    ]);
+    expect(source.files[0]).toMatchObject({ dataStart: title.length + 4 });
   });
 
   it('counts in the lines of errors', async () => {
