@@ -239,7 +239,11 @@ function withoutFailure(lock: HeldLock, pipeline: string, logger: Logger): HeldL
   const close = () =>
     lock.close().catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
-      logger.warn({ pipeline, reason }, `the lock is free, but its files cannot be removed: ${reason}`);
+      const what =
+        lock.lost === undefined
+          ? 'the lock is free, but its files cannot be removed'
+          : 'its lease could not be given back, and ends by itself';
+      logger.warn({ pipeline, reason }, `${what}: ${reason}`);
     });
   return { ...lock, close };
 }

@@ -26,3 +26,20 @@ it('a wait for a lease that nobody renews ends with the lease, and says when tha
   expect(told).toEqual([{ type: 'waiting', on: 'lock', since: began, until: end, why }]);
   expect(said).toEqual([`waiting for the lock: ${why}`]);
 });
+
+it.each([
+  [
+    'a lease',
+    { lost: new AbortController().signal },
+    'its lease could not be given back, and ends by itself: away',
+  ],
+  ['a lock of the system', {}, 'the lock is free, but its files cannot be removed: away'],
+])('what remains of %s that cannot be closed is logged, and fails nothing', async (_, kind, text) => {
+  const close = () => Promise.reject(new Error('away'));
+  const { said, logger } = listen();
+  const request = { pipeline: 'p', holder: { pid: 1, command: 'run', since: 0 }, wait: 0 };
+  const context = { clock: createVirtualClock(), logger, signal: new AbortController().signal };
+  const held = await waitForLock({ take: async () => ({ ...kind, close }) }, request, context);
+  await held.close();
+  expect(said).toEqual([text]);
+});
