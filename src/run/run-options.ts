@@ -53,7 +53,7 @@ export interface RunPorts {
   readonly limits?:
     | { readonly folios?: Permits | undefined; readonly requests?: RequestLimiter | undefined }
     | undefined;
-  /** Default: the system's clock. */
+  /** Default: the time that the lock gives (`HeldLock.now`), or else the system's clock. */
   readonly clock?: Clock | undefined;
   /** Default: logs nothing. */
   readonly logger?: Logger | undefined;

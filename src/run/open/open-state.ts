@@ -242,7 +242,7 @@ function withoutFailure(lock: HeldLock, pipeline: string, logger: Logger): HeldL
       const what =
         lock.lost === undefined
           ? 'the lock is free, but its files cannot be removed'
-          : 'its lease could not be given back, and ends by itself';
+          : `the lease of ${pipeline} could not be given back, and ends by itself`;
       logger.warn({ pipeline, reason }, `${what}: ${reason}`);
     });
   return { ...lock, close };

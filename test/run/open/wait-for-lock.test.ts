@@ -31,7 +31,7 @@ it.each([
   [
     'a lease',
     { lost: new AbortController().signal },
-    'its lease could not be given back, and ends by itself: away',
+    'the lease of p could not be given back, and ends by itself: away',
   ],
   ['a lock of the system', {}, 'the lock is free, but its files cannot be removed: away'],
 ])('what remains of %s that cannot be closed is logged, and fails nothing', async (_, kind, text) => {
