@@ -1,4 +1,6 @@
-/** How long the columns of a source are, about: from a few records of each batch, so that it costs nothing a record. */
+/**
+ * About how long the columns of a source are. Looks at a few records of each batch, so that the others cost nothing.
+ */
 import { type Batch, fieldEnd, fieldStart } from '../csv/table.js';
 import type { Source } from '../types.js';
 

@@ -57,7 +57,8 @@ export function readColumns(decoded: Buffer, file: HeaderFile, option: HeaderOpt
 
 /**
  * Gives each column a name of its own. The first column of a name keeps it, the next ones are called `name_2`, `name_3`
- * and so on. A column without a name is called `column_7`, by its place. A name that the header has is never given.
+ * and so on. A column without a name is called `column_7`, by its place. A name that the header has already is never
+ * given to another column.
  */
 export function renameColumns(names: readonly string[]): string[] {
   const taken = new Set(names);
@@ -75,7 +76,8 @@ export function renameColumns(names: readonly string[]): string[] {
 }
 
 /**
- * Compares the first record with the names of the config. Leaves a malformed record to the scan, which says all of it.
+ * Compares the first record with the names of the config. A malformed record is left to the scan, which names every
+ * problem.
  */
 function checkFirstRecord(decoded: Buffer, file: HeaderFile, names: readonly string[]): void {
   const { dialect, place, isWhole } = file;

@@ -52,7 +52,7 @@ async function* dropFirst(
   }
 }
 
-/** Whether reading a file from an offset on reads nothing of what is before it. */
+/** Whether a file can be read from an offset on, without reading what is before it. */
 export function isSeekable({ dialect }: { readonly dialect: Dialect }): boolean {
   return !dialect.gzip && !isTranscoded(dialect) && dialect.quote !== 'none';
 }

@@ -81,7 +81,7 @@ function zipKind(sample: Buffer): Kind {
   return ZIP;
 }
 
-/** Text that begins as no header of a CSV does. */
+/** Text that begins in a way in which no header of a CSV begins. */
 function textKind(sample: Buffer): Kind | undefined {
   const text = sample
     .subarray(0, 1_024)

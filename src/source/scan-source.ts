@@ -187,7 +187,7 @@ function checkSameColumns(first: Layout, other: Layout): void {
         facts: { ...files, column: at + 1 },
       });
     }
-    // One of them was perhaps read with a delimiter that is not its own.
+    // Perhaps one of them was read with a wrong delimiter.
     throw new SourceError(
       'SOURCE_HEADERS_DIFFER',
       `${what}; the delimiter was detected as ${one} in ${first.path} and as ${two} in ${other.path}`,

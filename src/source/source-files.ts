@@ -44,7 +44,7 @@ async function matchingFiles(pattern: string): Promise<string[]> {
   let failure: FoliopipeError | undefined;
   const followLink = (link: string, done: Done<string>) =>
     fs.realpath(link, (error, target) => {
-      // Editors lay such a hidden link beside a file that is being changed.
+      // Editors put such a hidden link beside a file that is being edited.
       if (error === null || basename(link).startsWith('.')) return done(error, target);
       deadLinks.set(link, error);
       done(null, link);

@@ -44,7 +44,10 @@ export function looksLikeName(value: string): boolean {
   );
 }
 
-/** Such as 59101, $150,000.00 or 4/14/20, but no year and no small number, which number columns. */
+/**
+ * Such as 59101, $150,000.00 or 4/14/20. Years and small numbers do not count, because tables number their columns with
+ * them.
+ */
 function looksLikeFigure(value: string): boolean {
   return /^[$€£]?[\d.,/:%-]{3,}$/.test(value) && /\d{2}/.test(value) && !/^(?:19|20)\d\d$/.test(value);
 }

@@ -94,7 +94,7 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
   return keys;
 }
 
-/** The order of the types is of no account. */
+/** The order of the types does not matter. */
 function sorted(types: Config['output']['types']): readonly (readonly string[])[] {
   return Object.entries(types).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,7 +1,7 @@
 /**
  * Makes the file that is published from the work file, when the path of the output ends in another format than `.csv`.
  * This comes before "publishing" is committed: a value that cannot be written leaves the run open, with all it has
- * bought, and the same command publishes it once the config is mended.
+ * bought, and the same command publishes it once the config is corrected.
  */
 
 import { writeParquet } from '../../duckdb/write-parquet.js';
@@ -29,7 +29,7 @@ export async function encodeOutput(
     if (format !== 'parquet') return compressFile(work.path, file, format, signal);
     const layout = createOutputLayout(run.source, output);
     const columns = outputColumns(layout, work.columns);
-    // Of a service that has predicted nothing at all, no column is known.
+    // If the service has predicted nothing at all, no column is known.
     checkTypes(layout, work.columns, output.types, work.columns.length > 0);
     checkParquetNames(columns);
     const tempFolder = encodingFolderOf(work.path);

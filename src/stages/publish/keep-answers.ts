@@ -75,7 +75,7 @@ function isUnjoined(error: unknown): boolean {
   return error instanceof UntrustedError && !isPartDamaged(error);
 }
 
-/** Removes the file of the segment that was replaced: without its row it would only be in the way. */
+/** Removes the file of the segment that was replaced: without its row it is a leftover. */
 export async function removeReplaced(
   { answers }: Pick<RunContext, 'answers'>,
   kept: KeptAnswers | undefined,

@@ -132,7 +132,7 @@ function differing(
   const { table } = own!;
   return columns.flatMap((column) => {
     const [oldField, field] = [oldTable.columns.indexOf(column), table.columns.indexOf(column)];
-    // A column that only one of them has says nothing of the other.
+    // A column that only one of them has cannot be compared.
     if (oldField < 0 || field < 0) return [];
     const oldValue = fieldValue(oldTable, before.answers.result[before.record]!, oldField);
     const value = fieldValue(table, now.answers.result[now.record]!, field);

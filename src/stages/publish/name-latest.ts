@@ -70,7 +70,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
   run.at('after-latest-before-sweep');
 }
 
-/** The folders of publications that came into their place, newest first, where `_LATEST.json` was removed. */
+/** The folders of publications that were put in place, newest first. Asked for if `_LATEST.json` was removed. */
 async function namesOf({ checkpoint, config }: NameLatestNeeds, path: string): Promise<string[]> {
   const files = await checkpoint.publications(config.pipeline);
   return files

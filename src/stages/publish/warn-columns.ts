@@ -10,7 +10,7 @@ type Warned = Pick<RunContext, 'id' | 'logger'>;
 /**
  * Names the columns that the service has added during a run.
  * @param before the columns of the run.
- * @param all the same with the new ones.
+ * @param all these columns and the new ones.
  */
 export function warnAddedColumns(run: Warned, before: readonly string[], all: readonly string[]): void {
   const columns = all.slice(before.length);

@@ -50,7 +50,7 @@ async function mayWithhold(run: WithholdNeeds): Promise<boolean> {
   const { pipeline, state } = (await run.checkpoint.run(run.id))!;
   if (state === 'done') return false;
   const files = await run.checkpoint.publications(pipeline);
-  // An earlier output of the run without a stamp never came into its place.
+  // An earlier output of the run without a stamp was never put in place.
   const inPlace = files.find(
     (file) => file.path === run.config.output.path && (file.run !== run.id || file.stamp !== null),
   );

@@ -111,7 +111,7 @@ async function post(run: SubmitChunksNeeds, { intent, content, description }: Se
     waiting.since ??= now;
     const waited = now - waiting.since;
     if (time > LATE_MS) throw new NotAdmitted({ asksAgain });
-    // As long again, as a back-off; but so that the outage is still known after it.
+    // Waits as long again, as a back-off, but not so long that the outage counts as over.
     if (waited > LATE_MS) throw new NotAdmitted({ asksAgain, wait: Math.min(waited, max, giveUpAfter / 2) });
   };
   const since = run.clock.now();

@@ -1,8 +1,8 @@
 /**
  * Handles lost folios, which the service no longer knows. Their chunks are given up and the run goes on (rule "Trouble
  * stays with the chunk", docs/architecture.md#trouble-stays-with-the-chunk). Later runs ask for the folio again: a GET
- * costs nothing, and the results are paid for. So they do for a folio that became known only after its chunk was given
- * up as ambiguous: a process that had lost its lease has recorded it.
+ * costs nothing, and the results are paid for. They also ask for a folio that became known only after its chunk was
+ * given up as ambiguous, because a process that had lost its lease recorded it.
  */
 
 import type { AcceptedReply, Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';

@@ -13,7 +13,10 @@ export interface PollState {
   begun: number;
   /** What is known of the newest finished folios. */
   times: readonly FolioTime[];
-  /** The time that they let expect, kept until another one finishes; undefined if it is not worked out yet. */
+  /**
+   * The expected time of a folio, from these times; kept until another folio finishes, undefined while it is not
+   * computed.
+   */
   expected: Milliseconds | null | undefined;
   /** While none is finished: the times that the percentages of open folios predict, by chunk. */
   readonly predicted: Map<number, FolioTime>;
