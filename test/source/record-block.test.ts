@@ -65,6 +65,20 @@ describe('blocks', () => {
     expect(await reader.take(2)).toMatchObject({ count: 0, end: undefined });
   });
 
+  it('end with the last record that may be taken, and go on with the one that is skipped to', async () => {
+    const reader = createBlockReader(scan('a,1\nbad\nb,2\nc,3\nd,4\n'));
+    const numbers = async (upTo: number) => [...(await reader.take(4, { upTo })).numbers];
+    expect(await numbers(6)).toEqual([5]);
+    expect(await numbers(6)).toEqual([]);
+    await reader.skipTo(6);
+    expect(await numbers(7)).toEqual([7]);
+    await reader.skipTo(9);
+    await reader.skipTo(8);
+    expect(await numbers(9)).toEqual([9]);
+    await reader.skipTo(10);
+    expect(await numbers(10)).toEqual([]);
+  });
+
   it('span batches of any size', async () => {
     const filler = 'x'.repeat(500);
     const expected = Array.from({ length: 5_000 }, (_, i) => [String(i + 5), `n${i}`, filler]);
