@@ -54,6 +54,10 @@ describe('blocks', () => {
     const reader = createBlockReader(scan('a,1\nbad\n,\nb,2\nc,3\n', [0, 1]));
     const first = await reader.take(2);
     expect(first).toMatchObject({ blank: [1], end: { file: 0, offset: 109 } });
+    expect(valuesOf(first)).toEqual([
+      ['5', 'a', '1'],
+      ['7', '', ''],
+    ]);
     expect(first.endOf(0)).toEqual({ file: 0, offset: 103 });
     const second = sliceOfBlock(first, 1, 2);
     expect(valuesOf(second)).toEqual([['7', '', '']]);
