@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest';
 import {
   expectedTime,
   type FolioTime,
-  firstDelay,
-  type PollProgress,
-  pollDelay,
   predictedTime,
   type Reading,
   rememberTime,
+} from '../../../src/stages/track/folio-times.js';
+import {
+  firstDelay,
+  type PollProgress,
+  pollDelay,
   sweepTime,
 } from '../../../src/stages/track/poll-schedule.js';
 
