@@ -45,8 +45,8 @@ export interface AbandonedChunk extends Abandonment {
 }
 
 /**
- * The options of `abandon`. With `yes`, a chunk is given up too whose answers are here: where they cannot be trusted, its
- * run would end with exit 6 for ever.
+ * The options of `abandon`. With `yes`, a chunk can be given up whose answers are downloaded: if they cannot be trusted,
+ * its run ends with exit 6 each time.
  */
 export type AbandonOptions = Pick<
   RunOptions,
@@ -71,7 +71,7 @@ export async function abandon(
     await checkpoint.verifyPaid(run.id);
     const { chunk, already } = await findStuckChunk(checkpoint, run.id, what.chunk, options.yes === true);
     if (chunk.state === 'downloaded') {
-      // Its rows may be merged. What a round has answered may be in any of them.
+      // Its rows may be merged, so they are merged again. The records of a round may be anywhere in the source.
       await checkpoint.recordUnmerged(run.id, chunk.round === 0 ? chunk.firstRecord : 1);
     }
     if (!already) await checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_ABANDONED');
@@ -138,14 +138,14 @@ async function findStuckChunk(
 function hintFor(run: string, { number, state, folio }: ChunkRow): string {
   switch (state) {
     case 'downloaded':
-      return `its answers are here, and foliopipe run takes them; where that ends with exit 6 because of them, to end the run without them: ${abandonCommand(run, number)} --yes`;
+      return `its answers are downloaded, and foliopipe run takes them; if that ends with exit 6, give them up with: ${abandonCommand(run, number)} --yes`;
     case 'uploading':
     case 'ambiguous':
       return `foliopipe run decides on it; with ambiguous.policy: hold it is given up and not sent again; if the service lists its file: ${adoptCommand(run, number, 'FOLIO')}`;
     case 'unprocessed':
       return `it is given up already; to bind a folio to it: ${adoptCommand(run, number, folio ?? 'FOLIO')}`;
     default:
-      return 'nothing was paid for it that could be given up; foliopipe run goes on';
+      return 'nothing is paid for it, so there is nothing to give up; foliopipe run goes on';
   }
 }
 

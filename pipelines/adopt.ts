@@ -160,7 +160,7 @@ async function checkUnbound(run: OpenRun, { chunk, folio }: Adoption): Promise<v
     'ADOPT_FOLIO_BOUND',
     `folio ${folio} belongs to chunk ${upload.chunk} of run ${upload.run} already`,
     {
-      hint: `look for another folio of the file at the service; that one was ${upload.fileName}`,
+      hint: `look at the service for the folio of this chunk's file; that one is for the file ${upload.fileName}`,
       facts: { folio, run: upload.run, chunk: upload.chunk },
     },
   );
@@ -187,7 +187,7 @@ async function checkService(run: OpenRun, folio: string, isLocal: boolean): Prom
 function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: number | null): void {
   const facts = { run: run.id, chunk: chunk.number, folio };
   if (records === null) {
-    const text = `the service does not say how many records folio ${folio} has; its results will be held to the chunk`;
+    const text = `the service does not say how many records folio ${folio} has; its results will be checked against the chunk`;
     run.logger.warn(facts, text);
     return;
   }
@@ -205,7 +205,7 @@ function checkRecords(run: OpenRun, chunk: ChunkRow, folio: string, records: num
 /**
  * Checks that the folio belongs to the chunk's file, by the file name and the description at the service. Logs a
  * warning if they do not identify a file.
- * @param mustBeNamed refuses such a file: nothing else tells that this chunk was ever sent.
+ * @param mustBeNamed throws in that case too: nothing else proves that this chunk was ever sent.
  * @throws ConfigError `ADOPT_FILE_DIFFERS`.
  */
 function checkAdoptedFile(
@@ -219,7 +219,7 @@ function checkAdoptedFile(
   const found = recogniseUpload(run, chunk, report);
   if (found.is === 'same') return;
   if (found.is === 'unknown' && !mustBeNamed) {
-    const text = `the service does not say of which file folio ${folio} is; its results will be held to the chunk`;
+    const text = `the service does not say which file folio ${folio} is for; its results will be checked against the chunk`;
     run.logger.warn(facts, text);
     return;
   }

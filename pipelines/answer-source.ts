@@ -58,7 +58,7 @@ export async function answerSource<Result>(
  * has no canary, if the canary is everything that is sent, or if it has passed already. Results that are already on the
  * disk are only checked again.
  * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded; the errors of
- *   `checkLoadOfRest`, because the canary tells the columns of the service.
+ *   `checkLoadOfRest`, because the answers of the canary show the columns of the service.
  */
 export async function tryCanary(run: OpenRun): Promise<void> {
   if (run.canary === 0 || run.toSend <= run.canary) return;

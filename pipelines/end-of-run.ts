@@ -4,7 +4,7 @@ import type { ReadyRun } from './with-ready-run.js';
 
 /** @returns the summary of the run, as this process leaves it. */
 export async function endOfRun(run: ReadyRun, notes: SummaryNotes = {}): Promise<RunSummary> {
-  // What this command has not loaded is said too, such as an output that was only published.
+  // A command that loads nothing also reports the state of the load, such as that of an output that is only published.
   const row = (await run.checkpoint.run(run.id))!;
   const load = notes.load ?? (await loadStatus(run.checkpoint, run.config, row));
   const summary = await summarizeRun(run, run.id, run.found, { ...notes, load });

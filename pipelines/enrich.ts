@@ -39,7 +39,7 @@ export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary
 
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
   return withLostRechecked(config, options, async (run) => {
-    // Also a run that is named may be done.
+    // A run that the caller has named may be done, too.
     const isDone = isCompleted((await run.checkpoint.run(run.id))!);
     if (!isDone) {
       await answerSource(run, appendMerged(run));

@@ -58,13 +58,13 @@ export interface EnrichedRecordsOptions<Output> {
 /**
  * The rows of a run as objects: the keys are the columns of the output, the values texts. Does the whole job as `enrich`
  * does, except that it writes no output: uploads, waits, downloads, and gives the rows in the order of the source as
- * their chunks are answered. While nobody asks for the next record, no more than what is in flight is done.
+ * their chunks are answered. While nobody asks for the next record, only work in flight is finished.
  *
  * Leaving the loop early stops the job as a signal does: uploads in flight are waited for, and a run that is opened again
  * goes on, pays nothing twice and gives every row again, from the first. After the last record, `run.confirm()` marks the
  * run done. Several workers may ask one iterator for records at the same time: each record is given once.
  * @throws ConfigError before anything is paid: `COLUMN_TWICE` when two columns have the same name,
- *   `ROW_SCHEMA_UNKNOWN` for what is no Standard Schema; UntrustedError
+ *   `ROW_SCHEMA_UNKNOWN` for a schema that is not a Standard Schema; UntrustedError
  *   `ROW_INVALID` when a record does not fit the schema; GuardError `ROWS_WITHHELD`; the errors of `enrich`.
  */
 export function enrichedRecords(run: ReadyRun): AsyncGenerator<RowObject, void, undefined>;
@@ -92,7 +92,7 @@ function untilLeft<T>(run: ReadyRun, items: AsyncGenerator<T>): AsyncGenerator<T
   const iterator = {
     next: () =>
       guarded.next().catch((error: unknown) => {
-        // A call that waited when the consumer left: nothing more comes.
+        // This call was waiting when the consumer left: it ends without an item.
         if (hasLeft) return { done: true, value: undefined };
         throw error;
       }),
@@ -139,7 +139,7 @@ async function* batchesOf(run: ReadyRun): AsyncGenerator<Batch> {
   }
 }
 
-/** An object has each key once. */
+/** Checks that no two columns have the same name, because an object has each key only once. */
 function checkNames({ source, config }: ReadyRun): void {
   const { sourceColumns } = createOutputLayout(source, config.output);
   const twice = sourceColumns.find((column, at) => sourceColumns.indexOf(column) !== at);

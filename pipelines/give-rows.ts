@@ -95,7 +95,7 @@ async function mayChangeLater({ id, config, checkpoint }: ReadyRun): Promise<boo
   return round > 0 || (await checkpoint.lastRound(id)) > round;
 }
 
-/** The error of work on a run that the program has closed meanwhile: without this, it would be one of the checkpoint. */
+/** Replaces the error of work on a run that the program has closed: the closed checkpoint would be reported otherwise. */
 export function asClosed({ id, given }: Pick<ReadyRun, 'id' | 'given'>, error: unknown): unknown {
   return given.isClosed && !(error instanceof FoliopipeError) ? closedError(id) : error;
 }

@@ -27,7 +27,7 @@ export interface LoadedRun extends LoadReport {
 }
 
 /**
- * Loads the last publication of a run. A publication that the table has already changes nothing.
+ * Loads the last publication of a run. Changes nothing if the table already has that publication.
  * @param id names a done run of the config's pipeline (see `namedRun`).
  * @throws ConfigError `LOAD_MISSING` without `load.into`; `RUN_UNKNOWN`, `RUN_UNFINISHED`; `LOAD_NOT_LOADABLE` for a
  *   rehearsal, and for a partial publication without `load.partial`; the errors of `loadPublication`.

@@ -11,7 +11,7 @@ import {
 } from '../src/index.js';
 
 /**
- * A run that had ended leaves no work file behind, also where it cannot be published.
+ * Removes the work file of a run that had ended before, even if it cannot be published.
  * @param refetch fetches a chunk's parts again.
  * @param isReleased the output is never withheld.
  * @returns null if the output is withheld.

@@ -15,7 +15,7 @@ export interface PlanJobOptions extends Omit<PlanOptions, 'signal'> {
 }
 
 /**
- * Takes no lock and changes nothing. Uses no network, but for an output in S3 and for a source that is a query.
+ * Takes no lock and changes nothing. Uses no network, except for an output in S3 and for a source that is a query.
  * @returns a job, whose events are those of copying and checking the source.
  * @throws the SourceError, ConfigError or GuardError with which a run would end before it sends anything.
  */

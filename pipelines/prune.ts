@@ -47,8 +47,8 @@ export async function prune(config: Config, options: PruneOptions = {}): Promise
 }
 
 /**
- * Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. By the clock with which the run
- * has begun: one that was set ahead since would make all that is kept too old.
+ * Prunes after a run, by `retention.results` and `reuse.maxAge`. An error is only logged. Ages count up to the time at
+ * which the run began: a clock that was set ahead since then would make everything too old.
  */
 export async function pruneAfter(run: OpenRun): Promise<void> {
   const { config, checkpoint, logger, answers, copies, fileStore: files } = run;

@@ -23,13 +23,14 @@ import { mergeAndPublish } from './merge-and-publish.js';
 /**
  * Publishes the run again from the stored results, as a new publication, if the output is missing, was replaced by
  * another publication of this pipeline, or is configured differently now. The service is asked only for parts that are
- * missing or damaged on the disk; what it no longer has stays in the output that is in place. A missing marker is written
- * again, because a loader waits for it. A withheld run is published if the config allows it now; else nothing is done. Nor
- * is it for a confirmed run, which has no output.
+ * missing or damaged on the disk. If it no longer has them and the output in place does, nothing is published. A missing
+ * marker is written again, because a loader waits for it. A withheld run is published only if the config allows it now.
+ * Does nothing for a confirmed run, which has no output.
  * @param run a run that is done or withheld.
  * @returns the reason why it was published, for the summary.
  * @throws ConfigError `OUTPUT_CHANGED` when something else has changed the output, `RUN_DONE_OTHERWISE`; GuardError
- *   `RUN_PRUNED` when its results are removed; SourceError when the source has changed.
+ *   `RUN_PRUNED` when its results are removed; SourceError when the source has changed; UntrustedError
+ *   `ANSWERS_ONLY_IN_OUTPUT`.
  */
 export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
   const row = (await run.checkpoint.run(run.id))!;
@@ -40,7 +41,7 @@ export async function publishAgain(run: OpenRun): Promise<SummaryNotes> {
   if (row.withheld !== null) return publishWithheld(run, row, row.withheld);
   const output = await checkPublished(run, row);
   if (output.kind === 'in-place') {
-    // A kill may have come before its files were removed, or while it was published once more.
+    // A kill may have come before the run's files were removed, or while it was published again.
     await removeUnneeded(run);
     if (!output.manifest) {
       const text = `run ${run.id}: the manifest of its output is missing and cannot be written again, because the results are removed`;
@@ -67,7 +68,7 @@ async function publishWithheld(run: OpenRun, row: Run, withheld: Withheld): Prom
   const why = releaseReason(judgedCounts(withheld), run.config.failures);
   if (why === null) return {};
   const publication = await writeAgain(run, row, why);
-  // Joined in another way, the results may have other counts.
+  // If `result.echo` has changed, the join is decided anew: then the counts may differ, and the output may stay withheld.
   return publication === null ? {} : { released: why };
 }
 

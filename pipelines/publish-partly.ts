@@ -70,20 +70,20 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
   }
 }
 
-/** An output without one answer is worth less than the one that it would replace. */
+/** An output without a single answer is worth less than the one that it would replace. */
 function nothingAnswered({ message, hint, facts }: DeadlineError): DeadlineError {
   const why = `${message} before any record was answered: nothing is published, and an earlier output stays as it is`;
   return new DeadlineError('DEADLINE_REACHED', why, { ...(hint !== undefined && { hint }), facts });
 }
 
-/** A partial output always has UNPROCESSED records, so it is one that `failures.onExceeded: withhold` keeps back. */
+/** A partial output always has UNPROCESSED records, so `failures.onExceeded: withhold` does not allow it. */
 function checkMayPublishPartly({ failures }: Config): void {
   if (failures.onExceeded === 'publish') return;
   throw new ConfigError(
     'PARTIAL_WITHHELD',
     'a partial output has UNPROCESSED records, and failures.onExceeded: withhold publishes no output that has some',
     {
-      hint: 'leave out --publish-partial: the run then stops at its deadline, and the last output stays; or publish what is done by then: add --set failures.onExceeded=publish',
+      hint: 'leave out --publish-partial: the run then stops at its deadline, and the last output stays; or, to publish what is done at the deadline, add --set failures.onExceeded=publish',
     },
   );
 }

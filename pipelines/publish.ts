@@ -21,7 +21,7 @@ import { withReadyRun } from './with-ready-run.js';
  * The service is asked only for parts that are missing or damaged on the disk.
  * @param id names a run of the config's pipeline (see `namedRun`); its source must be unchanged.
  * @throws ConfigError when there is no such run; GuardError `RUN_PRUNED` when its results are removed; TroubleError
- *   when it is not complete yet; OutageError when a part must be fetched again and the service is out.
+ *   when it is not complete yet; OutageError when a part must be fetched again and the service does not answer.
  */
 export function publish(config: Config, id: string, options: RunOptions = {}): Job<RunSummary> {
   return startJob(

@@ -47,12 +47,12 @@ export interface RetryOptions extends RunOptions {
 
 /** The options of `planRetry`. */
 export interface PlanRetryOptions extends Pick<RetryOptions, 'by' | 'clock'> {
-  /** Default: the one in `stateDir`, opened for reading. */
+  /** Default: the one of the config, which is opened read-only. */
   readonly checkpoint?: CheckpointReader | undefined;
 }
 
 /**
- * Says what a retry would send and cost. Reads the checkpoint alone: takes no lock, changes nothing, and asks no service.
+ * Says what a retry would send and cost. Only reads the checkpoint: takes no lock, changes nothing, and asks no service.
  * @param id names a run of the config's pipeline (see `namedRun`).
  * @throws ConfigError `STATE_MISSING`, `RUN_UNKNOWN`, `RUN_UNFINISHED`, `RETRY_CONFIRMED`, `RETRY_RUN_NOT_LAST`,
  *   `RESCUE_UNKNOWN`;
@@ -104,7 +104,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
     const refetch: Refetch = (chunk) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     if (row.confirmed !== null) throw confirmedError(run.id);
-    // A round that was settled before a kill may be this command's own.
+    // The last round may be the one that this command had to send: a kill may have come after it was settled.
     const wasKilled = published || (row.state === 'withheld' && (await hasWorkFile(run)));
     const isRoundSent = wasKilled && by === 'upload' && row.round > 0;
     let isReopened = reopened && !isRoundSent;
@@ -113,12 +113,12 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
         if (row.state === 'withheld') await removeUnneeded(run);
         run.logger.info(
           { run: run.id, round: row.round },
-          `what was interrupted is ${row.state === 'withheld' ? 'withheld' : 'published'}, and nothing more is sent; to send again what has failed: foliopipe retry ${run.id}`,
+          `the interrupted run is ${row.state === 'withheld' ? 'withheld' : 'published'}, and nothing more is sent; to send the failed records again: foliopipe retry ${run.id}`,
         );
         return endOfRun(run);
       }
       await checkNoOtherOpen(run, 'retry');
-      // An old work file would say that the retry has begun.
+      // After a kill, an old work file would look like a retry that has begun.
       if (row.state === 'withheld') await removeUnneeded(run);
       else await checkPublished(run, row);
       const isIdle =
@@ -160,7 +160,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
   });
 }
 
-/** The last moment at which nothing is paid and the run is done. @throws GuardError `BUDGET_TOO_SMALL`. */
+/** Logs what a retry sends, and checks the budget before anything is paid. @throws GuardError `BUDGET_TOO_SMALL`. */
 async function sayWhatIsSent(run: OpenRun, row: Run, by: RetryWay): Promise<void> {
   const plan = await retryPlanOf(run.checkpoint, run.config, row, by, run.clock.now());
   checkRetryBudget(plan, run.logger);
@@ -180,10 +180,10 @@ function unfinishedError(run: string): ConfigError {
   });
 }
 
-/** Its rows went to a program, which would never see the new answers. */
+/** The rows of the run went to a program, which would never see the new answers. */
 function confirmedError(run: string): ConfigError {
   return new ConfigError('RETRY_CONFIRMED', `a program has taken the rows of run ${run} and confirmed them`, {
-    hint: 'let the program ask again: openRun with the same source, fresh: true and reuse.failedAge: 0 pays for the failed records alone where reuse.maxAge keeps the other answers; failures.rounds asks again before the rows are given. For a file of this run: foliopipe publish RUN, then retry',
+    hint: 'let the program ask again: openRun with the same source, fresh: true and reuse.failedAge: 0 pays only for the failed records if reuse.maxAge keeps the other answers; failures.rounds asks again before the rows are given. For a file of this run: foliopipe publish RUN, then retry',
     facts: { run },
   });
 }

@@ -22,7 +22,7 @@ export interface SearchedBusiness {
   /** The id of the search in the state. */
   readonly search: string;
   readonly pipeline: string;
-  /** Any JSON: the interface does not show what comes back. */
+  /** Any JSON: the interface does not say what the reply holds. */
   readonly answer: unknown;
   /** Whether a local service has answered: nothing was paid then. */
   readonly rehearsal: boolean;
@@ -76,7 +76,7 @@ export async function search(
         answer: async (reply) => {
           await checkpoint
             .recordSingleSearchEnd(id, { state: 'answered', local: reply.rehearsal })
-            // The answer is paid for, so it is given anyway.
+            // The answer is paid for, so it is returned anyway.
             .catch((error: unknown) =>
               logger.error(
                 { search: id },
@@ -95,7 +95,7 @@ export async function search(
   });
 }
 
-/** A search has nothing to go on with, unlike a run. */
+/** Replaces the hint, which says that the run goes on: a search has nothing to go on with. */
 function explainBudget(error: unknown): never {
   if (!(error instanceof GuardError) || error.code !== 'BUDGET_REACHED') throw error;
   const { code, message, facts } = error;

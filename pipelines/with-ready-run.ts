@@ -33,8 +33,8 @@ export type ReadyRun = OpenRun & { readonly found: Exclude<OpenRun['found'], 'pu
 /**
  * If publishing was interrupted, the output is put in place first. If the source has changed and `source.onChange` is
  * `supersede`, the old run is collected and superseded first.
- * @param body its parameter `published` says that this call has put the output of the run in place, which an earlier
- *   process had left.
+ * @param body its parameter `published` says that an earlier process was interrupted while it published the run, and
+ *   that this call has put the output in place.
  */
 export async function withReadyRun<T>(
   config: Config,
@@ -68,9 +68,9 @@ async function withFinishedRun<T>(
 
 /**
  * Finishes what an earlier process has left.
- * @returns the options to open the run again with. A run that is finished is paid for already, and the same command may
- *   have begun it: with `fresh`, no further run of the same content is begun. Without it, a query is not asked again: it
- *   may give other content each time, which would be paid for after a kill at the end of a run.
+ * @returns the options with which to open the run again. The same command may have begun the finished run before a kill.
+ *   So with `fresh`, it begins no further run of the same content. Without it, it does not ask a query again, which may
+ *   give other content each time: that would be paid for.
  */
 export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<RunOptions> {
   if (run.found === 'outdated') {
@@ -84,7 +84,7 @@ export async function finishEarlier(run: OpenRun, options: RunOptions): Promise<
   if (existing !== undefined || (!isQuery && !fresh)) return options;
   const age = formatDuration(run.clock.now() - createdAt);
   const what = fresh
-    ? `run ${run.id} of ${age} ago is published, and no further run of the same content is begun; for one, run the same command again`
+    ? `run ${run.id} of ${age} ago is published, and no further run of the same content is begun; to begin one, run the same command again`
     : `what the query gave ${age} ago is published; run the same command again to ask again`;
   run.logger.info({ run: run.id }, what);
   return { ...options, ...(fresh ? { fresh: false } : { existing: true }) };
@@ -109,7 +109,7 @@ export function withLostRechecked<T>(
       return mustFind ? { published } : { result: await body(run, reopened, published) };
     });
     if ('result' in done) return done.result;
-    // `--new` was for the run that was found: another one would give this one up.
+    // Without `--new`, which would begin another run and give this one up.
     const again = { ...handed, fresh: false };
     return withReadyRun(config, again, (run) => body(run, true, done.published));
   });

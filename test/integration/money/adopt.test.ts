@@ -113,7 +113,7 @@ describe('adopting', () => {
       const { run } = await job.enrich(hold);
       const { logger, messages } = warnings();
       await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 4) }, { logger });
-      expect(messages).toEqual([expect.stringContaining('does not say of which file folio')]);
+      expect(messages).toEqual([expect.stringContaining('does not say which file folio')]);
       expect(await job.failure(hold)).toMatchObject({ exitCode: 6 });
     });
   });
