@@ -6,7 +6,7 @@ import { ConfigError } from './errors.js';
 import { closeUnread } from './streams/handed-stream.js';
 import { showText } from './text.js';
 
-/** What an argument must be, and what a person does to have one. */
+/** What an argument must be, and how to get one. */
 interface Expected {
   readonly fits: (value: unknown) => boolean;
   /** Completes "must be". */
@@ -29,14 +29,14 @@ const kinds = {
     what: 'a config',
     hint: CONFIG_HINT,
   },
-  /** Where the state of a pipeline is: a config has more. */
+  /** The part of a config that says where the state of a pipeline is. */
   place: { fits: isPlace, what: 'a config', hint: CONFIG_HINT },
   options: {
     fits: (value) => value === undefined || isObject(value),
     what: 'an object with options',
     hint: OPTIONS_HINT,
   },
-  /** Options of which one at least is needed. */
+  /** Options that cannot be left out, because at least one of them is required. */
   needs: { fits: isObject, what: 'an object with options', hint: OPTIONS_HINT },
   what: { fits: isObject, what: 'an object', hint: 'such as { run, chunk }, with the folio for adopt' },
   run: {
@@ -113,13 +113,13 @@ const kinds = {
 
 type Kind = keyof typeof kinds;
 
-/** Options of many functions that would fail late, or only at a certain moment. */
+/** Options of many functions that are checked early: a wrong value would fail late, or only at a certain moment. */
 const CHECKED_OPTIONS = ['signal', 'waitLock', 'deadline', 'onProgress'] as const;
 
 /**
  * Checks the arguments of a call, in their order. Records in the options of a refused call are closed.
  * @param call the name of the function.
- * @param given the arguments by what they must be.
+ * @param given the arguments, by their kinds.
  * @throws ConfigError `ARGUMENT_WRONG` that names the first wrong one.
  */
 export function checkCall(call: string, given: { readonly [Name in Kind]?: unknown }): void {

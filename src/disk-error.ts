@@ -12,7 +12,7 @@ const MORE_FILES =
 
 /** The words for one kind of error. */
 interface Meaning {
-  /** Passing trouble: the same command goes on later. Else a person must mend something. */
+  /** Temporary trouble: the same command goes on later. Otherwise a person must correct something. */
   readonly passes?: boolean;
   readonly code: string;
   /** @param path as the error has it. @param system the code of the system. */
@@ -99,7 +99,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   EROFS: {
     ...UNWRITABLE,
     text: (path) => `cannot write ${path}: its file system is read-only (EROFS)`,
-    hint: `let it be written again, or name a folder on another disk, ${GO_ON}`,
+    hint: `make it writable again, or name a folder on another disk, ${GO_ON}`,
   },
   ENOENT: {
     code: 'FILE_GONE',
@@ -148,8 +148,8 @@ const NETWORK = new Set(['connect', 'bind', 'listen', 'accept', 'getaddrinfo']);
 
 /**
  * @param error anything that was thrown.
- * @param place the path to name if the error names none: the error of a write to an open file does not. Of several, a
- *   full disk is the one with the least room.
+ * @param place the paths to name if the error names none, as that of a write to an open file. If the disk is full, only
+ *   those whose file system has the least room are named.
  * @param room asks what is left on a file system.
  * @returns the error to throw in its place; undefined if it is no error of the system about a file or folder. Exit 5:
  *   `DISK_FULL`, `DISK_NO_INODES`, `DISK_QUOTA`, `DISK_FAILED`, `FILE_BUSY`, `TOO_MANY_FILES`. Exit 2:
@@ -175,7 +175,7 @@ export function diskError(
     : new ConfigError(meaning.code, text, details);
 }
 
-/** @returns the places with no room, or with far less than another one; all of them if that does not tell them apart. */
+/** @returns the places with no room, or with far less than another one; all of them if there are no such places. */
 function fullOnes(
   places: readonly string[],
   room: (path: string) => FreeSpace | undefined,
@@ -188,7 +188,7 @@ function fullOnes(
   return full.length > 0 ? full.map(({ path }) => path) : places;
 }
 
-/** Whether an error of the system passes, so that the same command can go on later: a full disk, too many open files. */
+/** Whether an error of the system is temporary, so that the same command can go on later: a full disk, for example. */
 export function isPassingTrouble(error: unknown): boolean {
   return diskError(error) instanceof TroubleError;
 }
@@ -202,7 +202,7 @@ function meaningOf(code: string, syscall: string | undefined, path: string): Mea
 /** Calls that only read. */
 const READING = new Set(['read', 'readlink', 'scandir', 'opendir', 'stat', 'lstat', 'fstat', 'realpath']);
 
-/** Whether a call has failed because it may not read. A file is opened to write, too: what is there tells. */
+/** Whether a call failed to read. `open` may also be for writing: then the file is missing, or can be read. */
 function isReading(syscall: string | undefined, path: string): boolean {
   if (READING.has(syscall ?? '')) return true;
   if (syscall !== 'open' || !existsSync(path)) return false;
@@ -224,7 +224,7 @@ interface SystemFacts {
 function systemFacts(error: unknown): SystemFacts {
   if (!(error instanceof Error && 'code' in error)) return { code: '' };
   const { code, syscall, path, dest } = error as SystemFacts & Error;
-  // `rm` of Node finds some of these errors by itself and names them so.
+  // Node's `rm` detects some of these errors itself, and puts `ERR_FS_` before their codes.
   return { code: String(code).replace(/^ERR_FS_(?=E)/, ''), syscall, path, dest };
 }
 
@@ -235,7 +235,7 @@ export interface FreeSpace {
   readonly inodes: number;
 }
 
-/** @returns undefined if the system does not tell. */
+/** @returns undefined if the system cannot say. */
 export function freeSpaceAt(path: string): FreeSpace | undefined {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(path);
@@ -250,7 +250,8 @@ export function freeSpaceAt(path: string): FreeSpace | undefined {
 const CREATING = new Set(['open', 'mkdir', 'symlink']);
 
 /**
- * The error may be shown later than it happened, when a few inodes are free again: a call that needs space had enough.
+ * Whether inodes were missing, and not space. When this looks, a few inodes may be free again. So a call that only needs
+ * an inode also counts, if there is space.
  */
 function lacksInodes(syscall: string | undefined, room: FreeSpace | undefined): boolean {
   if (room === undefined || room.inodes === Number.POSITIVE_INFINITY) return false;

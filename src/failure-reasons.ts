@@ -1,5 +1,5 @@
 /**
- * Why records of a run have no prediction: reasons with the number of their records, of which a bounded number is kept.
+ * Why records of a run have no prediction: a bounded number of reasons, each with the number of its records.
  */
 import type { Counts, PredictionErrorCode } from './types.js';
 
@@ -13,23 +13,23 @@ export interface FailureReason {
   readonly records: number;
 }
 
-/** Reasons that are kept by their texts: of a stretch, and of a run. */
+/** The most reasons that are kept with their texts, for a stretch and for a run. */
 const MAX_REASONS = 20;
-/** A text of the service may be as long as it likes. */
+/** Longer texts are cut, because the service does not limit them. */
 const MAX_REASON_CHARS = 200;
 
 /**
- * Different reasons that are counted apart while a run is summed up. A service may write a different one for each record.
+ * The most reasons that are counted apart while a run is summed up: a service may write a different one for each record.
  */
 const MAX_DISTINCT = 2000;
 
 export interface ReasonCounter {
   add(reason: FailureReason): void;
-  /** The commonest reasons first, `MAX_REASONS` at most; then what is left, by code. */
+  /** The most frequent reasons, at most `MAX_REASONS`; then the sums of all others, by code. */
   top(): readonly FailureReason[];
 }
 
-/** Adds up reasons in bounded memory: what comes after too many different reasons counts by its code alone. */
+/** Adds up reasons in bounded memory: after `MAX_DISTINCT` different ones, new ones are counted only by their code. */
 export function createReasonCounter(): ReasonCounter {
   const known = new Map<string, FailureReason>();
   const others = new Map<PredictionErrorCode, number>();
@@ -71,14 +71,14 @@ export function withoutReason(
   return Math.max(failed + unprocessed - reasons.reduce((sum, { records }) => sum + records, 0), 0);
 }
 
-/** The text for such records. @param prunedAt when the results of the run were removed; else null. */
+/** The text for records without a known reason. @param prunedAt when the run's results were removed; else null. */
 export function withoutReasonText({ prunedAt }: { readonly prunedAt: number | null }): string {
   return prunedAt === null
     ? 'no reason was kept (by an older version)'
     : 'the reason was removed with the results';
 }
 
-/** The order does not depend on how the reasons were found. */
+/** Also compares the texts, so that the order never depends on the order in which the reasons were found. */
 function byRecords(a: FailureReason, b: FailureReason): number {
   return b.records - a.records || compare(a.code, b.code) || compare(a.reason ?? '', b.reason ?? '');
 }

@@ -2,13 +2,13 @@
 
 const HIDDEN = '[secret]';
 
-/** A shorter secret is a part of too many words: it is hidden only where it is the whole of a value. */
+/** A shorter secret is a part of too many words: it is hidden only where it is a complete value. */
 const MIN_WITHIN = 4;
 
 /** Hides secrets in a text, or in all texts of a value; numbers and the names of fields stay. Never throws. */
 export type Redact = <T>(value: T) => T;
 
-/** @param secrets as they are written; they are found percent-encoded, decoded and in JSON too. */
+/** @param secrets as they are written. Their percent-encoded, decoded and JSON forms are hidden, too. */
 export function createRedact(secrets: readonly string[]): Redact {
   const forms = new Set(secrets.flatMap(formsOf).filter((form) => form !== ''));
   // The longest first, because one form may contain another.
@@ -42,7 +42,7 @@ function asFormValue(text: string): string {
   return new URLSearchParams({ v: text }).toString().slice(2);
 }
 
-/** What of a config holds secrets. */
+/** The parts of a config that hold secrets. */
 export interface HoldsSecrets {
   readonly service: { readonly token: { reveal(): string } | null };
   readonly source: { readonly query: { readonly database: Address; readonly sql: string } | null };
@@ -71,8 +71,8 @@ export function secretsOf({ service, source, load, report, state }: HoldsSecrets
 export const DATABASE_KEYS: ReadonlySet<string> = new Set(['source.query.database', 'load.into', 'state']);
 
 /**
- * A value of `--set` as a command that is shown may name it. The address of a database is shown only if it has no more
- * than host and name. Any other one becomes the name of a variable, which the user sets before typing the command.
+ * A setting for `--set` in a command that is shown. The address of a database is shown only if it has no more than host
+ * and name. Otherwise, such as with a user, a variable stands for it, which the person who types the command must set.
  */
 export function shownSetting(key: string, value: string): string {
   const isWhole = !DATABASE_KEYS.has(key) || value.includes('${') || !URL.canParse(value);

@@ -8,7 +8,7 @@ import { quoteForShell } from './text.js';
 
 /** @returns the error's own hint, or the hint for its code; undefined if there is none. */
 export function hintOf(error: FoliopipeError): string | undefined {
-  // Anything can be thrown, and a program in plain JavaScript hands it in.
+  // A program in plain JavaScript may pass whatever was thrown.
   const { hint, code, facts } = error ?? {};
   return hint ?? hints[code]?.(facts);
 }
@@ -17,7 +17,7 @@ const GO_ON = 'run the same command again: it goes on where this one stopped';
 const UPGRADE = 'upgrade foliopipe on this machine, then run the same command again';
 const REBUILD = 'rebuild it with: foliopipe recover; or put';
 
-/** How to name the place to which a state was copied, as it is shown. */
+/** What to write into the config after a state was copied to this place. @param place as it is shown. */
 export function movedHint(place: string): string {
   return place.startsWith('postgres')
     ? `write state: \${STATE_URL} into the config in place of stateDir, with the address of ${place} in that variable`
@@ -31,7 +31,7 @@ function removeMark(state: string): string {
     : `rm ${quoteForShell(`${state}/copy.json`)}`;
 }
 
-/** A cap of the budget, and until when to wait instead of raising it; nothing of a larger request is ever sent. */
+/** The cap to raise, and how long to wait instead. Waiting never helps a request that is larger than the cap. */
 function capText({ cap, limit, records }: ErrorFacts): string {
   if (cap === 'perRun') return 'budget.perRun';
   if (Number(records) > Number(limit)) {
@@ -57,7 +57,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_DATABASE_FULL: () =>
     `raise max_connections of the database, or do fewer runs at once: each has up to three connections; then ${GO_ON}`,
   STATE_DATABASE_READ_ONLY: () =>
-    `let state name the server that takes changes (after a failover, the new primary), or let its database take them, then ${GO_ON}`,
+    `set state to the server that accepts changes (after a failover, the new primary), or make its database writable, then ${GO_ON}`,
   FILES_FOLDER_MISSING: () =>
     'mount it on this machine, then run the same command again; nothing is lost while it is away',
   STATE_DATABASE_REFUSED: () =>
@@ -65,7 +65,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_DATABASE_MISSING: () => 'correct the database in state, or create it',
   STATE_DATABASE_DENIED: () => 'give the role that right: docs/many-machines.md lists what it needs',
   STATE_DATABASE_POOLED: () =>
-    'let the pooler work in session mode (pool_mode = session), or let state name the database itself',
+    'set the pooler to session mode (pool_mode = session), or set state to the address of the database itself',
   STATE_DRIVER_MISSING: () => 'npm install pg, beside foliopipe',
   STATE_IN_USE: () => 'wait until no pipeline is running, then start the newer foliopipe',
   LEASE_LOST: () => `see whether another process goes on: foliopipe status; if none does, ${GO_ON}`,
@@ -77,9 +77,9 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_MOVED: ({ state, place }) =>
     `${movedHint(String(place))}, then run the same command again; to copy it back, name a new folder with state copy --to; to go on here instead, if nothing was sent from there, remove the mark: ${removeMark(String(state))}`,
   STATE_COPY_UNFINISHED: () =>
-    'type the same foliopipe state copy again; until it has ended, go on with the state that is copied, unless it is this one',
+    'type the same foliopipe state copy again; until it has ended, use the state that it copies from, unless that is this one',
   STATE_COPY_PIPELINES: () =>
-    'nothing was copied; name another database, or keep the one of the two whose runs are needed',
+    'nothing was copied; name another database, or use only the state whose runs you need',
   STATE_COPY_ANSWERS: () =>
     'nothing was copied; copy the state with stored answers first, into an empty database, and then those without; or name another database',
   STATE_COPY_PLACES: () =>
@@ -97,7 +97,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   JOBS_NEWER: () => UPGRADE,
   JOBS_IN_USE: () =>
     'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',
-  RUN_NOT_STARTED: () => 'look at disk, memory and limits of the machine of the worker',
+  RUN_NOT_STARTED: () => 'look at disk, memory and limits of the machine where the worker runs',
   RUN_CRASHED: () => 'look at the log of the worker, and at the memory of its machine',
   RUN_PARTLY_PUBLISHED: () => 'it goes on by itself, after a pause',
   RUN_WITHHELD: ({ run }) =>
@@ -126,10 +126,10 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   REUSE_SEGMENT_LOST: afterSegmentLost,
   REUSE_SEGMENT_DAMAGED: afterSegmentLost,
   REUSE_SECRET_LOST: ({ file }) =>
-    `restore ${file} from a backup; without it no stored answer can be found: to give the answers up, run foliopipe reuse forget --all; those that stand in an output can then be imported: foliopipe reuse import FILE`,
+    `restore ${file} from a backup; without it no stored answer can be found: to give the answers up, run foliopipe reuse forget --all; those that are in an output can then be imported: foliopipe reuse import FILE`,
 };
 
-/** The codes of the system for a place that somebody can open to this user. */
+/** The system's codes for a folder that somebody can make writable for this user. */
 const RIGHTS: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** The base of a delta is lost. */
@@ -154,7 +154,7 @@ function afterBehind({ journal }: ErrorFacts): string {
     : `${REBUILD} the newer checkpoint.db back, together with its checkpoint.db-wal`;
 }
 
-/** Another state folder knows nothing of what is paid for. */
+/** The state folder cannot be written. Another one would not know what is paid for, so it is named only with care. */
 function afterUnwritable({ hasCheckpoint }: ErrorFacts): string {
   if (hasCheckpoint === true)
     return 'let this user write there again, then run the same command again (what is paid for is recorded there: with another stateDir it would be paid again); to read it now, copy the whole folder to a disk that can be written, and name the copy with --state-dir';
@@ -177,7 +177,7 @@ function afterGone(facts: ErrorFacts): string {
     : `put the state folder back as it was, or the copy: ${moveCommand(facts)}; then run the same command again`;
 }
 
-/** The shell command that puts a saved copy in place. All that the lost database's log has is in the copy. */
+/** The shell command that puts a saved copy in place. It removes the old log: the copy has everything that is in it. */
 function moveCommand({ saved, database, hasLog }: ErrorFacts): string {
   const [from, to] = [String(saved), String(database)];
   const removed =

@@ -16,15 +16,15 @@ export function makeFolder(path: string, mode = 0o777): void {
   if (made === 'there') return;
   if (made === 'no-parent') {
     makeFolder(dirname(path), mode);
-    // A parent that is there and still reported as missing takes no folders.
+    // Throws if the parent exists and is still reported as missing: its file system takes no folders.
     mkdirOnce(path, mode);
   }
   syncEntry(dirname(path));
 }
 
 /**
- * Makes a folder in an existing one, under a name of its own, and removes it at once: permission bits alone do not say
- * whether a place takes folders.
+ * Makes a folder with a unique name in an existing one, and removes it at once: permission bits do not show reliably
+ * whether folders can be made there.
  * @throws the system's error.
  */
 export function tryToMakeFolder(parent: string): void {
@@ -59,7 +59,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** A folder in which this user may make folders may still be unreadable to it; then it is not synced. */
+/** Syncs the names in a folder, unless this user may not read it: that does not prevent making folders in it. */
 function syncEntry(folder: string): void {
   let descriptor: number;
   try {

@@ -1,7 +1,7 @@
 /** "Did you mean": the known name that a person probably meant by a wrong one. */
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The known name with the fewest edits, when few enough: a third of its length, but at least two. */
+/** The known name with the fewest edits, if they are at most a third of its length, or two. */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const name = closest(wrong, names);

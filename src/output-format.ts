@@ -3,7 +3,7 @@
 /** How the stored file of an output holds its CSV. */
 export type OutputFormat = 'csv' | 'csv.gz' | 'csv.zst' | 'parquet';
 
-/** A CSV where no ending says otherwise. Capitals make no difference. */
+/** Every other ending means a plain CSV. Capitals make no difference. */
 export function outputFormat(path: string): OutputFormat {
   const name = path.toLowerCase();
   if (name.endsWith('.gz')) return 'csv.gz';
@@ -60,6 +60,6 @@ export interface PublishedSettings {
   readonly drift?: boolean;
   /** Missing: none. */
   readonly types?: ColumnTypes;
-  /** Of each file in a folder; null or missing: one file. */
+  /** The most bytes of each file in a folder; null or missing: one file. */
   readonly maxFileBytes?: number | null;
 }

@@ -6,12 +6,12 @@ import type { Bytes, Milliseconds } from './types.js';
 /** The longest time that Node's timers can wait; a longer one fires at once. */
 export const longestTimerMs: Milliseconds = 2 ** 31 - 1;
 
-/** More than a hundred thousand years: as long before and after now, there are dates. */
+/** More than a hundred thousand years: JavaScript has dates that far before and after now. */
 const longestDurationMs: Milliseconds = 4e15;
 
 /**
- * Reads `500ms`, `10s`, `1.5h`, `30d`, rounded to milliseconds. A number without a unit is refused as ambiguous, and so is
- * a time that is longer than any date is away.
+ * Reads `500ms`, `10s`, `1.5h`, `30d`, rounded to milliseconds. Refuses a number without a unit, which is ambiguous, and
+ * more than `longestDurationMs`.
  */
 export function parseDuration(text: string): Milliseconds | undefined {
   if (!/^\d+(\.\d+)? ?[a-z]+$/i.test(text)) return undefined;
@@ -37,19 +37,19 @@ export function formatBytes(size: Bytes): string {
 }
 
 /**
- * A whole number such as `1,234`. Intl.NumberFormat would group it too, but its data of languages takes longer to load
- * than most of the program.
+ * A whole number such as `1,234`. Does not use Intl.NumberFormat, whose language data takes longer to load than most of
+ * the program.
  */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** A number with so many digits that tell, such as `0.813`, and without zeros at its end. */
+/** A number with this many significant digits, without trailing zeros, such as `0.813`. */
 export function formatDecimals(value: number, digits = 3): string {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** An amount of money to the cent, without its currency. One that is more than nothing is never shown as `0.00`. */
+/** An amount of money to the cent, without its currency. An amount above 0 is never shown as `0.00`. */
 export function formatAmount(amount: number): string {
   return amount > 0 && amount < 0.005 ? '<0.01' : amount.toFixed(2);
 }
@@ -73,8 +73,8 @@ export function formatSpan(time: Milliseconds): string {
 }
 
 /**
- * A part of a whole with at most one decimal: `33.3%`. A share above 0 is never shown as 0 (`<0.1%`), and one below
- * 100% never as all (`>99.9%`).
+ * A part of a whole with at most one decimal: `33.3%`. A share above 0 is never shown as 0% (`<0.1%`), and one below
+ * 100% never as 100% (`>99.9%`).
  */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '0%';

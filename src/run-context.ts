@@ -24,7 +24,7 @@ export interface RunContext {
   readonly id: string;
   readonly config: Config;
   readonly source: Source;
-  /** The number of records that are sent alone and checked before the rest is paid for; 0 for no canary. */
+  /** The number of records that are sent first, and checked before the rest is paid for; 0 for no canary. */
   readonly canary: number;
   /** The number of records that the run sends. */
   readonly toSend: number;
@@ -77,19 +77,19 @@ export interface RunContext {
     judging: Promise<UntrustedError | undefined>;
   };
   /**
-   * The rows that merge-results has given in this process, from the first record on, and that were taken. Undefined while
-   * it has not begun there.
+   * The rows that merge-results has given in this process, from the first record on, and that its sink has taken.
+   * Undefined until it begins with the first record.
    */
   readonly given: {
     rows:
       | {
           readonly counts: RowCounts;
           readonly columns: readonly string[];
-          /** Why those without a prediction have none; undefined if all have one. */
+          /** Why rows without a prediction have none; undefined if all rows have one. */
           readonly reasons: ReasonCounter | undefined;
         }
       | undefined;
-    /** Whether a loop of the program takes them now. */
+    /** Whether a loop of the program takes the rows now. */
     isTaking: boolean;
     /** Whether the program has closed the run: no more rows can be given. */
     isClosed: boolean;

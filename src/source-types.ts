@@ -50,16 +50,16 @@ export interface Source {
   readonly files: readonly SourceFile[];
   /** Column names, the same in every file. */
   readonly columns: readonly string[];
-  /** Bytes of a field of each column, on average and about; left out in runs of older versions. */
+  /** About how many bytes a field of each column has on average; left out in runs of older versions. */
   readonly columnBytes?: readonly number[];
   /** Records read, rejected ones included. */
   readonly records: number;
   readonly rejected: number;
-  /** How many records are read, the first ones, for a sample (`--limit`). Left out: all. */
+  /** How many of the first records are read, for a sample (`--limit`). Left out: all. */
   readonly limit?: number;
   /** Records that are blank in all sent columns and are not sent (`upload.skipBlank`). Left out if there are none. */
   readonly blank?: number;
-  /** Hash of the contents of all files in order, and of a limit, hex: with the same hash it is the same source. */
+  /** Hash of the contents of all files in order, and of the limit, hex: it identifies the source. */
   readonly sha256: string;
 }
 

@@ -1,4 +1,4 @@
-/** Names and texts in SQL, as all databases read them that foliopipe knows. */
+/** Names and texts in SQL, in a form that all databases read for which foliopipe writes SQL. */
 
 /** The name in quotes, so that it can hold any text and is never taken for SQL. */
 export function quoteName(name: string): string {

@@ -15,9 +15,7 @@ interface Driver {
 }
 
 const COMPILED = ' (compiles it where it finds no binary: Python, make and a C++ compiler must be there)';
-/**
- * npm runs no install scripts where a setting or its caller says so, and counts the package as installed anyway.
- */
+/** The package may be installed without its binary: a setting or npm's caller can turn install scripts off. */
 const REBUILD = 'npm rebuild better-sqlite3 --ignore-scripts=false';
 
 let driver: Driver | undefined;
@@ -70,7 +68,7 @@ export function loadDriver(load: (id: string) => unknown, nodeApi: number): Driv
   }
 }
 
-/** A first line without what only begins the list in the lines after it. */
+/** Removes the words of a first line that announce the list in the lines after it. */
 function withoutList(line: string): string {
   return line.replace(/[.:]? Tried:$/, '');
 }

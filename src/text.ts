@@ -6,7 +6,7 @@
 /** Control, format (bidi), surrogate, private and unassigned characters, and line separators. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** The same without line ends and tabs, which lines of a text have. */
+/** Like `UNPRINTABLE`, except that line ends and tabs count as printable. */
 const UNPRINTABLE_IN_LINES = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu;
 
 /** A run of unprintable characters and of white space of any kind. */
@@ -25,14 +25,14 @@ export function showText(text: string | Uint8Array, maxLength = 60): string {
 }
 
 /**
- * Text in quotes, as it is typed into a config: YAML reads what cannot be seen, such as a blank that does not break, from
- * `\uXXXX`.
+ * Text in quotes, as it is typed into a config. What cannot be seen, such as a no-break space, is written as `\uXXXX`,
+ * which YAML reads.
  */
 export function typedText(text: string): string {
   return escapeUnits(JSON.stringify(text), /(?! )[\p{C}\p{Z}]/gu);
 }
 
-/** Names that a message lists; the others are only counted. */
+/** The most names that a message lists; the others are only counted. */
 const MOST_NAMES = 20;
 
 /** Lists names in quotes, such as `"id", "name" and 58 more`. @param maxLength of each. */
@@ -59,7 +59,7 @@ export function thrownText(thrown: unknown): string {
   }
 }
 
-/** Lines of text for a terminal: all unprintable characters but line ends and tabs are written as `\u{hex}`. */
+/** Lines of text for a terminal: all unprintable characters except line ends and tabs are written as `\u{hex}`. */
 export function safeLines(text: string): string {
   return escapeUnprintable(text, UNPRINTABLE_IN_LINES);
 }
@@ -106,14 +106,14 @@ export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : inShellQuotes(word);
 }
 
-/** A word in the quotes of a shell, in which it may hold anything. */
+/** A word in single quotes for a shell. It may hold any characters. */
 export function inShellQuotes(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * The delimiter that the name of a column holds: that of a single column is most often a header that was not separated.
- * A comma comes last, because names hold it most often.
+ * A delimiter in the name of a column: if it is the only column, the name is probably a header that was not split. The
+ * comma is looked for last, because it is the most common in names.
  * @param taken the delimiter with which the header was read.
  */
 export function delimiterIn(name: string, taken: string | undefined): string | undefined {

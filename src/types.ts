@@ -87,7 +87,7 @@ export interface Counts {
 
 /** How many records of one origin there are, and how they ended. */
 export interface OriginCounts extends Pick<Counts, 'successful' | 'failed' | 'unprocessed'> {
-  /** More than the others together while some of them are not in the output yet. */
+  /** More than the sum of the other counts while some records are not in the output yet. */
   readonly records: number;
 }
 
@@ -120,7 +120,7 @@ export interface Judgement {
   readonly isProven: boolean;
   /** The value of `result.echo` at that time. */
   readonly declared: readonly string[] | null;
-  /** Whether `declared` alone justifies the join: its columns are too weak to tell the records apart. */
+  /** Whether only `declared` justifies the join, although its columns are too weak to tell the records apart. */
   readonly isOnWord?: boolean;
 }
 
@@ -162,7 +162,7 @@ export interface Segment {
    * records have ended otherwise since then gets a new segment.
    */
   readonly of?: Pick<Counts, 'successful' | 'failed' | 'unprocessed'>;
-  /** How many answers were taken out of it, if any: it is not made again then, because they would come back. */
+  /** How many answers were taken out of it, if any. It is then not made again: that would bring the answers back. */
   readonly takenOut?: number;
   /** When its oldest and its newest answer were paid for; epoch milliseconds. */
   readonly oldest: number;
@@ -178,7 +178,7 @@ export interface Choice {
   readonly segments: readonly string[];
   /** `reuse.epoch` of the run: of the answers that it takes, and of those that it buys. */
   readonly epoch: string;
-  /** `reuse.maxAge` and `reuse.failedAge`: how long answers were taken. */
+  /** `reuse.maxAge` and `reuse.failedAge`: up to which age answers were taken. */
   readonly maxAge: Milliseconds;
   readonly failedAge: Milliseconds;
   /** Records that are sent. */
