@@ -13,18 +13,18 @@ export interface RunEnd {
   /** Null after a signal that the process did not handle. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Its run, if it came so far. */
+  /** The id of the run, if it got that far. */
   readonly run: string | null;
   /** Whether it has reported how it ended, as it does unless it crashes. */
   readonly hasReported: boolean;
-  /** What it has said of its error; null if it has ended as a run does, or has said nothing. */
+  /** The error that it has reported; null if it has ended without one, or has reported nothing. */
   readonly error: { readonly code: string; readonly message: string; readonly hint: string | null } | null;
 }
 
 export type NextStep =
   /** It is over: exit code 0 or 3. */
   | { readonly kind: 'done'; readonly exitCode: number }
-  /** The same job once more. */
+  /** The job is repeated. */
   | { readonly kind: 'again'; readonly after: Milliseconds; readonly trouble: Trouble | undefined }
   /** A person must look. */
   | { readonly kind: 'person'; readonly problem: RunProblem };
@@ -34,7 +34,7 @@ const LONGEST_MS = 15 * 60_000;
 
 const STOPPED_MS = 2_000;
 
-/** Runs that crash so often in a row are left alone: they may take their machine with them. */
+/** A run that crashes this often in a row is not repeated: it may bring down its machine. */
 const MOST_CRASHES = 3;
 
 /** The same command goes on, after a while. */
@@ -43,13 +43,13 @@ const PASSING: ReadonlySet<number> = new Set([5, 8, 10]);
 /** This worker cannot do the run, and a newer one can: the tables were migrated while it lived. */
 const OF_NEWER_WORKER = 'CHECKPOINT_NEWER';
 
-/** Each repeat sends these uploads again, which may be paid again. So often in a row, and no more. */
+/** Each repeat sends these uploads again, and may pay again: after this many in a row, a person must look. */
 const MAY_PAY_AGAIN = 'CHUNKS_AMBIGUOUS';
 const MOST_PAID_AGAIN = 5;
 
 const INTERRUPTED: ReadonlySet<number> = new Set([130, 143]);
 
-/** Whether a worker does a job again by itself whose run has ended with this exit code. */
+/** Whether a worker repeats a job by itself after a run with this exit code. */
 export function isRepeated(exitCode: unknown): boolean {
   return (
     typeof exitCode === 'number' && (PASSING.has(exitCode) || INTERRUPTED.has(exitCode) || exitCode === 11)
@@ -79,7 +79,7 @@ export function afterRun(
   if (exitCode === 0 || exitCode === 3) return { kind: 'done', exitCode };
   if (isHandedBack) return { kind: 'again', after: 0, trouble: before };
   if (exitCode === 11) return { kind: 'again', after: times.locked, trouble: before };
-  // Someone else has stopped it.
+  // The run was stopped by something other than this worker.
   if (exitCode !== null && INTERRUPTED.has(exitCode))
     return { kind: 'again', after: STOPPED_MS, trouble: before };
   const problem = problemOf(end);
@@ -112,11 +112,11 @@ function problemOf({ exitCode, signal, run, hasReported, error }: RunEnd): RunPr
     return { exitCode, ...describeProblem(new GuardError('RUN_WITHHELD', what, { facts: { run } })) };
   }
   const how = signal === null ? `exit code ${exitCode}` : signal;
-  const what = `the process of the run ended with ${how}, and said nothing`;
+  const what = `the process of the run ended with ${how}, and reported nothing`;
   return { exitCode, ...describeProblem(new TroubleError('RUN_CRASHED', what)) };
 }
 
-/** What an error says, as the process of a run says it. */
+/** An error in the form in which the process of a run reports it. */
 export function describeProblem(error: FoliopipeError): NonNullable<RunEnd['error']> {
   return { code: error.code, message: error.message, hint: hintOf(error) ?? null };
 }
@@ -131,8 +131,8 @@ export interface SettleOptions {
 }
 
 /**
- * Decides and logs what is done.
- * @returns that, and the function that does it. It may be called again, with the job as it was handed out last.
+ * Decides and logs what is done with the job.
+ * @returns the decision, and a function that carries it out. It may be called again, with the job as last handed out.
  */
 export function handleRunEnd(
   queue: JobQueue,

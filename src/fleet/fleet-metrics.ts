@@ -3,27 +3,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge as GaugeOf, Registry as RegistryOf } from 'prom-client';
 import { isAlive } from '../checkpoint/postgres/workers.js';
 import type { OpenFleet } from './open-fleet.js';
-import type { WorkerStand } from './work.js';
+import type { WorkerStatus } from './work.js';
 
-/** @returns the text with its content type; without what only the database knows, if it does not answer soon. */
+/** @returns the text with its content type. If the database does not answer soon, the counts of the fleet are left out. */
 export async function fleetMetrics(
   { queue, tables }: Pick<OpenFleet, 'queue' | 'tables'>,
-  stand: WorkerStand,
+  worker: WorkerStatus,
 ): Promise<{ readonly type: string; readonly text: string }> {
-  // Loaded only where it is asked for.
+  // Loaded only when metrics are asked for.
   const { Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   const add = (name: string, help: string, value: number, labels: Readonly<Record<string, string>> = {}) =>
     gauge(registry, Gauge, `foliopipe_${name}`, help, Object.keys(labels)).set(labels, value);
-  add('worker_runs', 'Runs that this worker does now.', stand.pipelines.length);
-  add('worker_draining', '1 if this worker takes no more jobs.', Number(stand.isDraining));
-  for (const [kind, count] of Object.entries(stand.ended)) {
+  add('worker_runs', 'Runs that this worker does now.', worker.pipelines.length);
+  add('worker_draining', '1 if this worker takes no more jobs.', Number(worker.isDraining));
+  for (const [kind, count] of Object.entries(worker.ended)) {
     const help = 'Runs of this worker that have ended: done, to be done again, or waiting for a person.';
     add('worker_ended_runs', help, count, { next: kind });
   }
   const silentFor = 'For how long the database has not answered this worker.';
-  add('worker_database_silent_seconds', silentFor, stand.silentMs / 1000);
-  const counts = stand.silentMs > SOON_MS ? undefined : await soon(readCounts({ queue, tables }));
+  add('worker_database_silent_seconds', silentFor, worker.silentMs / 1000);
+  const counts = worker.silentMs > SOON_MS ? undefined : await soon(readCounts({ queue, tables }));
   if (counts !== undefined) addCounts(add, counts);
   return { type: registry.contentType, text: await registry.metrics() };
 }
@@ -59,12 +59,12 @@ function addCounts(
   const now = Date.now();
   const due = waiting.filter(({ from }) => from <= now);
   const alive = workers.filter(isAlive);
-  add('fleet_workers', 'Workers of the fleet that live.', alive.length);
-  add('fleet_worked_jobs', 'Jobs that a worker has.', worked.length);
+  add('fleet_workers', 'Workers of the fleet that are alive.', alive.length);
+  add('fleet_worked_jobs', 'Jobs that a worker works on.', worked.length);
   add('fleet_due_jobs', 'Jobs that wait for a free worker.', due.length);
   add(
     'fleet_oldest_due_job_seconds',
-    'For how long the oldest of them has waited.',
+    'For how long the oldest job has waited for a free worker.',
     Math.max(0, ...due.map(({ from }) => (now - from) / 1000)),
   );
   add(

@@ -36,42 +36,42 @@ export interface Schedule {
 
 export interface JobQueue {
   /**
-   * Makes a job of a run, to be done at once. One that waits already gets this config, and waits no longer. Removes the
-   * dead letter of the pipeline.
+   * Makes a job of a run, to be done at once. If a job of the pipeline waits already, that one gets this config and waits
+   * no longer. Removes the dead letter of the pipeline.
    * @returns `behind` if a worker works on a job of the pipeline: this one is done when that one has ended.
    */
   enqueue(job: RunJob): Promise<'enqueued' | 'waiting' | 'behind'>;
   /**
-   * Makes a job of a time of a schedule that was missed. Each time becomes one job, however often it is called for it.
+   * Makes a job of a missed time of a schedule. Idempotent: each time becomes one job.
    * @param at epoch milliseconds.
    * @returns whether it was made: not if a job of the pipeline waits, or the schedule is gone.
    */
   makeUp(pipeline: string, at: number): Promise<boolean>;
   /** @param most how many at most. */
   take(most: number): Promise<readonly TakenJob[]>;
-  /** Says that the worker of these jobs lives. */
+  /** Reports that the worker of these jobs is alive. */
   touch(ids: readonly string[]): Promise<void>;
   /** Ends a job whose run is over, and removes the dead letter of its pipeline. */
   complete(taken: TakenJob, exitCode: number): Promise<void>;
   /** Gives a job back. @param after how long to wait. */
   giveBack(taken: TakenJob, after: Milliseconds, trouble: Trouble | undefined): Promise<void>;
-  /** Ends a job, and keeps it with its problem until a person has looked. */
+  /** Ends a job, and keeps it with its problem as a dead letter, for a person. */
   bury(taken: TakenJob, problem: DeadLetter['problem']): Promise<void>;
   waiting(): Promise<readonly WaitingJob[]>;
   worked(): Promise<readonly WorkedJob[]>;
   deadLetters(): Promise<readonly DeadLetter[]>;
-  /** Begins the run at these times from now on, in place of earlier times. */
+  /** Begins the run at these times from now on, in place of those of an earlier schedule. */
   schedule(job: RunJob, cron: string, timeZone: string): Promise<void>;
   schedules(): Promise<readonly Schedule[]>;
   /** @returns whether there was a schedule. */
   unschedule(pipeline: string): Promise<boolean>;
   /** Removes the dead letter of a pipeline, and leaves its schedule. @returns whether there was one. */
   dismiss(pipeline: string): Promise<boolean>;
-  /** Removes what waits of a pipeline: its job, its schedule and its dead letter. @returns what was removed. */
+  /** Removes the waiting job, the schedule and the dead letter of a pipeline. @returns what was removed. */
   remove(pipeline: string): Promise<readonly ('job' | 'schedule' | 'dead letter')[]>;
 }
 
-/** The same for the same time of a pipeline: a UUID of its hash. */
+/** The id of the job of a missed time: a UUID made from a hash, always the same for one time of a pipeline. */
 function idOfTime(pipeline: string, at: number): string {
   const hex = createHash('sha256').update(`${pipeline} ${at}`).digest('hex');
   const groups = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`];
@@ -108,7 +108,7 @@ export function createJobQueue(
     await asked(boss.fail(RUNS, id, output));
     await wait(id, data, after);
   };
-  /** The job as it is now; undefined if it was handed out again since. */
+  /** The job in its present state; undefined if it was handed out again since. */
   const nowOf = async ({ id, turn }: TakenJob): Promise<BossJob | undefined> =>
     (await find(RUNS, { id })).find(({ retryCount }) => retryCount === turn);
   /** Whether a job is still with this worker: pg-boss takes it away from one that was silent. */
@@ -138,7 +138,7 @@ export function createJobQueue(
       const found = await asked(boss.getSchedules(RUNS, pipeline));
       for (const { data } of found) {
         if (!isRunJob(data)) continue;
-        // The row of a job is kept for a week, and another one with its id is not made.
+        // The row of a job is kept for a week, and pg-boss makes no second one with its id.
         const options = { id: idOfTime(pipeline, at), singletonKey: pipeline };
         return (await asked(boss.send(RUNS, { ...data, madeUpFor: at }, options))) !== null;
       }
@@ -166,7 +166,7 @@ export function createJobQueue(
       const now = await nowOf(taken);
       const { trouble: _, ...job } = taken.job;
       const data = trouble === undefined ? job : { ...job, trouble };
-      // It waits already, if an earlier call was interrupted. One that was enqueued anew since has another config.
+      // The job waits already if an earlier call was interrupted. If it was enqueued anew since, its config differs.
       const isSame = JSON.stringify(now?.data) === JSON.stringify(taken.job);
       if (now?.state === 'retry' && isSame) await wait(taken.id, data, after);
       if (now?.state !== 'active') return;

@@ -1,9 +1,9 @@
 /** A run as a job: what a worker on any machine needs to do it. It holds names of variables, and no secrets. */
 
-/** The command that the holder of a job's lease shows: the config file of its process is removed afterwards. */
+/** Stands for the command of a process that does a job: that command names a config file which is removed afterwards. */
 export const OF_WORKER = 'of a worker';
 
-/** What is known of a run's end besides its exit code; texts are fit to be shown. */
+/** How a run has ended that did not succeed. The texts are fit to be shown. */
 export interface RunProblem {
   /** Null for a process that was killed. */
   readonly exitCode: number | null;
@@ -13,7 +13,7 @@ export interface RunProblem {
   readonly hint: string | null;
 }
 
-/** Why a job is done once more. */
+/** Why a job is repeated. */
 export interface Trouble extends RunProblem {
   /** How often in a row it has ended like this. */
   readonly times: number;
@@ -30,11 +30,11 @@ export interface RunFlags {
   readonly publishPartial?: boolean;
 }
 
-/** Where the config was read: what to mend when it is wrong. */
+/** Where the config was read, and must be corrected if it is wrong. */
 export interface JobOrigin {
   readonly host: string;
   readonly files: readonly string[];
-  /** What `--set` takes for the flags that were given. Left out without any. */
+  /** The flags that were given, in the form that `--set` takes. Left out if there were none. */
   readonly settings?: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export interface RunJob {
   readonly config: string;
   readonly flags: RunFlags;
   readonly from: JobOrigin;
-  /** The time of its schedule that was missed and for which it makes up, epoch milliseconds. */
+  /** The missed time of its schedule for which it makes up, epoch milliseconds. */
   readonly madeUpFor?: number;
   /** Left out as long as nothing has gone wrong. */
   readonly trouble?: Trouble;
@@ -77,7 +77,7 @@ export function isRunJob(data: unknown): data is RunJob {
   );
 }
 
-/** The same of a dead letter. */
+/** Whether what the database holds is a dead letter of this version. */
 export function isDeadLetter(data: unknown): data is DeadLetter {
   return isRunJob(data) && isRecord((data as Partial<DeadLetter>).problem);
 }

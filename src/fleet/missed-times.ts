@@ -1,6 +1,6 @@
 /**
- * Times of schedules at which no worker lived. pg-boss makes a job of a time within its minute, and of none that has
- * passed. What has become of the last time of a schedule is seen in the jobs, which are kept for a week.
+ * Times of schedules at which no worker was alive. pg-boss makes a job of a time only within its minute. The jobs, which
+ * are kept for a week, show whether one was made for the last time of a schedule.
  */
 import type { FleetTables, SeenSchedule } from '../checkpoint/postgres/workers.js';
 import type { Logger } from '../logger.js';
@@ -9,13 +9,13 @@ import type { Milliseconds } from '../types.js';
 import type { JobQueue } from './job-queue.js';
 import { DAY_MS, lastTime } from './next-time.js';
 
-/** A time younger than this may become a job yet. */
+/** pg-boss may still make a job of a more recent time. */
 const SETTLED_MS = 2 * 60_000;
-/** The same while no worker lives, which pg-boss needs to make a job of a time. */
+/** The same while no worker is alive: pg-boss needs one to make a job of a time. */
 export const UNWATCHED_SETTLED_MS = 60_000;
-/** An older time is not made up for: what should have been done at night would be done long after. */
+/** An older time is not made up for: a run of the night would come far too late. */
 const LATEST_MS = DAY_MS;
-/** Of an older time, the job may have been removed. */
+/** The job of an older time may have been removed. */
 const KNOWN_MS = 6 * DAY_MS;
 
 /** The last time of a schedule, at which nothing was begun. */
@@ -27,11 +27,11 @@ export interface MissedTime {
 }
 
 /**
- * Whether nothing was begun at the last time of a schedule. Only the last one counts: a night that was missed is in the
- * next one.
+ * Whether nothing was begun at the last time of a schedule. Only the last one counts: it also does the work of those
+ * before it.
  * @param served see `FleetTables`.
- * @param settled after how long nothing is begun any more for a time.
- * @returns null if something was, or if there was no time since the schedule was registered.
+ * @param settled how long after a time pg-boss can no longer make its job.
+ * @returns null if a job was made, or if there was no time since the schedule was registered.
  */
 export function findMissed(
   schedule: SeenSchedule,
@@ -43,7 +43,7 @@ export function findMissed(
   return { at, isMadeUp: schedule.now - at <= LATEST_MS };
 }
 
-/** The last time of a schedule since it was registered that should have its job, and of which it is known. */
+/** The last time of a schedule since it was registered whose job must have been made, and is not removed yet. */
 function timeToServe(
   { cron, timeZone, since, now }: SeenSchedule,
   settled: Milliseconds = SETTLED_MS,
@@ -68,7 +68,7 @@ export function createMakeUp(
       const at = timeToServe(schedule);
       return at === undefined || settled.get(schedule.pipeline) === at ? [] : [{ schedule, at }];
     });
-    // Most looks end here.
+    // Most calls end here.
     if (open.length === 0) return;
     const served = await tables.served();
     for (const { schedule, at } of open) {
@@ -99,5 +99,5 @@ export function madeUpText(madeUpFor: number | null | undefined): string {
 }
 
 function missedText(pipeline: string, at: number, age: Milliseconds): string {
-  return `${pipeline}: nothing was begun at ${new Date(at).toISOString()}, ${formatDuration(age)} ago: no worker lived then, or the database was away`;
+  return `${pipeline}: nothing was begun at ${new Date(at).toISOString()}, ${formatDuration(age)} ago: no worker was alive then, or none could reach the database`;
 }

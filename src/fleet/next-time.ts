@@ -1,19 +1,20 @@
 /**
- * When a schedule is due, and was due last: for display, and for missed times. pg-boss itself begins the jobs of
- * workers.
+ * When a schedule is due next, and was due last: for display, and for missed times. pg-boss decides by itself when it
+ * makes a job.
  */
 import { type CronTimes, readCron } from '../config/sections/schedule-section.js';
 
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
-/** 29 February comes after eight years at the latest. */
+/** A schedule for 29 February is due again after at most eight years. */
 const MOST_DAYS = 8 * 366 + 2;
 
 /**
- * The first time after another one at which a cron line is due. A time that the clocks skip is due as much later.
+ * The first time after another one at which a cron line is due. A time that the clocks skip is due later, by what they
+ * skip.
  * @param after epoch milliseconds.
- * @returns epoch milliseconds; undefined for a line that is none, or that is due never.
+ * @returns epoch milliseconds; undefined if the text is not a cron line, or is never due.
  */
 export function nextTime(line: string, timeZone: string, after: number): number | undefined {
   for (const instants of instantsByDay(line, timeZone, after, 1)) {
@@ -47,7 +48,7 @@ function* instantsByDay(
   if ('problem' in times) return;
   const offsetAt = offsets(timeZone);
   const today = Math.floor((from + offsetAt(from)) / DAY_MS) * DAY_MS;
-  // A day on the other side too: the clocks may have been changed since.
+  // Begins one day on the other side, because the clocks may have been changed in between.
   for (let day = today - step * DAY_MS, left = MOST_DAYS; left > 0; day += step * DAY_MS, left--) {
     if (isDue(times, new Date(day))) yield timesOfDay(times).map((time) => instantOf(day + time, offsetAt));
   }
@@ -84,7 +85,7 @@ function offsets(timeZone: string): (instant: number) => number {
   });
   const known = new Map<number, number>();
   return (instant) => {
-    // Clocks are changed at quarters of an hour only.
+    // Clocks are changed only at quarters of an hour.
     const quarter = Math.floor(instant / QUARTER_MS) * QUARTER_MS;
     const before = known.get(quarter);
     if (before !== undefined) return before;

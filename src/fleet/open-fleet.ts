@@ -29,7 +29,7 @@ export async function openFleet(
   { node, logger }: FleetOptions,
   isWorker = false,
 ): Promise<OpenFleet> {
-  // Before the database is asked for anything.
+  // Fails before the database is asked for anything.
   await loadPgBoss(node);
   return withQueue(address, await openFleetTables(address), { node, logger }, isWorker);
 }

@@ -1,6 +1,6 @@
 /**
  * The queue of runs, which pg-boss keeps in the database of the state: schedules, handing out, repeating, dead letters.
- * What must be right rests on the lease of a pipeline, and not on this: a job that is handed out twice finds the lease
+ * Correctness rests on the lease of a pipeline, and not on this queue: a job that is handed out twice finds the lease
  * taken, and a run whose job is lost goes on with the next one.
  */
 
@@ -21,7 +21,7 @@ export interface OpenJobsOptions {
   /** The version of Node. */
   readonly node: string;
   readonly logger: Logger;
-  /** Keeps schedules, and takes jobs from silent workers: what a worker does. */
+  /** Whether it makes the jobs of schedules, and takes jobs from silent workers, as a worker does. */
   readonly isWorker: boolean;
 }
 
@@ -34,7 +34,7 @@ const DAY_S = 86_400;
 const queues = (): Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> => ({
   runs: {
     policy: 'short',
-    // Lost heartbeats and pauses count too: how often a job is repeated is decided by us.
+    // Never reached: lost heartbeats and pauses count, too. `afterRun` decides how often a job is repeated.
     retryLimit: 1_000_000_000,
     retryDelay: 1,
     heartbeatSeconds: Math.round(fleetTimes().silent / 1000),
@@ -136,7 +136,7 @@ async function needsTables(tables: FleetTables): Promise<boolean> {
   );
 }
 
-/** A database that is gone fails each of its loops, each few seconds. */
+/** Logs each message at most once a minute: without a database, each loop of pg-boss fails every few seconds. */
 function warnOnce(logger: Logger): (what: { readonly message: string }) => void {
   const until = new Map<string, number>();
   return ({ message }) => {

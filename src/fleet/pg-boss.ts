@@ -94,7 +94,7 @@ export interface BossOptions {
   /** Connections at most. */
   readonly max: number;
   readonly keepAlive: boolean;
-  /** How long a statement may take, in ms; 0: for ever. */
+  /** How long a statement may take, in ms; 0: no limit. */
   readonly query_timeout: number;
   /** Makes the socket of a connection. */
   readonly stream: () => Socket;
@@ -115,7 +115,7 @@ interface BossModule {
   readonly PgBoss: new (options: BossOptions) => Boss;
 }
 
-/** The least Node on which it runs. */
+/** The oldest Node on which pg-boss runs. */
 const LEAST_NODE = [22, 12] as const;
 
 /**
@@ -125,7 +125,7 @@ const LEAST_NODE = [22, 12] as const;
  */
 export async function loadPgBoss(node: string): Promise<BossModule> {
   expectNode(node);
-  // Its types are not there on an older Node, where npm leaves it out.
+  // A variable, so that TypeScript needs no types: on an older Node, npm leaves the package out.
   const name: string = 'pg-boss';
   const require = createRequire(import.meta.url);
   let version: unknown;

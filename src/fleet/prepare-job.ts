@@ -16,8 +16,8 @@ export interface PreparedJob {
 }
 
 /**
- * @param options as those of `loadConfig`. The whole config is checked, but for what the service and secrets need.
- * @param host this machine, where the config is to be mended.
+ * @param options as those of `loadConfig`. The whole config is checked, except what only the service and secrets need.
+ * @param host this machine, on which the config can be corrected.
  * @throws the errors of `loadConfig`; ConfigError `CONFIG_INVALID` for secrets that are written out,
  *   `FLEET_STATE_MISSING`, `FLEET_STDIN`.
  */
@@ -36,7 +36,7 @@ export async function prepareJob(options: LoadOptions, flags: RunFlags, host: st
 }
 
 /**
- * Where the fleet of a config is. Of the config, only `state` and `scratchDir` are read.
+ * Where the fleet of a config is. Reads only `state` and `scratchDir`.
  * @throws ConfigError `CONFIG_INVALID`, `CONFIG_UNREADABLE`, `FLEET_STATE_MISSING`.
  */
 export function readFleetPlace(options: LoadOptions): {

@@ -1,4 +1,4 @@
-/** What a fleet shows: workers, runs with their leases, what waits, schedules, and what waits for a person. */
+/** What a fleet shows: workers, runs with their leases, waiting jobs, schedules, and runs that wait for a person. */
 import type { HeldLease } from '../checkpoint/postgres/lease.js';
 import { isAlive, type KnownWorker } from '../checkpoint/postgres/workers.js';
 import { type DeadLetter, OF_WORKER, type Trouble } from './job.js';
@@ -31,15 +31,15 @@ export interface WorkedRun {
   readonly holder: HeldLease['holder'] | null;
   /** How long the lease lasts unless it is renewed, in ms. */
   readonly leaseLeftMs: number | null;
-  /** How long ago that process has renewed the lease last, in ms; null while it does so when it is time. */
+  /** How long ago that process last renewed the lease, in ms; null while it renews it in time. */
   readonly leaseSilentMs: number | null;
-  /** Whether it is a job of the fleet, and not begun by hand. */
+  /** Whether it is a job of the fleet, and was not begun by hand. */
   readonly isJob: boolean;
-  /** For how long its worker has been silent, in ms; null while it is not, and for a run by hand. */
+  /** For how long its worker has been silent, in ms; null if it is not silent, and for a run that was begun by hand. */
   readonly workerSilentMs: number | null;
   /** Epoch milliseconds. */
   readonly since: number | null;
-  /** The missed time of its schedule for which it makes up, epoch milliseconds; null for another run. */
+  /** The missed time of its schedule for which it makes up, epoch milliseconds; null if there is none. */
   readonly madeUpFor: number | null;
 }
 
@@ -49,9 +49,9 @@ export interface WaitingRun {
   readonly since: number;
   /** When a worker may take it, epoch milliseconds. */
   readonly from: number;
-  /** Why it is done once more; null for a job that was not begun yet, or was handed back. */
+  /** Why it is repeated; null for a job that was not begun yet, or was handed back. */
   readonly trouble: Trouble | null;
-  /** As of `WorkedRun`. */
+  /** As in `WorkedRun`. */
   readonly madeUpFor: number | null;
 }
 
@@ -84,7 +84,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
       holder: held.get(pipeline)?.holder ?? null,
       leaseLeftMs: held.get(pipeline)?.leftMs ?? null,
       leaseSilentMs: held.get(pipeline)?.silentMs ?? null,
-      // The job of a worker that is lost is taken away from it before its lease ends.
+      // A lost worker loses its job before its lease ends, so the lease also shows that this was a job.
       isJob: jobs.has(pipeline) || held.get(pipeline)?.holder?.command === OF_WORKER,
       workerSilentMs: silentMs(workers, pipeline),
       since: held.get(pipeline)?.holder?.since ?? jobs.get(pipeline)?.since ?? null,
@@ -112,7 +112,7 @@ export async function readFleet({ queue, tables }: OpenFleet): Promise<FleetFact
   };
 }
 
-/** The worker that has said last that it works on a pipeline. */
+/** How long the worker of a pipeline has been silent, and of several the one that was heard last; null if it is not. */
 function silentMs(workers: readonly KnownWorker[], pipeline: string): number | null {
   const own = workers.filter(({ pipelines }) => pipelines.includes(pipeline));
   const least = Math.min(...own.map((worker) => worker.silentMs));

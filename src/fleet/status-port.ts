@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { ConfigError } from '../errors.js';
 import { fleetMetrics } from './fleet-metrics.js';
 import type { OpenFleet } from './open-fleet.js';
-import type { WorkerStand } from './work.js';
+import type { WorkerStatus } from './work.js';
 
-/** A worker that has had no answer of the database for this long is not healthy. */
+/** A worker that has had no answer from the database for this long is not healthy. */
 const UNHEALTHY_AFTER_MS = 60_000;
 
 export interface StatusPort {
@@ -23,17 +23,17 @@ export interface StatusPort {
 export async function openStatusPort(
   place: { readonly host: string; readonly port: number },
   fleet: Pick<OpenFleet, 'queue' | 'tables'>,
-  standOf: () => WorkerStand,
+  statusOf: () => WorkerStatus,
 ): Promise<StatusPort> {
   const answer = async (path: string | undefined, response: ServerResponse) => {
-    const stand = standOf();
+    const worker = statusOf();
     if (path === '/healthz') {
-      const isSilent = stand.silentMs > UNHEALTHY_AFTER_MS;
-      const status = isSilent ? 'the database does not answer' : stand.isDraining ? 'draining' : 'ok';
-      const { pipelines } = stand;
+      const isSilent = worker.silentMs > UNHEALTHY_AFTER_MS;
+      const status = isSilent ? 'the database does not answer' : worker.isDraining ? 'draining' : 'ok';
+      const { pipelines } = worker;
       send(response, isSilent ? 503 : 200, 'application/json', JSON.stringify({ status, runs: pipelines }));
     } else if (path === '/metrics') {
-      const { type, text } = await fleetMetrics(fleet, stand);
+      const { type, text } = await fleetMetrics(fleet, worker);
       send(response, 200, type, text);
     } else send(response, 404, 'text/plain', 'there is /healthz and /metrics\n');
   };

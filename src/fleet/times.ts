@@ -1,4 +1,4 @@
-/** How often things happen in a fleet: all of it follows from how long a lease lasts; and waits that a signal ends. */
+/** The intervals of a fleet, which all follow from how long a lease lasts; and waits that a signal ends. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leaseTimes, shortenLeases } from '../checkpoint/postgres/lease.js';
@@ -8,17 +8,17 @@ import type { Milliseconds } from '../types.js';
 export interface FleetTimes {
   /** How often jobs are asked for. */
   readonly take: Milliseconds;
-  /** How often a worker says that it lives, and looks for silent ones. */
+  /** How often a worker reports that it is alive, and looks for silent ones. */
   readonly beat: Milliseconds;
   /** After how long without a sign of life the jobs of a worker are handed out again. */
   readonly silent: Milliseconds;
-  /** The first pause before a job is done again. */
+  /** The first pause before a job is repeated. */
   readonly pause: Milliseconds;
   /** How long to wait for another process that holds the lease. */
   readonly locked: Milliseconds;
 }
 
-/** What pg-boss takes at least for a silent worker. */
+/** The shortest silence of a worker that pg-boss can notice. */
 const LEAST_SILENT_MS = 10_000;
 
 /** With leases of 30 s: 2 s, 5 s, 20 s, 30 s and 15 s. */
@@ -36,25 +36,25 @@ export function fleetTimes(): FleetTimes {
 /**
  * Makes leases shorter, for proofs that wait for their ends.
  * @param text milliseconds.
- * @throws ConfigError `USAGE` for what is no time from 3 to 30 seconds.
+ * @throws ConfigError `USAGE` for anything but a time from 3 to 30 seconds.
  */
 export function useLeases(text: string): void {
   const lease = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!(lease >= 3_000 && lease <= 30_000)) {
-    throw new ConfigError('USAGE', `FOLIOPIPE_LEASE_MS: ${text} is no time`, { hint: 'write 3000 to 30000' });
+    throw new ConfigError('USAGE', `FOLIOPIPE_LEASE_MS cannot be ${text}`, { hint: 'write 3000 to 30000' });
   }
   shortenLeases(lease);
 }
 
-/** Waits, and no longer than until the signal. */
+/** Waits for this time, or until the signal aborts. */
 export async function pause(time: Milliseconds, signal: AbortSignal): Promise<void> {
   await sleep(time, undefined, { signal }).catch(() => undefined);
 }
 
 /**
  * Waits for work until the signal.
- * @param stopped what comes instead once the signal has aborted; its own signal aborts when it is no longer needed.
- * @returns what comes first.
+ * @param stopped what to wait for as well once the signal has aborted. Its own signal aborts when it is not needed.
+ * @returns the result of the one that ends first.
  */
 export async function untilStopped<T, Instead>(
   work: Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * A worker: takes jobs, has each done by a process of its own, and says in between that it lives. What ends ends the job,
- * is repeated, or waits for a person.
+ * A worker: takes jobs, runs each in a process of its own, and keeps reporting that it is alive. When a run ends, its job
+ * is completed, repeated, or left to a person.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetTables, WorkerFacts } from '../checkpoint/postgres/workers.js';
@@ -27,30 +27,30 @@ export interface StartedRun {
 export interface WorkOptions {
   readonly queue: JobQueue;
   readonly tables: FleetTables;
-  /** Of this worker, and no other one. */
+  /** Unique to this worker. */
   readonly id: string;
   readonly facts: Omit<WorkerFacts, 'state' | 'pipelines'>;
   /** Begins the run of a job. */
   readonly start: (job: RunJob) => StartedRun;
   readonly times: FleetTimes;
   readonly logger: Logger;
-  /** Aborted when the worker is to take no more jobs and hand back those that it has. */
+  /** Aborts when the worker must take no more jobs, and hand back those that it has. */
   readonly signal: AbortSignal;
 }
 
-/** How a worker stands. */
-export interface WorkerStand {
+/** What a worker reports about itself. */
+export interface WorkerStatus {
   readonly pipelines: readonly string[];
   readonly isDraining: boolean;
-  /** How long ago the database has answered last, in ms. */
+  /** How long ago the database last answered, in ms. */
   readonly silentMs: Milliseconds;
   /** Runs that have ended, by what was done with their jobs. */
   readonly ended: Readonly<Record<NextStep['kind'], number>>;
 }
 
 export interface Worker {
-  stand(): WorkerStand;
-  /** Resolves when it was asked to stop and its jobs are handed back. */
+  status(): WorkerStatus;
+  /** Resolves when the worker was asked to stop and has handed its jobs back. */
   readonly done: Promise<void>;
 }
 
@@ -58,15 +58,16 @@ export interface Worker {
 const FIRST_SAID_MS = 30_000;
 const LAST_SAID_MS = 15 * 60_000;
 
-/** How often times of schedules are looked for that were missed. */
+/** How often the worker looks for missed times of schedules. */
 const MAKE_UP_MS = 60_000;
 
-/** How long a worker that stops tries to reach the database. Its jobs come back by themselves after that. */
+/** How long a worker that stops tries to reach the database. After that, its missing heartbeats free its jobs. */
 const FAREWELL_MS = 20_000;
-/** How long it waits for one answer. */
+/** How long a worker that stops waits for one answer of the database. */
 const LAST_ANSWER_MS = 10_000;
 
-interface Own {
+/** A job that this worker works on. */
+interface OwnJob {
   taken: TakenJob;
   readonly run: StartedRun;
   /** How often in a row its lease was missing. */
@@ -75,15 +76,15 @@ interface Own {
 }
 
 /**
- * A run whose lease is missing so often, within two minutes, is stopped or hangs, and is killed. Before it has its lease,
- * it waits for that of a predecessor. After it has lost it, it waits for its uploads in flight (`timeouts.shutdown`) and
- * records what is paid for.
+ * A run whose lease is missing this often in a row, for two minutes, is stopped or hangs: it is killed. The time must be
+ * enough to wait for the lease of a predecessor. It must also be enough, after the lease is lost, to wait for uploads in
+ * flight (`timeouts.shutdown`) and to record what is paid for.
  */
 const MOST_MISSES = 24;
 
 /** Begins to work. Errors of the database are logged, and what failed is tried again. */
 export function work({ queue, tables, id, facts, start, times, logger, signal }: WorkOptions): Worker {
-  const running = new Map<string, Own>();
+  const running = new Map<string, OwnJob>();
   const ends = new Set<Promise<void>>();
   /** Ends the pause before jobs are asked for again. */
   let wake = () => {};
@@ -93,7 +94,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   let said: { readonly next: number; readonly pause: Milliseconds } | undefined;
   const pipelines = () => [...running.values()].map(({ taken }) => taken.job.pipeline).sort();
 
-  /** @returns what the database says; undefined if it says nothing, which is logged. */
+  /** @returns the answer of the database; undefined if there is none, which is logged. */
   const asked = async <T>(what: string, question: () => Promise<T>): Promise<T | undefined> => {
     try {
       const answer = await inTime(question(), signal);
@@ -105,7 +106,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       const reason = error instanceof Error ? error.message : String(error);
       const now = performance.now();
       if (said !== undefined && now < said.next) return undefined;
-      // While it lasts, less and less often.
+      // Trouble that lasts is logged less and less often.
       const pause = Math.min((said?.pause ?? FIRST_SAID_MS / 2) * 2, LAST_SAID_MS);
       said = { next: now + pause, pause };
       logger.warn({ reason }, `${what}: ${reason}`);
@@ -113,7 +114,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     }
   };
 
-  /** Says what it works on. */
+  /** Tells the fleet that this worker is alive, and what it works on. */
   const reportAlive = () =>
     tables.beat(id, { ...facts, state: signal.aborted ? 'draining' : 'working', pipelines: pipelines() });
 
@@ -133,7 +134,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   };
 
   /** Tries until the database has answered; a worker that stops does not try for ever. */
-  const settle = async (own: Own, end: RunEnd) => {
+  const settle = async (own: OwnJob, end: RunEnd) => {
     const isHandedBack = signal.aborted;
     const step = handleRunEnd(queue, own.taken.job, end, { isHandedBack, host: facts.host, times, logger });
     ended[step.kind] += 1;
@@ -148,7 +149,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     const { pipeline } = taken.job;
     const known = running.get(taken.id);
     if (known !== undefined) {
-      // It was taken away from this worker, which was silent or has had it for a day, and has come back.
+      // The job was taken away from this worker, which was silent or has had it for a day, and is handed to it again.
       known.taken = taken;
       return;
     }
@@ -159,7 +160,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
       return;
     }
     logger.info({ pipeline }, `${pipeline}: begins${madeUpText(taken.job.madeUpFor)}`);
-    const own: Own = { taken, run: start(taken.job), misses: 0, isKilled: false };
+    const own: OwnJob = { taken, run: start(taken.job), misses: 0, isKilled: false };
     running.set(taken.id, own);
     void asked('no sign of life', reportAlive);
     const end = own.run.ended
@@ -179,7 +180,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     // A few at a time, so that jobs are spread over all workers that are free.
     const most = Math.ceil(free / 10);
     const taken = await asked('no jobs can be taken', () => queue.take(most));
-    // A job that cannot be begun comes back when its heartbeats are missed.
+    // A job that cannot be begun is handed out again, because its heartbeats are missing.
     for (const one of taken ?? []) await asked(`${one.job.pipeline} cannot begin`, () => begin(one));
   };
 
@@ -202,7 +203,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
           lookAt = performance.now() + MAKE_UP_MS;
         }
         await takeJobs();
-        // A race of the ends themselves would leave something with each run, every time, until it has ended.
+        // Racing the promises of the runs would add a handler to each of them in every round of this loop.
         const anyEnds = new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -218,7 +219,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     await asked('the worker stays listed', () => tables.leave(id));
   };
   return {
-    stand: () => ({
+    status: () => ({
       pipelines: pipelines(),
       isDraining: signal.aborted,
       silentMs: performance.now() - heardAt,

@@ -95,7 +95,7 @@ it('settles each job by the end of its run, and hands back the rest when it is s
     [taken('1', 'a'), taken('2', 'b')],
     [taken('3', 'c')],
   ]);
-  await expect.poll(() => worker.stand().pipelines).toEqual(['a', 'b', 'c']);
+  await expect.poll(() => worker.status().pipelines).toEqual(['a', 'b', 'c']);
   runs.get('a')!.end({ exitCode: 3 });
   runs.get('b')!.end({ exitCode: 4, error: { code: 'SOURCE_MISSING', message: 'm', hint: null } });
   await expect.poll(() => settled.length).toBe(2);
@@ -112,10 +112,10 @@ it('asks for jobs at once when a run has ended, each time', async () => {
   const handed = [[taken('1', 'a')], [taken('2', 'b')], [taken('3', 'c')]];
   const { worker, runs, stop } = startWorker(handed, undefined, 3_600_000);
   for (const pipeline of ['a', 'b', 'c']) {
-    await expect.poll(() => worker.stand().pipelines).toEqual([pipeline]);
+    await expect.poll(() => worker.status().pipelines).toEqual([pipeline]);
     runs.get(pipeline)!.end({ exitCode: 0 });
   }
-  await expect.poll(() => worker.stand().ended.done).toBe(3);
+  await expect.poll(() => worker.status().ended.done).toBe(3);
   stop();
   await worker.done;
 });
@@ -125,7 +125,7 @@ it('begins no pipeline that another process works on, but does not wait for one 
   const handed = [[taken('1', 'busy'), taken('2', 'lost')], [taken('3', 'lost')]];
   const { worker, settled, stop } = startWorker(handed, leases);
   await expect.poll(() => settled.length).toBe(2);
-  expect(worker.stand().pipelines).toEqual(['lost']);
+  expect(worker.status().pipelines).toEqual(['lost']);
   // The second job of a pipeline that this worker has already waits, too.
   expect(settled).toEqual([
     { id: '1', turn: 0, after: 15_000 },

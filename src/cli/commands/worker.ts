@@ -6,7 +6,7 @@ import type { Logger } from '../../../pipelines/index.js';
 import { openFleet } from '../../fleet/open-fleet.js';
 import { openStatusPort } from '../../fleet/status-port.js';
 import { fleetTimes } from '../../fleet/times.js';
-import { type Worker, type WorkerStand, work } from '../../fleet/work.js';
+import { type Worker, type WorkerStatus, work } from '../../fleet/work.js';
 import { countOf } from '../../quantities.js';
 import { type CommonOptions, type Finish, wholeNumber, withOutputOptions } from '../common-options.js';
 import { findFleet, waitForDatabase, withPlaceOptions } from '../fleet/fleet-place.js';
@@ -73,7 +73,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
       // until it is given back.
       if (options.port !== undefined) {
         const place = { host: options.host, port: options.port };
-        port = await openStatusPort(place, fleet, () => worker!.stand());
+        port = await openStatusPort(place, fleet, () => worker!.status());
       }
       worker = work({
         ...fleet,
@@ -90,7 +90,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
         `worker ${facts.host} ${facts.pid}: up to ${countOf(facts.runs, 'run')} at once of ${state}${where}`,
       );
       await worker.done;
-      return await endWorker(worker.stand().ended, options, logger);
+      return await endWorker(worker.status().ended, options, logger);
     } finally {
       await fleet.close();
     }
@@ -100,7 +100,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
   }
 }
 
-async function endWorker(ended: WorkerStand['ended'], { json }: Options, logger: Logger): Promise<number> {
+async function endWorker(ended: WorkerStatus['ended'], { json }: Options, logger: Logger): Promise<number> {
   logger.info({ ...ended }, 'the worker has stopped');
   if (json) await printJson('summary', { ended, exitCode: 0 });
   return 0;
