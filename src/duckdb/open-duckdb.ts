@@ -1,6 +1,6 @@
 /**
- * DuckDB in a child process. Its native code and its memory stay out of this process, and a crash of it is an error
- * like others. The statements go through a pipe, so that the process list shows none.
+ * DuckDB in a child process. Its native code and its memory stay out of this process, and if it crashes, that is an
+ * error like any other. The statements go through a pipe, so that the process list shows none.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ export interface DuckdbSession {
   run(sql: string): Promise<void>;
   /** Runs a statement. @returns its rows. Numbers of 64 bits and more, decimals and dates are texts. */
   rows<Row = Record<string, unknown>>(sql: string): Promise<readonly Row[]>;
-  /** Writes what is left to the database file, and ends the process. */
+  /** Writes all changes to the database file, and ends the process. */
   close(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface DuckdbOptions {
   /** The path of a database file, or `:memory:`. */
   readonly database: string;
   readonly readOnly?: boolean;
-  /** For what does not fit into the memory. DuckDB creates it when it needs it. */
+  /** The folder for what does not fit into memory. DuckDB creates it when it needs it. */
   readonly tempFolder: string;
   /** Ends the process, and undoes its transaction. */
   readonly signal?: AbortSignal;
@@ -35,7 +35,7 @@ export interface DuckdbOptions {
 /** Without limits, DuckDB takes all CPUs and most of the memory. */
 const LIMITS = { threads: '2', memory_limit: '1GB' };
 
-/** Part of what DuckDB prints when it crashes. */
+/** How much is kept of what DuckDB prints when it crashes. */
 const STDERR_CHARS = 1000;
 
 /** What the child answers to one message. */
@@ -62,7 +62,7 @@ export class DuckdbError extends Error {
     this.kind = /^([\w ]+?) (?:Error|Exception):/.exec(message)?.[1] ?? '';
   }
 
-  /** Whether another process has the file open. The word lock alone is in `block`, too. */
+  /** Whether another process has the file open. Looks for more than the word `lock`, which `block` contains, too. */
   get isHeld(): boolean {
     return /Conflicting lock|Could not set lock|being used by another process/.test(this.message);
   }
@@ -83,7 +83,7 @@ export function checkDuckdb(need: string): void {
 /** Starts a process that has opened no database yet. */
 export function startDuckdb(): ChildProcess {
   return fork(fileURLToPath(new URL('./duckdb-child.js', import.meta.url)), {
-    // The environment holds the token and the addresses of databases. DuckDB needs nothing of it.
+    // DuckDB needs no environment, which holds the token and the addresses of databases.
     env: {},
     execArgv: [],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -163,7 +163,7 @@ function asker(child: ChildProcess, signal: AbortSignal | undefined) {
       if (end !== undefined) return reject(end);
       number += 1;
       asked.set(number, { resolve, reject });
-      // If the child has ended, its event tells why.
+      // If the child has ended, the error of its event says why.
       child.send?.({ number, action, ...values }, () => undefined);
     });
 }
@@ -172,7 +172,7 @@ function ended(code: number | null, signalName: string | null, printed: string):
   const how = signalName === null ? `with code ${code}` : `by ${signalName}`;
   const said = printed.trim().split('\n').at(-1);
   return new TroubleError('DUCKDB_ENDED', `the DuckDB process was ended ${how}${said ? `: ${said}` : ''}`, {
-    hint: 'run the same command again; if it happens each time, look for its memory in the log of the system',
+    hint: 'run the same command again; if it happens each time, look in the log of the system whether it was out of memory',
     facts: { exitCode: code, signal: signalName },
   });
 }

@@ -7,22 +7,21 @@ import { DuckdbError, type DuckdbSession, openDuckdb } from './open-duckdb.js';
 
 export const PARQUET_NEED = 'an output that ends in .parquet';
 
-/** Rows that a reader can skip or read alone. */
+/** Rows in a group, which a reader can skip or read by itself. */
 const GROUP_ROWS = 100_000;
-/**
- * DuckDB reads 16 lines of the longest length at once. It reads most files with its own value; memory bounds the other.
- */
-const MOST_LINES = 2_000_000;
+/** The longest line in bytes: DuckDB's own value, which is enough for most files. */
+const USUAL_LINE = 2_000_000;
+/** DuckDB keeps 16 lines of the longest length in memory, so more is not allowed. */
 const LONGEST_LINE = 30_000_000;
 
 /**
- * How the CSV is read, one way after the other. In parallel, DuckDB guesses where records begin, and fails where a guess
- * and the end of the record before it differ: a value may hold lines that look like records. It does not compare them
- * where a record is longer than a thread's share of the file, so the second bound is for one thread only.
+ * The ways to read the CSV, tried one after the other. In parallel, DuckDB guesses where records begin. It fails if a
+ * guess differs from the end of the record before: a value may hold lines that look like records. It does not compare
+ * them if a record is longer than a thread's share of the file, so the higher limit is used with one thread only.
  */
 const WAYS: readonly Reading[] = [
-  { parallel: true, lineBytes: MOST_LINES },
-  { parallel: false, lineBytes: MOST_LINES },
+  { parallel: true, lineBytes: USUAL_LINE },
+  { parallel: false, lineBytes: USUAL_LINE },
   { parallel: false, lineBytes: LONGEST_LINE },
 ];
 
@@ -103,7 +102,7 @@ function copyStatement({ columns, types, parquet, csv }: ParquetTable, reading: 
     (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${GROUP_ROWS}, USE_TMP_FILE false)`;
 }
 
-/** The fields get names of their own: any name may stand in the header. */
+/** The fields get names of their own, because the header may hold any name. */
 function field(at: number): string {
   return `f${at}`;
 }
@@ -120,7 +119,7 @@ function typeOf(types: ParquetTable['types'], name: string): ColumnType | undefi
   return Object.hasOwn(types, name) ? types[name] : undefined;
 }
 
-/** What a value of a type looks like. DuckDB alone would also round numbers, and drop times and time zones. */
+/** The form of a type's values. Without this check, DuckDB would round numbers, and drop times and time zones. */
 function patternOf(type: ColumnType): string {
   const day = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
   const [, scale] = /,(\d+)\)$/.exec(type) ?? [];
@@ -152,7 +151,7 @@ function typedValue(at: number, type: ColumnType): string {
 }
 
 function notWritten(error: DuckdbError, { parquet }: ParquetTable): Error {
-  // The code of the system, so that a full disk is reported like any other.
+  // Sets the code of the system, so that a full disk is reported as it is elsewhere.
   if (error.message.includes('No space left on device')) {
     return Object.assign(new Error(error.message, { cause: error }), { code: 'ENOSPC', path: parquet });
   }

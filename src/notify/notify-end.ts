@@ -23,7 +23,7 @@ export interface NotifyOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;
   readonly logger: Pick<Logger, 'warn' | 'info' | 'debug'>;
-  /** If it has aborted, the webhook is tried once, for a short time; if it aborts now, the tries end soon. */
+  /** If it has aborted before, the webhook is tried once, for a short time. If it aborts later, the tries end soon. */
   readonly signal?: AbortSignal | undefined;
   readonly proxies?: Proxies | undefined;
   /** How long the webhook is tried. Default: 30 s in all, 10 s a try. */
@@ -36,8 +36,8 @@ const USUAL: PostTimes = { attempt: 10_000, all: 30_000, firstRetry: 1_000 };
 const HURRIED: PostTimes = { attempt: 3_000, all: 3_000, firstRetry: 3_000 };
 
 /**
- * Writes `report.textfile`, then posts to `report.webhook`. The library calls it nowhere: the command line does once for
- * each command, and a program that embeds foliopipe may.
+ * Writes `report.textfile`, then posts to `report.webhook`. The command line calls it once for each command. The library
+ * never calls it; a program that embeds foliopipe may.
  */
 export async function notifyEnd(
   config: Pick<Config, 'report'>,
@@ -86,7 +86,7 @@ export async function notifyEnd(
 
 function whyUnwritten(error: unknown, path: string): string {
   const isMissing = codeOf(error) === 'ENOENT';
-  // A folder such as /proc is there, and takes no files.
+  // A folder such as /proc exists, and takes no files.
   if (isMissing && existsSync(dirname(path))) return `no file can be made in ${dirname(path)}`;
   if (isMissing) return `the folder ${dirname(path)} does not exist`;
   return diskError(error, path)?.message ?? (error as Error).message;

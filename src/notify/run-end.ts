@@ -88,8 +88,8 @@ function outcomeOf(
 
 /**
  * Whether an end is reported. `collect --no-wait` that still waits (10) and a process that finds the pipeline locked
- * (11) have ended nothing: the process that works on the run reports its end. An upload that has succeeded is not the
- * end either. A sample is no night.
+ * (11) have ended nothing: the process that works on the run reports its end. A `submit` that has succeeded is not the
+ * end either. Samples are not reported.
  */
 export function isEnd({ exitCode, summary }: Pick<RunEnd, 'exitCode' | 'summary'>): boolean {
   const isOpen = summary?.state === 'open' && exitCode === 0;

@@ -14,7 +14,7 @@ const PREFIX = 'foliopipe_';
  * @param lastSuccess epoch milliseconds; null if none is known.
  */
 export async function metricsText(end: RunEnd, lastSuccess: number | null): Promise<string> {
-  // Loaded only where it is needed: it costs a start as much as the command line itself.
+  // Loaded only when it is needed: that takes as long as loading the command line itself.
   const { Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   registry.setDefaultLabels({ pipeline: end.pipeline });
@@ -30,10 +30,10 @@ export async function metricsText(end: RunEnd, lastSuccess: number | null): Prom
   add('last_run_timestamp_seconds', 'When the last command on a run of the pipeline ended.', [
     [{}, seconds(Date.parse(end.times.ended))],
   ]);
-  add('last_run_exit_code', 'Its exit code.', [[{}, end.exitCode]]);
+  add('last_run_exit_code', 'The exit code of the last command.', [[{}, end.exitCode]]);
   add(
     'last_run_outcome',
-    'How it ended: 1 for the outcome, 0 for the others.',
+    'How the last command ended: 1 for its outcome, 0 for the others.',
     outcomes.map((outcome) => [{ outcome }, Number(end.outcome === outcome)]),
   );
   add('last_run_duration_seconds', 'How long the last command took.', [
@@ -93,18 +93,18 @@ function addSummary(add: Add, summary: NonNullable<RunEnd['summary']>): void {
     [{}, paid.records],
   ]);
   add('last_run_saved_records', 'Records of the run that took a known answer.', [[{}, saved.records]]);
-  add('last_run_in_vain_records', 'Records paid for without an answer; perhaps: it is not known whether.', [
+  add('last_run_in_vain_records', 'Records without an answer that are paid for; certain="no": or may be.', [
     [{ certain: 'yes' }, inVain.records],
     [{ certain: 'no' }, inVain.perhaps],
   ]);
   const { currency } = paid;
   if (paid.amount !== null) {
-    add('last_run_paid_amount', 'What the records cost that the run has paid for.', [
+    add('last_run_paid_amount', 'The cost of the records that the run has paid for.', [
       [{ currency }, paid.amount],
     ]);
   }
   if (saved.amount !== null) {
-    add('last_run_saved_amount', 'What the records would have cost that took a known answer.', [
+    add('last_run_saved_amount', 'What the records that took a known answer would have cost.', [
       [{ currency }, saved.amount],
     ]);
   }

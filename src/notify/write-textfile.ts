@@ -35,8 +35,8 @@ export async function writeTextfile(
 }
 
 /**
- * When a run of the pipeline last ended well: now, or as the file or the state tells. The state alone does not know
- * that a source was found unchanged, and the file may have been removed. Neither a rehearsal nor a sample is a success.
+ * When a run of the pipeline last ended well: now, or at the latest time in the file and the state. The state does not
+ * record that a source was found unchanged, and the file may be missing. Neither a rehearsal nor a sample is a success.
  */
 async function lastSuccess(
   path: string,
@@ -58,7 +58,7 @@ async function lastSuccess(
 /** No file that foliopipe writes here is larger. */
 const MAX_BYTES = 64 * 1024;
 
-/** What the file says that is there, if it is of this pipeline. */
+/** The time in the existing file, if that is of this pipeline. */
 async function writtenSuccess(path: string, pipeline: string): Promise<number | null> {
   try {
     if ((await stat(path)).size > MAX_BYTES) return null;

@@ -1,9 +1,9 @@
-/** What a job tells while it works: one union of events, for programs that embed the library and for the command. */
+/** What a job reports while it works: one union of events, for programs that embed the library and for the command. */
 import type { ChunkState, Run, RunState } from '../checkpoint/checkpoint.js';
 import type { Bytes, Milliseconds } from '../types.js';
 
 /**
- * One event. `type` tells which one it is. Times are epoch milliseconds, durations are milliseconds, sizes are bytes.
+ * One event. `type` says which kind it is. Times are epoch milliseconds, durations are milliseconds, sizes are bytes.
  * Texts of the service in them are free of control characters.
  */
 export type JobEvent =
@@ -18,7 +18,7 @@ export type JobEvent =
 /** A wait has begun. No event says when it ends: `waits` of the next `progress` lacks it, or another event follows. */
 export type WaitingEvent = { readonly type: 'waiting' } & Wait;
 
-/** Standard input, the answer of a query, or a Parquet file is being copied. Told with each piece that is written. */
+/** Standard input, the answer of a query, or a Parquet file is being copied. Emitted for each piece that is written. */
 export interface CopyEvent {
   readonly type: 'copy';
   /** Copied so far. */
@@ -31,7 +31,7 @@ export interface ScanEvent {
   /** Read so far, decoded. */
   readonly bytes: Bytes;
   readonly records: number;
-  /** In the last one: all of the source is checked. */
+  /** Set in the last event: the whole source is checked. */
   readonly ended?: true;
 }
 
@@ -65,14 +65,14 @@ export interface PublishedEvent {
   readonly bytes: Bytes;
 }
 
-/** A publication is being loaded into the database of `load.into`, or that has ended. */
+/** A load of a publication into the database of `load.into` has begun or ended. */
 export interface LoadEvent {
   readonly type: 'load';
   readonly run: string;
   readonly pipeline: string;
   readonly publication: number;
   readonly table: string;
-  /** `already`: an earlier load had done it. `left`: it must not be loaded. An error ends the job, and is no event. */
+  /** `already`: an earlier load has done it. `left`: it must not be loaded. An error ends the job, without an event. */
   readonly state: 'begun' | 'loaded' | 'already' | 'left';
   /** Rows written; null while it is not loaded. */
   readonly written: number | null;
@@ -122,24 +122,24 @@ export interface ProgressSnapshot {
   readonly toSend: number;
   /** Failed records that are sent once more (`failures.rounds`), in addition to `toSend`. */
   readonly sentAgain: number;
-  /** Records of `toSend` and `sentAgain` that need no more answer: it is here, or they were given up. */
+  /** Records of `toSend` and `sentAgain` that wait for no answer: it is downloaded, or they were given up. */
   readonly answered: number;
   /** Chunks in all; null until the source is cut completely. */
   readonly chunks: number | null;
   /** Chunks by state. */
   readonly byState: Readonly<Record<ChunkState, number>>;
-  /** Records in them. */
+  /** Records of the chunks in each state. */
   readonly recordsByState: Readonly<Record<ChunkState, number>>;
   /** What is written to the output so far: whole chunks, and rows. */
   readonly merged: { readonly chunks: number; readonly records: number };
   readonly failed: {
-    /** Records whose answer is here and that failed. Of a record that was sent again the last answer counts. */
+    /** Records whose answer is downloaded, and that failed. If a record was sent again, its last answer counts. */
     readonly records: number;
-    /** Records of the source that were sent and whose answer is here. */
+    /** Records of the source that were sent, and whose answer is downloaded. */
     readonly of: number;
     /**
-     * Why, in the rows that are written (`merged`), and why records are UNPROCESSED: the most frequent reasons, at most
-     * five, the most frequent one first.
+     * Why records of the written rows (`merged`) failed, and why records are UNPROCESSED: at most five reasons, the most
+     * frequent first.
      */
     readonly reasons: readonly {
       readonly code: string;
@@ -151,9 +151,9 @@ export interface ProgressSnapshot {
   readonly folios: {
     /** How many are open at the service. */
     readonly open: number;
-    /** How many open folios the service allows, if it has refused more; else null, and in another process. */
+    /** How many open folios the service allows, if it has refused more to this process; else null. */
     readonly admitted: number | null;
-    /** The oldest of them, at most five. */
+    /** The oldest open folios, at most five. */
     readonly oldest: readonly OpenFolio[];
   };
   /** Records answered a second, on average, by this process; null while it has answered none. Never negative. */
@@ -179,6 +179,6 @@ export interface OpenFolio {
  */
 export interface OnProgress {
   (event: JobEvent): void;
-  /** Left out: always. While it says false, no snapshots are taken. */
+  /** While it returns false, no snapshots are taken. Left out: they always are. */
   readonly isHeard?: () => boolean;
 }

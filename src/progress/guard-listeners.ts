@@ -32,7 +32,7 @@ export function guardLogger(logger: Logger = silentLogger): Logger {
   return safe;
 }
 
-/** The listener, which is called no more after it, or the promise that it gave, has failed; that is logged once. */
+/** The listener. It is not called again after it has thrown, or its promise was rejected; that is logged once. */
 function guardProgress(onProgress: OnProgress, logger: Logger): OnProgress {
   if (guarded.has(onProgress)) return onProgress;
   let hasFailed = false;

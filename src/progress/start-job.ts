@@ -1,6 +1,6 @@
 /**
  * Makes a job of work: a promise of its result that is also an async iterable of its events. Invariant: an error reaches
- * a consumer of either one, and is unhandled only if nobody consumes any.
+ * whoever consumes the promise or the events, and is unhandled only if nobody consumes either.
  */
 import type { Logger } from '../logger.js';
 import { withStopErrors } from '../streams/abortable.js';
@@ -8,7 +8,7 @@ import type { JobEvent, OnProgress } from './events.js';
 import { guardListeners } from './guard-listeners.js';
 
 /**
- * A job that works already: `await` gives its result, `for await` its events.
+ * A job that has begun: `await` gives its result, `for await` its events.
  *
  * The iteration ends when the job has ended, and throws its error. A consumer that is slower than the job misses
  * events: only the latest one of each type is kept. Leaving the loop only stops listening; the job goes on, and can
@@ -25,7 +25,7 @@ export interface JobOptions {
 
 /**
  * Starts the work at once.
- * @param check throws what the job ends with if its arguments are wrong; then no work begins.
+ * @param check throws if the arguments are wrong: the job then ends with that error, and no work begins.
  * @param work gets the options, with a signal whose reason is always a FoliopipeError, and with the place for its events.
  */
 export function startJob<Options extends JobOptions, Result>(

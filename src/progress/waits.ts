@@ -9,12 +9,12 @@ export interface Waits {
    * A request fails and is tried again.
    * @param operation the kind of the request.
    * @param lasting for how long it has been failing.
-   * @param left how long it is tried on.
+   * @param left for how much longer it is tried.
    */
   failing(operation: string, lasting: Milliseconds, left: Milliseconds, why: string): void;
   /** Requests of this kind work again. */
   works(operation: string): void;
-  /** The waits of now, the oldest first. */
+  /** The current waits, the oldest first. */
   list(): readonly Wait[];
 }
 
@@ -48,5 +48,5 @@ export function createWaits(emit: OnProgress | undefined, now: () => number): Wa
   };
 }
 
-/** No name of an operation has a blank in it. */
+/** The key of a throttle. It differs from all names of operations, which have no blank in them. */
 const throttle = 'all requests';
