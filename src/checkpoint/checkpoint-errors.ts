@@ -1,4 +1,4 @@
-/** The errors of the checkpoint that its callers tell apart. */
+/** The errors of the checkpoint that its callers distinguish. */
 
 /**
  * A change of state found no row in a state that allows it. This is a bug, never an operator's mistake. So it is not a
@@ -15,7 +15,7 @@ export class CheckpointStateError extends Error {
   }
 }
 
-/** The database could not record a reply, which is its cause. The journal has it. */
+/** The journal has recorded a reply, but the database could not. `cause` is the error of the database. */
 export class OnlyInJournalError extends Error {
   constructor(cause: unknown) {
     super('only the journal could record the reply', { cause });

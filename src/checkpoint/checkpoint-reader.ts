@@ -53,7 +53,7 @@ export interface SpentOnDay {
 export interface CheckpointReader {
   /**
    * The newest run of a pipeline that is `open` or `publishing`.
-   * @param limit finds samples with this limit (`Source.limit`) alone; without it, no sample is found.
+   * @param limit finds only samples with this limit (`Source.limit`); without it, no sample is found.
    */
   unfinishedRun(pipeline: string, limit?: number): Promise<Run | undefined>;
   /**
@@ -69,13 +69,13 @@ export interface CheckpointReader {
   runs(pipeline?: string): Promise<readonly Run[]>;
   /** The heads of the runs of all pipelines, newest first. Includes samples. */
   runHeads(): Promise<readonly RunHead[]>;
-  /** The longest ages of answers in the choices of all pipelines' runs that keep their results; 0 without such a run. */
+  /** The highest `maxAge` and `failedAge` in the choices of all runs that are not pruned; 0 without such a run. */
   longestAges(): Promise<Pick<Choice, 'maxAge' | 'failedAge'>>;
   /** Every file that a pipeline has published, including partial ones and samples, newest first. */
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
   /**
    * The facts of the last whole outputs of a pipeline, newest publication first. A run that was published several times
-   * comes several times.
+   * appears several times.
    * @param upTo leaves out publications with higher numbers.
    */
   nights(pipeline: string, limit: number, upTo?: number): Promise<readonly Night[]>;
@@ -122,9 +122,9 @@ export interface CheckpointReader {
   attempts(run: string, chunk: number): Promise<readonly Upload[]>;
   /** All attempts of at most `limit` chunks with a number above `after`, ordered by chunk and attempt. */
   uploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
-  /** The plain uploads, one sum for those that other services accepted and one for those that a local one did. */
+  /** Sums of the plain uploads: one of those that a local service accepted, and one of all others. */
   uploadSums(run: string): Promise<readonly UploadSum[]>;
-  /** All attempts of at most `limit` chunks that are in no such sum, with a number above `after`, as in `uploads`. */
+  /** Like `uploads`, but only of chunks that `uploadSums` leaves out. */
   unusualUploads(run: string, after: number, limit: number): Promise<readonly Upload[]>;
   /** The first upload, of any run on this service, to which the service replied with the folio. */
   uploadOf(service: string, folio: string): Promise<Upload | undefined>;
@@ -144,19 +144,17 @@ export interface CheckpointReader {
   ): Promise<readonly SingleSearch[]>;
 
   tally(run: string): Promise<Tally>;
-  /**
-   * Records whose answer is here, and how many of them failed. Of a record that was sent again the last answer counts.
-   */
+  /** Records whose answer is here, and how many of them failed. Only the last answer of a record counts. */
   answered(run: string): Promise<Answered>;
   /**
    * Records paid for by a run (0 for null), and by the pipeline on a day and in its month: by all its runs and by
    * searches that belong to none.
-   * @param service its account: where pipelines share it, day and month are of all of them. SQLite does not ask for it.
+   * @param service its account: if pipelines share it, day and month count all of them. SQLite ignores it.
    */
   spending(pipeline: string, run: string | null, day: string, service?: string): Promise<Spending>;
   /**
    * Records paid for by a pipeline on each day from this one on, ambiguous ones included, oldest day first. Leaves out
-   * what a local service has answered: runs that were rehearsals, and such searches.
+   * rehearsals, and searches that a local service has answered.
    * @param day such as `2026-11-21`.
    */
   spendingByDay(pipeline: string, day: string): Promise<readonly SpentOnDay[]>;

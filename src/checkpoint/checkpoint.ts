@@ -3,7 +3,7 @@
  * returns a promise, so that the checkpoint may be on another machine. A change whose promise has resolved survives a
  * power failure. Changes marked "not synced" are the exception: a power failure may undo them, and the next start
  * repeats them without paying. A change throws `CheckpointStateError` when no row is in a state that allows it. A
- * method that returns a chunk returns it with the change.
+ * method that returns a chunk returns the changed chunk.
  */
 import type {
   Doubt,
@@ -64,14 +64,14 @@ export interface Checkpoint extends CheckpointReader {
    * and is added only while the source is not cut completely. A chunk of a round must begin after all other chunks of
    * the round, and the round must be the first open one. Not synced: the intent, which comes before the upload, is
    * synced.
-   * @param at when, in epoch milliseconds, as in the other methods; without it the time is not kept.
+   * @param at the time of the change in epoch milliseconds, as in the other methods; without it, no time is kept.
    */
   recordCut(run: string, chunk: NewChunk, at?: number): Promise<ChunkRow>;
   /** The source is cut completely: fixes the run's number of chunks. */
   recordAllCut(run: string): Promise<void>;
   /**
-   * In an open run, a `cut` or `ambiguous` chunk of several records to `split`. Adds the two chunks that replace it,
-   * with the run's next two numbers, and returns them, `cut`.
+   * In an open run, a `cut` or `ambiguous` chunk of several records to `split`. Adds and returns the two `cut` chunks
+   * that replace it, with the run's next two numbers.
    */
   recordSplit(
     run: string,
@@ -116,7 +116,7 @@ export interface Checkpoint extends CheckpointReader {
    * the stored parts. Not for a pruned run.
    */
   recordFound(run: string, chunk: number): Promise<void>;
-  /** The replies of the run contradict each other on whether a local service answers: the run stays `mixed`. */
+  /** Marks the run as `mixed` for good: its replies contradict each other on whether a local service answers. */
   recordMixed(run: string): Promise<void>;
 
   /**
@@ -175,7 +175,7 @@ export interface Checkpoint extends CheckpointReader {
    * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged.
    */
   recordSingleSearchIntent(search: NewSingleSearch, budget: Budget): Promise<void>;
-  /** Such a search ends. `local`: whether a local service has answered. */
+  /** A search that belongs to no run ends. `local`: whether a local service has answered. */
   recordSingleSearchEnd(
     id: string,
     end:
@@ -210,8 +210,8 @@ export interface Checkpoint extends CheckpointReader {
   recordUnmerged(run: string, fromRecord: number): Promise<void>;
 
   /**
-   * `open` to `withheld`: the output is complete and is not published. Once more `withheld` when its rows were written
-   * again.
+   * `open` to `withheld`: the output is complete and is not published. Also `withheld` to `withheld`, after its rows
+   * were written again.
    * @param segment the answers that the run has bought; replaces an older segment of the run.
    */
   recordWithheld(run: string, withheld: Withheld, at: number, segment?: Segment): Promise<void>;
@@ -224,7 +224,7 @@ export interface Checkpoint extends CheckpointReader {
    * `open`, `publishing` or `withheld`, or `done` when the output is written again, to `publishing`. Gives the
    * publication the pipeline's next number, which is never used twice; the same file committed again keeps its number.
    * @param values replace the run's frozen values with the same keys.
-   * @param above a number that others have seen already; the new one is higher.
+   * @param above the highest number that loaders may have seen; the new number is higher.
    */
   recordPublishing(
     run: string,
@@ -241,7 +241,7 @@ export interface Checkpoint extends CheckpointReader {
   recordDone(run: string, at: number, stamp?: string, segment?: Segment): Promise<void>;
   /**
    * Adds a segment of answers; replaces an older segment of the same run or import.
-   * @param replaced nothing is changed unless this is the id of that older segment.
+   * @param replaced the id of that older segment; if there is no segment with this id, nothing is changed.
    * @returns whether the segment was added.
    */
   recordSegment(segment: Segment, replaced?: string): Promise<boolean>;

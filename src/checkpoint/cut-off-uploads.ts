@@ -1,4 +1,4 @@
-/** Reads a state on which no process works: what it was uploading when it ended is ambiguous. */
+/** Reads the state of a process that has ended: uploads that it did not finish are ambiguous. */
 import type { CheckpointReader, ChunkRow, ChunkState, Tally, Upload } from './checkpoint.js';
 import { eachChunk } from './walk-run.js';
 

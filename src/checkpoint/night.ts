@@ -43,7 +43,7 @@ export interface Predictions {
   readonly codes: readonly CodeCount[];
   /** All other codes. */
   readonly rest: {
-    /** How many different ones: at least as many, because counting stops at 10,000 different codes. */
+    /** How many different codes; a lower bound, because counting stops at 10,000 of them. */
     readonly codes: number;
     readonly records: number;
   };

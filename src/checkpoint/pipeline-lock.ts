@@ -16,20 +16,20 @@ export interface PipelineLock {
 /** A held lock. It becomes free when it is closed, or when its process ends in any way. */
 export interface HeldLock {
   /**
-   * Aborts, with a LockedError, when the lock has passed, or may pass, to another process. A lock of the system never
-   * does.
+   * Aborts, with a LockedError, when the lock has passed, or may pass, to another process. Left out for a lock of the
+   * operating system, which never passes.
    */
   readonly lost?: AbortSignal;
   /** Asks whether the lock is still held, just before a change outside of the checkpoint. @throws LockedError. */
   expectHeld?(): Promise<void>;
   /**
-   * Whether it is held for certain, as far as this process can tell without asking: after a pause of the process it may
-   * have passed to another one. Left out: it never does.
+   * Whether the lock is certainly still held, judged without a request: after a pause of this process, another one may
+   * have it. Left out if it never passes.
    */
   isHeld?(): boolean;
   /**
-   * The time of all machines that share the state, epoch milliseconds: budgets and ages go by it. Left out: that of the
-   * system.
+   * The clock of all machines that share the state, in epoch milliseconds. Budgets and ages use it. Left out: the
+   * system's clock.
    */
   now?(): number;
   /** A second call does nothing. */
@@ -51,7 +51,7 @@ export interface LockHolder {
 export interface WorkingProcess extends LockHolder {
   /** How long its lease lasts unless it is renewed. Left out for a lock of the system, which ends with the process. */
   readonly leaseLeftMs?: Milliseconds;
-  /** How long ago it has renewed its lease last. Left out while it does so when it is time. */
+  /** How long ago it last renewed its lease. Left out while its renewals are on time. */
   readonly leaseSilentMs?: Milliseconds;
 }
 
@@ -76,7 +76,7 @@ export class LeaseHeldError extends LockedError {
 
 /**
  * The error for a lock that is held.
- * @param isOurs this process holds it, such as by a run that it has not closed.
+ * @param isOurs this process holds it, for example for a run that it has not closed.
  */
 export function lockedError(pipeline: string, holder: LockHolder | undefined, isOurs = false): LockedError {
   const here = isOurs && { here: true };

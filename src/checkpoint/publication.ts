@@ -41,7 +41,7 @@ export interface Publication {
   readonly night?: NightFacts;
 }
 
-/** Why a complete run is withheld: how its records have ended, which the chunks no longer tell after a prune. */
+/** Why a complete run is withheld: how its records have ended, which the chunks no longer show after a prune. */
 export interface Withheld {
   readonly counts: Counts;
   readonly origins: Origins;
@@ -69,7 +69,7 @@ export interface PublishedFile extends Pick<Publication, 'number' | 'bytes' | 's
   readonly isSample: boolean;
 }
 
-/** How the last attempt to load a publication of a run has ended. What is in the table, the database itself knows. */
+/** How the last attempt to load a publication of a run has ended. Only the database knows what is in the table. */
 export interface RecordedLoad {
   readonly publication: number;
   /** The database, without user and password, and the table. */
@@ -78,7 +78,7 @@ export interface RecordedLoad {
   readonly mode: 'append' | 'replace' | 'merge';
   /** `already`: it was loaded before, by an attempt that could not record it. */
   readonly state: 'loaded' | 'already' | 'left' | 'failed';
-  /** Why it is left, or has failed; else null. */
+  /** Why it was not loaded (`left`), or has failed; else null. */
   readonly why: string | null;
   /** The code of the error; null if it has not failed. */
   readonly code: string | null;

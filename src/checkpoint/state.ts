@@ -60,7 +60,7 @@ export interface Run extends NewRun {
    * is done.
    */
   readonly partial: Publication | null;
-  /** Null in all states but `withheld`. */
+  /** Null in all states except `withheld`. */
   readonly withheld: Withheld | null;
   /** Null unless its rows went to a sink of the embedding program and it has no publication. */
   readonly confirmed: Confirmed | null;
@@ -70,7 +70,7 @@ export interface Run extends NewRun {
   readonly prunedAt: number | null;
 }
 
-/** What is looked at in the runs of all pipelines, of which a shared state has thousands. */
+/** The columns that are read for the runs of all pipelines: a shared state has thousands of runs. */
 export interface RunHead
   extends Pick<Run, 'id' | 'pipeline' | 'service' | 'state' | 'chunks' | 'rehearsal' | 'prunedAt'> {
   readonly hasChoice: boolean;
@@ -121,8 +121,8 @@ export interface Stretch {
   /** Length of the work file after its rows. */
   readonly workEnd: number;
   /**
-   * Hex, null if not known. Of the work file up to the end of its rows, if one process has written all of that; else of
-   * the bytes that it has added.
+   * Hex, null if not known. Of the work file up to the end of its rows, if one process has written all of that; else
+   * only of the bytes of its rows.
    */
   readonly sha256: string | null;
   /** Why some of its rows have no prediction; left out if all have one. */
@@ -203,9 +203,9 @@ export interface AcceptedReply {
   readonly rehearsal: boolean;
 }
 
-/** What the service says of a folio that a person has found. */
+/** What the service says about a folio that a person has found. */
 export interface AdoptedReply extends AcceptedReply {
-  /** The attempt that the file's name at the service names, if it does. */
+  /** The attempt that the file's name at the service contains, if any. */
   readonly attempt?: number | undefined;
 }
 
@@ -273,7 +273,7 @@ export interface Tally {
   /** Chunks of the source whose records are all in the work file, and all records in it. */
   readonly merged: { readonly chunks: number; readonly records: number };
   readonly counts: RowCounts;
-  /** Uploads by outcome; `resubmitted`: accepted or ambiguous attempts that follow such a one of the same chunk. */
+  /** Uploads by outcome; `resubmitted`: accepted or ambiguous attempts after an earlier such attempt. */
   readonly uploads: { readonly accepted: number; readonly ambiguous: number; readonly resubmitted: number };
   readonly searches: { readonly answered: number; readonly ambiguous: number };
   /** Records of ambiguous attempts and searches: they may have been paid for twice, or for nothing. */

@@ -1,6 +1,6 @@
 /**
  * Walks over the chunks and searches of a run, in pages or one by one, so that memory does not grow with their number.
- * Whether a run or a chunk is finished is asked here too.
+ * Also says whether a run or a chunk is finished.
  */
 import type { CheckpointReader, ChunkRow, ChunkState, RunState, Search, SingleSearch } from './checkpoint.js';
 
@@ -46,8 +46,8 @@ export async function* eachChunk(
 }
 
 /**
- * The cut chunks that still need the service, of the source and of all rounds. Chunks with an open folio come first.
- * Ends early when uploads are stopped.
+ * The existing chunks that still need the service, of the source and of all rounds. Chunks with an open folio come
+ * first. Ends early when uploads are stopped.
  */
 export async function* unfinishedChunks(run: {
   readonly id: string;

@@ -11,7 +11,7 @@ export const chunkByNumber: Prepared<StoredChunk> = statement(
   'SELECT * FROM chunks WHERE run = @run AND number = @chunk',
 );
 
-// A page for each state: the index is in the order of the numbers only within one.
+// A page for each state, because the index is ordered by number only within a state.
 const inStates: Prepared<StoredChunk> = statement(`
   SELECT page.* FROM unnest(@states::text[]) AS wanted, LATERAL (
     SELECT * FROM chunks WHERE run = @run AND state = wanted AND number > @after

@@ -1,4 +1,4 @@
-/** Looks whether a run could work with a database, before one begins: nothing is changed. */
+/** Checks, before a run begins, whether it could work with a database. Changes nothing. */
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
@@ -7,9 +7,9 @@ import { openShortConnection } from './open-postgres-state.js';
 import { databaseDenied, databaseReadOnly } from './translate-state-error.js';
 
 interface Rights {
-  /** It is a standby, or its settings forbid changes. */
+  /** Whether it is a standby, or its settings forbid changes. */
   readonly isReadOnly: boolean;
-  /** The schema can be made; or it is there, and tables can be made in it. */
+  /** Whether the schema can be made; or, if it exists, whether tables can be made in it. */
   readonly mayCreate: boolean;
 }
 
@@ -21,11 +21,11 @@ const rights: Prepared<Rights> = statement(`
     END AS "mayCreate"`);
 
 /**
- * Refuses a database in which a run could not make its tables, or change them. A role to which the schema was given needs
- * no right in the database itself.
- * @param address is asked over connections of its own.
- * @throws ConfigError `STATE_DATABASE_DENIED`, `STATE_DATABASE_POOLED`; TroubleError `STATE_DATABASE_READ_ONLY`; the errors
- *   of the connection.
+ * Refuses a database in which a run could not make its tables, or change them. A role to which the schema was given
+ * needs no right in the database itself.
+ * @param address is checked over new connections, which are closed afterwards.
+ * @throws ConfigError `STATE_DATABASE_DENIED`, `STATE_DATABASE_POOLED`; TroubleError `STATE_DATABASE_READ_ONLY`; the
+ *   errors of the connection.
  */
 export async function expectWritable(address: DatabaseAddress): Promise<void> {
   const opened: PostgresSession[] = [];
@@ -34,7 +34,7 @@ export async function expectWritable(address: DatabaseAddress): Promise<void> {
     opened.push(session);
     return session;
   };
-  // One statement: a role that may not create anything may read the catalogue.
+  // Any role may read the catalog, even one that may create nothing.
   try {
     const session = await open();
     const [found] = await session.query(rights, {}, true);

@@ -19,7 +19,7 @@ const nights: Prepared<StoredNight> = statement(`
 const nightOf: Prepared<StoredNight> = statement(`
   SELECT number AS publication, run, night FROM publications
   WHERE run = @run AND night IS NOT NULL ORDER BY number DESC LIMIT 1`);
-// A dropped attempt has sent nothing: it is a part of the wait.
+// A dropped attempt was not accepted: it is a part of the wait.
 const times: Prepared<StoredTimes> = statement(`
   SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS "cutAt",
     (SELECT max(started_at) FROM uploads
@@ -54,7 +54,7 @@ const UPLOADS = `
           AND state IN ('accepted', 'ambiguous'))) AS resubmitted`;
 const SEARCHES = 'SELECT state, count(*) AS count FROM searches WHERE run = @run GROUP BY state';
 
-// One statement, because it is asked for often: one question, and one snapshot.
+// One statement, because the tally is read often: one round trip, and one snapshot.
 const tally: Prepared<TallyRows> = statement(`
   WITH
     doubt AS (
@@ -69,7 +69,7 @@ const tally: Prepared<TallyRows> = statement(`
     (SELECT row_to_json(sent) FROM (${UPLOADS}) AS sent) AS uploads,
     (SELECT coalesce(json_agg(asked), '[]') FROM (${SEARCHES}) AS asked) AS searches`);
 
-// A record of a round has failed before: it counts there, and here with its last answer.
+// A record of a round has failed before, and was counted then. It counts once, with its last answer.
 const answered: Prepared<Answered> = statement(`
   SELECT coalesce(sum(CASE WHEN round = 0 THEN records END), 0)::int8 AS records,
     coalesce(sum(failed - CASE WHEN round = 0 THEN 0 ELSE records END), 0)::int8 AS failed

@@ -1,7 +1,7 @@
 /**
- * The locks of pipelines as leases, by the clock of the database. A lease ends by itself, so that another machine goes
- * on when this one is gone; its number, the fence, increases with each holder. Every change proves it
- * (state-session.ts). The lease has a connection of its own, so that no long statement keeps it from being renewed.
+ * The locks of pipelines as leases, by the clock of the database. A lease ends by itself, so that another machine can
+ * go on when this one has died; its number, the fence, increases with each holder. Every change proves the lease
+ * (state-session.ts). Leases have a connection of their own: no long statement delays a renewal.
  */
 
 import { hostname } from 'node:os';
@@ -42,19 +42,19 @@ export function leaseTimes(): LeaseTimes {
   return times;
 }
 
-/** Only for proofs, which wait for the ends of leases: all processes of a state must have the same. */
+/** Only for proofs, which wait for the ends of leases: all processes of a state must have the same times. */
 export function shortenLeases(lease: Milliseconds): void {
   times = { lease, renew: lease / 3 };
 }
 
-// The row of an output is removed when it is free, because its path may have a date in it. So its numbers begin at the
-// time: a process that was paused has the number of no later holder.
+// The row of an output is removed when it is free, because paths with dates would fill the table. So its numbers begin
+// at the present time: no later holder gets the number of a process that was paused.
 const add = statement(`
   INSERT INTO leases (pipeline, fence, until)
   VALUES (@pipeline, CASE WHEN @isOutput::boolean THEN ${epochMs('clock_timestamp()')}::int8 ELSE 0 END, '-infinity')
   ON CONFLICT (pipeline) DO NOTHING`);
 const NOW = `${epochMs('clock_timestamp()')} AS now`;
-// Without SKIP LOCKED, one that has waited would write a lease that has expired already.
+// Without SKIP LOCKED, a statement that has waited would write a lease that has already expired.
 const take: Prepared<{ fence: number; now: number }> = statement(`
   WITH expired AS (
     SELECT pipeline FROM leases WHERE pipeline = @pipeline AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)
@@ -101,7 +101,7 @@ export interface HeldLease {
   readonly holder: LockHolder | undefined;
   /** How long it lasts unless it is renewed, in ms. */
   readonly leftMs: number;
-  /** How long ago its holder has renewed it last, in ms; null while it renews it when it is time. */
+  /** How long ago its holder last renewed it, in ms; null while its renewals are on time. */
   readonly silentMs: number | null;
 }
 
@@ -127,8 +127,8 @@ function holderIn(row: { readonly holder: string | null } | undefined): LockHold
 }
 
 /**
- * @param open gives the connection for the leases; called for each one that is taken.
- * @param fence gets the lease that is held.
+ * @param open returns the connection for the leases; called for each lease that is taken.
+ * @param fence receives the lease that is held.
  * @param hear called once when the database is away, and once when it is back.
  */
 export function createLeases(
@@ -143,7 +143,7 @@ export function createLeases(
       await db.query(add, { pipeline, isOutput: isOutput(pipeline) }, true);
       const here: LockHolder = { ...holder, host: hostname() };
       const values = { pipeline, holder: JSON.stringify(here), leaseMs: own.lease };
-      // This process may be paused before it has read the answer.
+      // Counts from before the request, because this process may be paused before it has read the answer.
       let end = endOf(own);
       const [taken] = await db.query(take, values, false, () => {
         end = endOf(own);
@@ -166,8 +166,8 @@ function isOutput(pipeline: string): boolean {
 }
 
 /**
- * When a lease ends that is asked for now. The clock of a process stops while its whole machine is paused; that of the
- * machine may go on.
+ * When a lease that is requested now ends. The clock of a process stops while its whole machine is paused; the clock of
+ * the machine may go on.
  */
 interface LeaseEnd {
   readonly ofProcess: Milliseconds;
@@ -206,12 +206,15 @@ function hold(
   const lostError = () =>
     leaseLost(pipeline, isOutput(pipeline) ? `the output ${pipeline.slice(OUTPUT.length)}` : undefined);
   const lose = () => {
-    // A process that was stopped itself cannot tell whether the database has answered.
     if (isClosed) return;
     fence.isLost = true;
+    // A process that was paused itself knows of no trouble: it cannot say whether the database has answered.
     controller.abort(trouble() ?? lostError());
   };
-  /** @returns whether it is still held; false too if the database cannot be asked for as long as the lease lasts. */
+  /**
+   * @returns whether it is still held.
+   * @throws if the database cannot be reached for as long as a lease lasts.
+   */
   const extend = async (): Promise<boolean> => {
     let next = end;
     const [renewed] = await db.query(renew, { ...values, leaseMs: lease }, true, () => {
@@ -238,7 +241,7 @@ function hold(
     extend()
       .catch((error: unknown) => {
         const isLeft = !isOver();
-        // Later it tells nothing: the connection of a process that was paused may have ended too.
+        // After the end of the lease, an error proves nothing: a pause may have ended the connection too.
         if (isLeft) failure = error;
         return isLeft;
       })
@@ -248,7 +251,7 @@ function hold(
       });
   }, renewEvery);
   timer.unref();
-  // A server that does not answer is noticed by this process's own clock, by which the lease never ends later.
+  // Notices a server that does not answer by this process's own clock, on which the lease never ends later.
   const watch = setInterval(() => {
     if (isAsking) silentMs += lookEvery;
     if (isOver()) lose();
@@ -276,7 +279,7 @@ function hold(
       // A lease that has ended needs no release; a database that does not answer is not waited for.
       if (isOver() || trouble() !== undefined) return;
       const [released] = await db.query(isOutput(pipeline) ? remove : release, values, true);
-      // What still changes something after the loss of its lease must fail, and is not free of it.
+      // After a loss the fence stays set, so that later changes of this process fail.
       if (released === undefined) return;
       if (fence.held?.number === number && fence.held.pipeline === pipeline) fence.held = undefined;
     },

@@ -42,7 +42,7 @@ export async function migrate(session: PostgresSession, migrations: readonly str
     // One by one: another process may have migrated while this one waited.
     await query(lockMigration);
     const [schema] = await query(hasSchema);
-    // A role without the right to create schemas may be given one.
+    // Somebody else may have created the schema for a role that may not create one.
     if (!schema!.found) await query(statement(`CREATE SCHEMA ${SCHEMA}`));
     const [tables] = await query(hasTables);
     if (!tables!.found)
@@ -97,9 +97,10 @@ function refuseRunning(place: string, found: { readonly pipeline: string } | und
 const backend: Prepared<{ pid: number }> = statement('SELECT pg_backend_pid() AS pid');
 
 /**
- * Refuses a pooler in transaction mode, before anything is sent: what is prepared and set on a connection would be missing
- * as soon as two processes work at once. Such a pooler lends the connection of a session that does nothing to another one.
- * @param session does nothing else meanwhile.
+ * Refuses a pooler in transaction mode, before anything is sent: prepared statements and settings of a connection would
+ * be missing as soon as two processes work at once. Such a pooler lends the connection of an idle session to another
+ * one.
+ * @param session is otherwise idle meanwhile.
  * @throws ConfigError `STATE_DATABASE_POOLED`.
  */
 export async function refusePooler(session: PostgresSession, other: PostgresSession): Promise<void> {

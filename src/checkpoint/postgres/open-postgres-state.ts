@@ -36,8 +36,8 @@ import { uploadReads } from './upload-reads.js';
 import { uploadChanges } from './uploads.js';
 
 /**
- * The tables are found by their names. Plans are made once, and by the indexes, as long as tables are small too. Where
- * there is no index, such a plan seems so costly that the server would compile it each time.
+ * `search_path` finds the tables without the schema's name. Plans are made once, and use the indexes even while tables
+ * are small. Where there is no index, such a plan seems so costly that the server would compile it each time (`jit`).
  */
 const SETTINGS = `SET search_path = foliopipe; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
   SET jit = off;`;
@@ -46,11 +46,11 @@ export interface PostgresState {
   readonly checkpoint: Checkpoint;
   /** Its lease fences every change of the checkpoint. */
   readonly lock: PipelineLock;
-  /** The lease, for what else is changed in the database. */
+  /** The lease, for other changes in the database. */
   readonly fence: Fence;
-  /** The locks of outputs, by their paths: leases too, which fence nothing. */
+  /** The locks of outputs, by their paths. They are leases too, but fence nothing. */
   readonly outputs: PipelineLock;
-  /** @throws LockedError `LEASE_LOST` if this process had a lease and has it no longer. */
+  /** @throws LockedError `LEASE_LOST` if this process had a lease and has lost it. */
   expectHeld(): Promise<void>;
   /**
    * Called when the lease is held: the state may have been copied, or migrated, just before.
@@ -59,14 +59,14 @@ export interface PostgresState {
   expectUsable(): Promise<void>;
   /** The account of a pipeline whose lease is taken. */
   account(wishes: AccountWishes): Account;
-  /** Opens one more connection, for parts; a second call gives the same one. */
+  /** Opens one more connection, for parts; a second call returns the same one. */
   openParts(): Promise<PostgresSession>;
-  /** Closes all of it. */
+  /** Closes all its connections. */
   close(): Promise<void>;
 }
 
 export interface OpenOptions {
-  /** It is being copied, so that its mark is no error. */
+  /** The state is being copied: its mark is no error. */
   readonly isCopied?: boolean;
   readonly hear?: HearTrouble;
 }
@@ -158,7 +158,7 @@ export async function openPostgresReader(address: DatabaseAddress): Promise<Post
   };
 }
 
-/** Gives a connection, opened when it is needed. */
+/** Returns a connection, which is opened when it is first needed. */
 type Opening = (() => Promise<PostgresSession>) & { close(): Promise<void> };
 
 const sharedConnections = new Map<string, { readonly opening: Opening; users: number }>();
@@ -184,7 +184,7 @@ function shareConnection(address: DatabaseAddress): Opening {
   return Object.assign(() => shared.opening(), { close });
 }
 
-/** Opens a connection when it is needed, and the same one afterwards. */
+/** Opens a connection when it is first needed, and returns the same one afterwards. */
 function once(open: () => Promise<PostgresSession>): Opening {
   let opened: Promise<PostgresSession> | undefined;
   const get = () => {
@@ -226,7 +226,7 @@ async function ask<T>(
 }
 
 /**
- * For this number of leases, recording what the service said of a paid request is tried again: a failover takes
+ * Recording the outcome of a paid request is retried for as long as this number of leases lasts: a failover takes
  * minutes.
  */
 const OUTCOME_LEASES = 20;
@@ -252,8 +252,8 @@ export function openConnection(
 }
 
 /**
- * The same for short statements alone. Where one gets no answer, another connection is tried while a lease can still be
- * renewed over it.
+ * Opens a connection for short statements only. If one gets no answer, another connection is tried early enough to
+ * renew a lease over it.
  */
 export function openShortConnection(address: DatabaseAddress): Promise<PostgresSession> {
   return openConnection(address, { answerMs: leaseTimes().lease / 2 });

@@ -1,6 +1,7 @@
 /**
  * The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. The caps of a
- * day and of a month hold for all pipelines of an account together, beside what the pipeline itself has spent elsewhere.
+ * day and of a month apply to the sum of all pipelines of an account, plus what the pipeline has spent at other
+ * services.
  */
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
@@ -36,12 +37,12 @@ const payerOf: Prepared<{ pipeline: string; service: string }> = statement(
   'SELECT pipeline, service FROM runs WHERE id = @run',
 );
 
-// A search that belongs to no run takes no lease. So each comparison with a cap waits for the others.
+// A search that belongs to no run takes no lease. So comparisons with a cap wait for each other.
 const waitForOthers = statement(
   "SELECT pg_advisory_xact_lock(hashtext('foliopipe budget'), hashtext(@service))",
 );
 
-/** A run, or a pipeline and the service that it asks for what belongs to no run. */
+/** A run; or, for a search that belongs to no run, its pipeline and service. */
 type SharedPayer = { readonly run: string } | { readonly pipeline: string; readonly service: string };
 
 /**

@@ -1,7 +1,7 @@
 /**
- * What the tables are read and changed with. Every change of a run proves first that this process holds the lease of
- * the pipeline, within the same transaction: a process that was paused, and whose lease has passed to another one,
- * changes nothing. What the service says of a paid request is fenced by its attempt instead (uploads.ts).
+ * Reads and changes the tables. Every change of a run proves first that this process holds the lease of the pipeline,
+ * within the same transaction: a process that was paused, and whose lease has passed to another one, changes nothing.
+ * The outcome of a paid request is fenced by its attempt instead (uploads.ts).
  */
 import { TroubleError } from '../../errors.js';
 import {
@@ -21,27 +21,27 @@ type Values = Readonly<Record<string, Value>>;
 
 export interface StateSession {
   /**
-   * A statement that only reads. While this process holds a lease and changes nothing, the same question is asked once:
-   * only it changes the run.
+   * A statement that only reads. While this process holds a lease, its answer is kept until the next change: no other
+   * process changes the run.
    */
   read<Row>(asked: Prepared<Row>, values: Values): Promise<readonly Row[]>;
   /**
    * A change of a single statement.
    * @returns its first row.
-   * @throws LockedError `LEASE_LOST`; CheckpointStateError with the method and what is missing, if it gives no row.
+   * @throws LockedError `LEASE_LOST`; CheckpointStateError with the method and what is missing, if it returns no row.
    */
   change<Row>(asked: Fenced<Row>, values: Values, method: string, missing: string): Promise<Row>;
   /** A change of several statements in one transaction. @throws LockedError `LEASE_LOST`. */
   changes<T>(body: (query: Query) => Promise<T>): Promise<T>;
-  /** A change without a fence, for what the service says of a paid request. It may run twice after a lost connection. */
+  /** A change without a fence, for the outcome of a paid request. It may run twice after a lost connection. */
   outcome<T>(body: (query: Query) => Promise<T>): Promise<T>;
-  /** The same of a single statement. */
+  /** Like `outcome`, for a single statement. */
   readonly outcomeOf: Query;
-  /** @throws LockedError `LEASE_LOST` if this process had the lease and has it no longer. */
+  /** @throws LockedError `LEASE_LOST` if this process had the lease and has lost it. */
   expectHeld(): Promise<void>;
 }
 
-/** Pages of a long list are asked for once. */
+/** The most answers that are kept: each page of a long list is read only once. */
 const MOST_ANSWERS = 20;
 
 export function createStateSession(session: PostgresSession, fence: Fence): StateSession {
@@ -87,7 +87,7 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
   };
 }
 
-/** Throws unless the statement gave a row; within a transaction, this undoes it. */
+/** Throws unless the statement returned a row; within a transaction, this rolls it back. */
 export function expectRow<Row>(rows: readonly Row[], method: string, missing: string): Row {
   const [row] = rows;
   if (row === undefined) throw new CheckpointStateError(method, missing);
@@ -95,8 +95,8 @@ export function expectRow<Row>(rows: readonly Row[], method: string, missing: st
 }
 
 /**
- * Records an intent. If it is not known whether the database did that, takes it back, because nothing was sent. If that
- * fails too, the intent becomes ambiguous at the next start, as after a kill.
+ * Records an intent. If it is unknown whether the database has recorded it, takes it back, because nothing was sent. If
+ * that fails too, the intent becomes ambiguous at the next start, as after a kill.
  */
 export async function intend<T>(
   db: StateSession,

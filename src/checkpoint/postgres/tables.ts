@@ -1,6 +1,7 @@
 /**
- * The migrations of the tables, oldest first; the version of a database is their number. Rows are small; nothing grows
- * with the records. JSON is kept as text. No table refers to another: each insertion takes its run from the tables.
+ * The migrations of the tables, oldest first; the version of a database is their number. Rows are small, and no table
+ * has a row for each record of the source. JSON is kept as text. No table refers to another: each insertion takes its
+ * run from the tables.
  */
 import { accountSlots, accountTables } from './account/tables.js';
 
@@ -222,7 +223,7 @@ CREATE TABLE segments (
 );
 `;
 
-/** Files that every machine sees besides the parts, and the mark of a state that was copied. */
+/** Other files than parts that every machine sees, and the mark of a state that was copied. */
 const sharedFiles = `
 CREATE TABLE shared_files (
   name       text COLLATE "C" PRIMARY KEY,  -- as in the folder of a state: reuse/segments/R1-1.seg

@@ -31,13 +31,13 @@ export function translateStateError(error: unknown, place: string): unknown {
 
 /** The error for a role that lacks a right. */
 export function databaseDenied(place: string, text: string, sqlstate = '42501'): ConfigError {
-  const message = `the role of state may not do that in ${place}: ${text}`;
+  const message = `the database user in the config key state has too few rights in ${place}: ${text}`;
   return new ConfigError('STATE_DATABASE_DENIED', message, { facts: { database: place, sqlstate } });
 }
 
 /** The error for a pooler that lends a connection to others between two statements. */
 export function databasePooled(place: string): ConfigError {
-  const message = `${place} is a pooler in transaction mode, such as PgBouncer: it gives each statement another connection, on which nothing is prepared and set`;
+  const message = `${place} is a pooler in transaction mode, such as PgBouncer: it runs each statement on another connection, which lacks the prepared statements and settings`;
   return new ConfigError('STATE_DATABASE_POOLED', message, { facts: { database: place } });
 }
 

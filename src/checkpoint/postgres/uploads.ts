@@ -45,9 +45,9 @@ const uploading: Prepared<{ attempt: number }> = statement(
 );
 
 const OF_ATTEMPT = 'run = @run AND chunk = @chunk AND attempt = @attempt';
-/** The attempts whose outcome is still unknown. A process that has taken over has marked it ambiguous. */
+/** The attempt while its outcome is unknown. A process that has taken over may have marked it ambiguous. */
 const OPEN_ATTEMPT = `${OF_ATTEMPT} AND state IN ('intent', 'ambiguous')`;
-/** A process that has taken over may have sent the chunk again: it belongs to that attempt until its outcome is known. */
+/** The chunk, unless a process that has taken over is sending it again: then it belongs to that attempt. */
 const OPEN_CHUNK = `run = @run AND number = @chunk
       AND (attempt = @attempt AND state = 'uploading' OR state = 'ambiguous')`;
 
@@ -63,7 +63,7 @@ const withoutFolio = (otherwise: string) => `
     UPDATE chunks SET state = CASE WHEN ${late('attempt')} IS NULL THEN ${otherwise} ELSE 'submitted' END,
       folio = ${late('folio')}, submitted_at = ${late('ended_at')}`;
 
-/** The state is null while the chunk is being sent again, or once it has the folio of that attempt. */
+/** The state is null while the chunk is being sent again, or once it has the folio of another attempt. */
 type Submitted = StoredChunk | { readonly state: null };
 
 const accept: Prepared<Submitted> = statement(`
@@ -104,7 +104,7 @@ const markAmbiguous = statement(`
     ${withoutFolio("'ambiguous'")} WHERE ${OPEN_CHUNK} AND EXISTS (SELECT FROM doubted))
   SELECT attempt FROM doubted`);
 
-// Attempts before chunks, as in what records an outcome: else both could wait for each other.
+// Attempts before chunks, as in the statements that record an outcome: otherwise they could deadlock.
 const interrupt = fenced<{ chunks: number }>(`
   doubted AS (
     UPDATE uploads SET state = 'ambiguous', doubt = 'no-reply' WHERE run = @run AND state = 'intent' AND ${HELD}
@@ -128,7 +128,7 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
   /** The attempts that this process has begun and that have not ended. */
   const sent = new Map<string, number>();
   const keyOf = (run: string, chunk: number) => `${run} ${chunk}`;
-  /** Runs what ends an attempt of this process, or else the one that the chunk is being uploaded with. */
+  /** Ends the attempt of this process, or, if it has none, the attempt with which the chunk is being uploaded. */
   const ending = async <T>(
     method: UploadMethod,
     run: string,

@@ -53,20 +53,20 @@ export interface SeenSchedule {
 export interface FleetTables {
   /** The database as it may be shown. */
   readonly place: string;
-  /** Says that a worker lives. Its first call makes its row. */
+  /** Renews the row of a worker; the first call adds it. */
   beat(id: string, facts: WorkerFacts): Promise<void>;
   /** Removes the row of a worker that ends. */
   leave(id: string): Promise<void>;
   /** Those that were seen within `FORGOTTEN_MS`. */
   workers(): Promise<readonly KnownWorker[]>;
-  /** Removes the rows of the others. */
+  /** Removes the rows of workers that were not seen within `FORGOTTEN_MS`. */
   sweep(): Promise<void>;
   leases(): Promise<readonly HeldLease[]>;
-  /** The schedules that the tables of the jobs hold. */
+  /** The schedules in the tables of the jobs. */
   schedules(): Promise<readonly SeenSchedule[]>;
   /**
-   * When the newest job of each pipeline was made, or first begun; now, if it waits. Epoch milliseconds, by the
-   * database's clock.
+   * For each pipeline, when its newest job was made or first begun; the present time if it waits. Epoch milliseconds,
+   * by the database's clock.
    */
   served(): Promise<ReadonlyMap<string, number>>;
   /** The version of the tables of the jobs; null if there are none. */
@@ -104,7 +104,7 @@ const readSchedules: Prepared<SeenSchedule> = statement(`
   SELECT key AS pipeline, cron, timezone AS "timeZone", ${epochMs('updated_on')} AS since,
     ${epochMs('clock_timestamp()')} AS now
   FROM ${JOBS_SCHEMA}.schedule WHERE name = 'runs' ORDER BY key`);
-// A job that waits serves all times until now; one that is repeated was begun for an earlier time.
+// A job that waits serves all times until now. A repeated one serves only the times until it was made.
 const readServed: Prepared<{ pipeline: string; until: number }> = statement(`
   SELECT singleton_key AS pipeline,
     ${epochMs(`max(CASE WHEN state = 'created' THEN clock_timestamp()

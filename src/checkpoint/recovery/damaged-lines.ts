@@ -9,7 +9,7 @@ export interface DamagedLine {
   readonly text: string;
 }
 
-/** Lines of these types describe no payment, and only changes that can be repeated for free. */
+/** Lines of these types describe no payment, only changes that can be repeated for free. */
 const FREE: ReadonlySet<string> = new Set<JournalLine['type']>([
   'run',
   'cut',

@@ -49,7 +49,7 @@ export function runInsertion(
   const spend = db.prepare(`
     INSERT INTO spending (pipeline, day, run, records) VALUES (@pipeline, @day, @run, @records)
     ON CONFLICT DO UPDATE SET records = records + excluded.records`);
-  // A newer run, of which the old checkpoint knows everything, may have learned others since.
+  // Keeps the columns that a newer run has learned.
   const learn = db.prepare(`
     INSERT INTO pipeline_columns (pipeline, service, columns) SELECT @pipeline, @service, @columns
     WHERE NOT EXISTS (SELECT 1 FROM runs WHERE pipeline = @pipeline AND service = @service

@@ -144,7 +144,7 @@ function openBase(
   return { connection, base };
 }
 
-/** Errors of SQLite that say nothing of what is in the file: the disk, the memory or the limits of this process end it. */
+/** SQLite errors that do not mean a damaged file: the disk, the memory or a limit of this process has failed. */
 const OF_MACHINE = /^SQLITE_(?:FULL|IOERR|CANTOPEN|NOMEM)/;
 
 /** @returns undefined if it is damaged, or no database. */

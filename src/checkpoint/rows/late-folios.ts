@@ -6,7 +6,7 @@ export interface LateChunk {
   readonly first: number;
 }
 
-/** Gives the chunk, if a folio that a person has found may be its own. */
+/** Returns the chunk if it may take a folio that a person has found. */
 export const SUBMIT_ADOPTED = `
   UPDATE chunks SET state = 'submitted', folio = @folio, submitted_at = @at, cause = NULL,
     successful = NULL, failed = NULL
@@ -15,7 +15,7 @@ export const SUBMIT_ADOPTED = `
     AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state IN ('open', 'done', 'withheld'))
   RETURNING round, first_record AS first`;
 
-/** Gives the chunk, if its folio was lost. */
+/** Returns the chunk if its folio was lost. */
 export const SUBMIT_FOUND = `
   UPDATE chunks SET state = 'submitted', cause = NULL, successful = NULL, failed = NULL
   WHERE run = @run AND number = @chunk AND state = 'unprocessed' AND cause = 'FOLIO_LOST'
@@ -24,7 +24,7 @@ export const SUBMIT_FOUND = `
       AND pruned_at IS NULL)
   RETURNING round, first_record AS first`;
 
-/** Forgets the parts of a chunk's other folio, and those of a chunk that was given up, whose parts may be wrong. */
+/** Deletes the parts of another folio of the chunk, and those of a chunk that was given up: they may be wrong. */
 export const FORGET_PARTS = `
   DELETE FROM parts WHERE run = @run AND chunk = @chunk AND NOT EXISTS
     (SELECT 1 FROM chunks WHERE run = @run AND number = @chunk AND folio = @folio

@@ -88,7 +88,7 @@ export function hasCaps({ perRun, perDay, perMonth }: Budget): boolean {
 
 /**
  * @param run `NO_RUN` if the payer is no run; `perRun` does not count then.
- * @param records the next request has.
+ * @param records those of the next request.
  * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded.
  */
 export function refuseAboveCaps(

@@ -1,4 +1,4 @@
-/** What reports and tallies read, as both databases give it. */
+/** The rows that reports and tallies read, in the form that both databases return. */
 import type { ChunkTimes } from '../checkpoint-reader.js';
 import type { Night, NightFacts } from '../night.js';
 import type { ChunkState, RowCounts, Search, Tally } from '../state.js';

@@ -33,8 +33,8 @@ export function toRunIfAny(row: RunRow | undefined): Run | undefined {
 }
 
 /**
- * Parses the source of a run, and keeps the last one: a process reads its run twice a second, for its progress, and the
- * source has a list of its files.
+ * Parses the source of a run, and keeps the last one: a process reads its run twice a second to show progress, and the
+ * source may list many files.
  */
 export function createSourceParser(): (json: string) => Source {
   let last = { json: 'null', source: null as unknown as Source };

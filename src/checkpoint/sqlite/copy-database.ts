@@ -32,7 +32,7 @@ export interface CopiedDatabase {
     readonly path: string;
     readonly number: number;
   }[];
-  /** What is recorded as paid, or perhaps, for each run. */
+  /** For each run, what is recorded as paid or perhaps paid. */
   readonly paid: readonly PaidCounts[];
   /** Searches that belong to no run. */
   readonly singleSearches: number;
@@ -47,12 +47,12 @@ export interface PaidCounts {
   readonly searches: number;
 }
 
-/** More pages than a database can have: one step copies one snapshot, however often others commit. */
+/** More pages than a database can have, so that one step copies one snapshot, however often others commit. */
 const ALL_PAGES = 0x7fffffff;
 
 /**
- * Writes a snapshot of `<stateDir>/checkpoint.db`, with what is only in its log, as a single file.
- * @param to a path where no file is.
+ * Writes a snapshot of `<stateDir>/checkpoint.db`, including what is still in its log, as a single file.
+ * @param to a path at which there is no file.
  * @throws ConfigError `STATE_MISSING`, `CHECKPOINT_LOST`, `CHECKPOINT_NEWER`, `CHECKPOINT_DAMAGED`, TroubleError.
  */
 export async function copyDatabase(stateDir: string, to: string): Promise<CopiedDatabase> {
@@ -69,7 +69,7 @@ export async function copyDatabase(stateDir: string, to: string): Promise<Copied
   try {
     const copy = openPrivateDatabase(to, 0);
     try {
-      // Without a log of its own.
+      // Makes the copy a single file, without a log beside it.
       copy.pragma('journal_mode = DELETE');
       return examine(copy, path);
     } finally {

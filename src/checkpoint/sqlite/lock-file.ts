@@ -60,7 +60,7 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** What stands under the name of a lock; a link is not followed. */
+/** The file, folder or link at the path of a lock; a link is not followed. */
 export function lookAt(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }
@@ -78,7 +78,7 @@ export function freeLock(path: string): void {
 
 /**
  * This process, as it is shown to others while it holds a lock.
- * @param given what its program says of it.
+ * @param given what its program says about it.
  */
 export function holderHere(given: Partial<LockHolder> | undefined, since: number): LockHolder {
   return { pid: ownPid, command: 'foliopipe', ...given, since };
@@ -88,13 +88,13 @@ export function holderHere(given: Partial<LockHolder> | undefined, since: number
 export async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   const { pid, command, since } = holder;
   const partial = partialPath(path);
-  // Other users may write into the folder: what they put under this name is never written into.
+  // Other users may write into the folder: a file that they put there is removed, not written into.
   await rm(partial, { force: true });
   await writeFile(partial, JSON.stringify({ pid, command, since }), { mode: 0o600, flag: 'wx' });
   await rename(partial, path);
 }
 
-/** The file that becomes the holder's file. @param path the path of the latter. */
+/** The temporary file that is renamed to the holder's file. @param path of the holder's file. */
 export function partialPath(path: string): string {
   return `${path}.partial`;
 }
@@ -112,7 +112,7 @@ export async function readHolder(path: string): Promise<LockHolder | undefined> 
   }
 }
 
-/** No holder takes more. */
+/** No holder's file is larger. */
 const HOLDER_BYTES = 64 * 1024;
 
 /** Follows no link, and does not wait for the writer of a FIFO. */

@@ -1,5 +1,5 @@
 /**
- * The lock of an output on a disk (rule "One writer"), for pipelines whose state is in different folders. Its file stands
+ * The lock of an output on a disk (rule "One writer"), for pipelines whose state is in different folders. Its file is
  * beside the output, so that it is found through every link and mount by which the output is reached. Unlike the file
  * of a pipeline's lock it is removed when the lock is freed.
  */
@@ -26,7 +26,7 @@ export function outputLockPath(output: string): string {
   return join(dirname(output), `.${basename(output)}.foliopipe-lock`);
 }
 
-/** All names that the lock uses, those that SQLite looks for included. @param output the path of the output. */
+/** All names that the lock uses, including those that SQLite looks for. @param output the path of the output. */
 export function outputLockNames(output: string): readonly string[] {
   const path = outputLockPath(output);
   const ofSqlite = ['-journal', '-wal', '-shm'].map((end) => `${path}${end}`);
@@ -37,10 +37,10 @@ function holderPath(path: string): string {
   return `${path}.json`;
 }
 
-/** The lock is held, by the process that is named if it is known. */
+/** The lock is held, by `holder` if that is known. */
 export interface Taken {
   readonly kind: 'taken';
-  /** This process holds it, such as by a run that it has not closed. */
+  /** This process holds it, for example for a run that it has not closed. */
   readonly here?: boolean;
   readonly holder: LockHolder | undefined;
 }
@@ -64,7 +64,7 @@ export type OutputLocking =
  * Takes the lock of an output without waiting. Its folder must exist.
  * @param holder this process, shown to others while the lock is held.
  * @throws the system's or SQLite's error when the file cannot be opened, such as that of another user; `EEXIST` when
- *   something else than a file has its name.
+ *   something other than a file has its name.
  */
 export async function lockOutput(output: string, holder: LockHolder): Promise<OutputLocking> {
   const folder = await realpath(dirname(output));
@@ -101,11 +101,11 @@ function createLock(path: string, taken: Stats, holder: LockHolder): OutputLock 
       const file = own;
       own = undefined;
       try {
-        // The files may be those of another process, if these were removed.
+        // If its own files were removed, these may be those of another process.
         if (!isSame(file, lookAt(path))) return;
         await removeAll([holderPath(path), path]);
       } finally {
-        // Freed last: nobody else can have locked the file before it is removed.
+        // Freed last, so that no other process can lock the file before it is removed.
         freeLock(path);
       }
     },
@@ -116,7 +116,7 @@ async function takenBy(path: string, isOurs: boolean): Promise<Taken> {
   return { kind: 'taken', ...(isOurs && { here: true }), holder: await readHolder(holderPath(path)) };
 }
 
-/** On a full disk the run may still have something to collect. Only the lock itself proves that it is held. */
+/** Ignores a failure: on a full disk the run may still have parts to collect. Only the lock proves that it is held. */
 async function tryToWriteHolder(path: string, holder: LockHolder): Promise<void> {
   const beside = holderPath(path);
   await writeHolder(beside, holder).catch(() =>
@@ -147,7 +147,7 @@ function takeFile(path: string): Stats | undefined {
   }
 }
 
-/** @returns whether the lock is not held by others: the file may have been removed while it was opened. */
+/** @returns false if others hold the lock; true also if the file was removed while it was opened. */
 function takeIfThere(path: string): boolean {
   try {
     return takeLock(path);
@@ -157,7 +157,7 @@ function takeIfThere(path: string): boolean {
   }
 }
 
-/** Creates the file, which no lock of this process can be on yet. @returns undefined if it is there meanwhile. */
+/** Creates the file; no lock of this process can be on it yet. @returns undefined if it was removed meanwhile. */
 function create(path: string): Stats | undefined {
   try {
     closeSync(openSync(path, 'wx', 0o600));

@@ -44,8 +44,8 @@ export function createFileLock(stateDir: string): PipelineLock {
 }
 
 /**
- * The process that works on a pipeline now; undefined if there is none. The lock is looked at only where a holder is
- * named, so that a run that begins in that moment finds it free.
+ * The process that works on a pipeline now; undefined if there is none. Looks at the lock only if a holder is named, so
+ * that a run that begins at that moment finds it free.
  */
 export async function findHolder(stateDir: string, pipeline: string): Promise<LockHolder | undefined> {
   const folder = await realpath(join(stateDir, 'locks')).catch(() => undefined);
@@ -96,7 +96,7 @@ async function takeIn(folder: string, pipeline: string, holder: LockHolder): Pro
   let isHeld = true;
   return {
     async expectHeld() {
-      // A state folder that is gone, or another one, is found by the checkpoint, which saves what it knows.
+      // If the state folder is gone or replaced, the checkpoint notices that, and saves what it knows.
       if ((isHeld && isSame(file, lookAt(path))) || !isSame(locks, lookAt(folder))) return;
       if (isHeld) freeLock(path);
       isHeld = takeLock(path);
@@ -108,7 +108,7 @@ async function takeIn(folder: string, pipeline: string, holder: LockHolder): Pro
       if (!isHeld) return;
       isHeld = false;
       try {
-        // It is that of another process, if the file of the lock was removed.
+        // If the lock's file was removed, this may be the file of another process.
         if (isSame(file, lookAt(path))) await rm(beside, { force: true });
       } finally {
         freeLock(path);

@@ -48,8 +48,8 @@ export async function refuseLost(path: string): Promise<void> {
 }
 
 /**
- * Refuses a checkpoint that is missing or empty if a copy of all that it knew is there: a run saved it when the files
- * were removed. What is rebuilt from journals knows less.
+ * Refuses a checkpoint that is missing or empty if there is a copy of all that it knew: a run saved it when the files
+ * were removed. A checkpoint that is rebuilt from journals knows less.
  * @param path the path of the checkpoint's file.
  * @throws ConfigError `CHECKPOINT_LOST`.
  */

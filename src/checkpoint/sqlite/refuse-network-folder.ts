@@ -24,12 +24,12 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a shared folder of VirtualBox'],
 ]);
 
-/** One number for all file systems in user space, local ones and networks: the list of mounts tells them apart. */
+/** One number for all file systems in user space, local ones and networks: the list of mounts distinguishes them. */
 const FUSE = 0x65735546;
 
 /**
- * File systems in user space that keep their files on this machine. Any other counts as a network, because new ones are
- * made for that (sshfs, s3fs, rclone, gcsfuse, glusterfs, ...) and the damage would be silent.
+ * File systems in user space that keep their files on this machine. Any other counts as a network, because most new
+ * ones are networks (sshfs, s3fs, rclone, gcsfuse, glusterfs, ...) and the damage would be silent.
  */
 const LOCAL_FUSE: ReadonlySet<string> = new Set([
   ...['fuseblk', 'fuse.bindfs', 'fuse.ciopfs', 'fuse.cryfs', 'fuse.encfs', 'fuse.exfat', 'fuse.ext4'],
@@ -57,7 +57,7 @@ export function networkFileSystem(type: number): string | undefined {
  * The type of the file system that holds a folder, such as `ext4` or `fuse.sshfs`.
  * @param mounts the text of `/proc/self/mountinfo` (proc(5)).
  * @param folder a real path.
- * @returns undefined if the list does not tell.
+ * @returns undefined if the list does not say.
  */
 export function mountedType(mounts: string, folder: string): string | undefined {
   let found: { readonly length: number; readonly type: string | undefined } | undefined;

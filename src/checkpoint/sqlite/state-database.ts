@@ -1,7 +1,7 @@
 /**
  * One connection to checkpoint.db: its statements and transactions, and the sync of its log. Each call is one
- * transaction, and its errors are translated (translate-state-error). Before a change that waits for the disk, it is
- * checked that the file is still in its place (watch-place). A resolved call survives a kill of the process; a power
+ * transaction, and its errors are translated (translate-state-error). Before a change that waits for the disk, it
+ * checks that the files are still in place (watch-place). A resolved call survives a kill of the process; a power
  * failure may undo an `unsyncedChange`.
  *
  * A change is committed before its call returns, so reads and other processes see it before it is on the disk. Code
@@ -26,26 +26,26 @@ export interface StateDatabase {
    */
   change<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /**
-   * The same without the wait for the disk, which takes most of the time of a change. A power failure may undo the
-   * newest of these changes, but none from before the latest `change`. Only for a step that the next start repeats
+   * Like `change`, without the wait for the disk, which takes most of the time of a change. A power failure may undo
+   * the newest of these changes, but none from before the latest `change`. Only for a step that the next start repeats
    * without paying; and each later step that sends, pays or publishes must begin with a `change`.
    */
   unsyncedChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /**
-   * The same as `change`, for what became of a paid request. If the files were removed while it was on its way, it is
-   * committed all the same, and the copy of the database has it. Fails only if there is no place for the copy.
+   * Like `change`, for the outcome of a paid request. If the files were removed while the request was in flight, the
+   * outcome is committed nevertheless, and the copy of the database has it. Fails only if the copy cannot be written.
    */
   outcomeChange<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Makes a method of the port from work that reads with a single statement. */
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
-  /** The same for several statements, which all see one snapshot. */
+  /** Like `read`, for several statements, which all see one snapshot. */
   readTogether<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   close(): Promise<void>;
 }
 
 /**
  * Wraps an open connection. `close` closes the connection, and the log.
- * @param log syncs what is committed. Left out: the connection decides when its changes are on the disk.
+ * @param log syncs what is committed. Without it, the connection decides when its changes are on the disk.
  */
 export function createStateDatabase(connection: Database, log?: LogSync): StateDatabase {
   async function translated<R>(work: () => R | Promise<R>): Promise<R> {
@@ -68,7 +68,7 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
       const { immediate } = connection.transaction(work);
       return (...args: A) =>
         translated(async () => {
-          // Nothing is sent or published after an unsynced change, before a synced one has looked at the files.
+          // An unsynced change need not look: a synced one looks at the files before anything is sent or published.
           if (!isOutcome) place?.expectInPlace({ looks: isSynced });
           if (log?.failure !== undefined) throw log.failure.error;
           const result = immediate(...args);
@@ -107,21 +107,21 @@ export interface StateStatement<Values extends unknown[], Row> {
   get(...values: Values): Row | undefined;
   all(...values: Values): Row[];
   iterate(...values: Values): IterableIterator<Row>;
-  /** Has each row be its first column alone. Called before the statement is used. */
+  /** Makes each row its first column only. Called before the statement is used. */
   pluck(): StateStatement<Values, Row>;
-  /** Has each row be the list of its columns. Called before the statement is used. */
+  /** Makes each row the list of its columns. Called before the statement is used. */
   raw(): StateStatement<Values, Row>;
 }
 
-/** @param Values of the places in the statement: a list for `?`, an object for `@name`. */
+/** @param Values those of the placeholders in the statement: a list for `?`, an object for `@name`. */
 export type Prepare = <Values extends unknown[] | object = unknown[], Row = unknown>(
   sql: string,
 ) => StateStatement<Values extends unknown[] ? Values : [Values], Row>;
 
 /**
  * SQLite prepares a statement when it is first used: the checkpoint has more than a hundred, a command uses a few of
- * them, and to prepare all takes longer than to open the database.
- * @returns a function that makes statements of this connection. A wrong one throws when it is first used.
+ * them, and preparing all takes longer than opening the database.
+ * @returns a function that makes statements of this connection. An invalid one throws when it is first used.
  */
 export function prepareWhenUsed(connection: Database): Prepare {
   return <Values extends unknown[] | object, Row>(sql: string) => {
@@ -152,7 +152,7 @@ export function prepareWhenUsed(connection: Database): Prepare {
 
 /**
  * Writes the log back into the database, without waiting for other processes. SQLite does this when the last connection
- * closes, but not while a reader (for example the progress) has the file open. Then a copy of the database file alone
+ * closes, but not while a reader (for example the progress) has the file open. Then a copy of only the database file
  * would lack the changes in the log.
  */
 function emptyLog(connection: Database): void {

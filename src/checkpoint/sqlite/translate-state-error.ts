@@ -12,7 +12,7 @@ const UNWRITABLE = /^SQLITE_(READONLY|PERM|AUTH)/;
 const BUSY = /^SQLITE_BUSY/;
 const FAILED = /^SQLITE_IOERR/;
 
-/** For the state folder, these errors of the system have codes of their own, and what to do is said elsewhere. */
+/** Other codes for these errors of the system where they concern the state folder: their hints differ. */
 const OWN_CODES: Readonly<Record<string, string>> = {
   FOLDER_UNWRITABLE: 'STATE_DIR_UNWRITABLE',
   PATH_NOT_FOLDER: 'STATE_DIR_UNWRITABLE',
@@ -23,8 +23,8 @@ const OWN_CODES: Readonly<Record<string, string>> = {
  * @param cause an error from work on a file in the state folder.
  * @param path the path of the file or folder.
  * @returns the error to throw: `DISK_FULL`, `DISK_NO_INODES`, `TOO_MANY_FILES`, `CHECKPOINT_BUSY` or `CHECKPOINT_IO`
- *   (the same command can go on later), `CHECKPOINT_DAMAGED`, `STATE_DIR_UNWRITABLE` or `FILE_SIZE_LIMIT` (a
- *   person must repair it); any other error as `diskError` has it, else unchanged.
+ *   (the same command can go on later), `CHECKPOINT_DAMAGED`, `STATE_DIR_UNWRITABLE` or `FILE_SIZE_LIMIT` (a person
+ *   must repair it); any other error as `diskError` returns it, else unchanged.
  */
 export function translateStateError(cause: unknown, path: string): unknown {
   if (isSqliteError(cause)) return translateSqliteError(cause, cause.code, path);
@@ -75,7 +75,7 @@ function isAtSizeLimit(path: string): boolean {
 /** More than a change adds to a file. After the error, the file may be as short as before the change. */
 const ONE_CHANGE = 1024 * 1024;
 
-/** The largest file that this process may write; Infinity if there is no limit or the system does not tell. */
+/** The largest file that this process may write; Infinity if there is no limit or it is not known. */
 function fileSizeLimit(): number {
   try {
     const [, soft] = /^Max file size\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];

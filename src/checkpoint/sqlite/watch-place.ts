@@ -34,8 +34,7 @@ const UNFINISHED = '.tmp';
 export interface WatchedPlace {
   /**
    * Called before a change. The first time that a file is gone, it writes a copy of the whole database beside it.
-   * @param looks whether it looks at the files, which takes some ten microseconds; if not, it knows what it has seen
-   *   last.
+   * @param looks whether it looks at the files, which takes some ten microseconds; if not, it uses what it saw last.
    * @throws ConfigError `CHECKPOINT_GONE`.
    */
   expectInPlace(how: { readonly looks: boolean }): void;
@@ -107,7 +106,7 @@ function identityOf(path: string): string | undefined {
   return found && `${found.dev}-${found.ino}`;
 }
 
-/** @returns undefined if nothing is there, or a file is where its folder was. */
+/** @returns undefined if there is nothing, or its folder is a file now. */
 function lookAt(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -127,7 +126,8 @@ function goneError(database: string, path: string, saved: string | undefined): C
 }
 
 /**
- * SQLite can still read the files without names. Makes the folder again if it is gone, too: it holds what is paid for.
+ * SQLite can still read the files without names. Also makes the folder again if it is gone, because the copy holds what
+ * was paid for.
  * @returns whether the copy is written; if not, an earlier copy stays.
  */
 function trySave(connection: Database, saved: string): boolean {

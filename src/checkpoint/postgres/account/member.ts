@@ -1,7 +1,7 @@
 /** A pipeline that uses an account: what it wants, and how it is notified. */
 import type { PostgresSession } from '../../../postgres/session.js';
 
-/** What a pipeline wants of its account. The smallest wish of those that work with it holds for all. */
+/** The limits that a pipeline sets for its account. The lowest of those of working pipelines applies to all. */
 export interface AccountWishes {
   /** The identity of the service. */
   readonly service: string;
@@ -19,11 +19,11 @@ export interface AccountPipeline extends AccountWishes {
   readonly pauseChannel: string;
   /** The number of its lease; 0 without one. */
   fence(): number;
-  /** Makes it known, once. */
+  /** Adds it to the account, once. */
   join(): Promise<void>;
 }
 
-/** What the tables of an account are used by. */
+/** The part of a session that permits and slots use. */
 export interface AccountDatabase extends Pick<PostgresSession, 'query'> {
   listen(channel: string, hear: (payload: string) => void): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** An account at the service, as one pipeline uses it together with all others of the state. */
+/** One pipeline's access to an account at the service, which all pipelines of the state share. */
 import { createHash } from 'node:crypto';
 import type { Fence } from '../../../postgres/fenced.js';
 import type { PostgresSession } from '../../../postgres/session.js';
@@ -30,8 +30,8 @@ const join = statement(`
     per_second = excluded.per_second, channel = excluded.channel, waits_since = NULL`);
 
 /**
- * @param open gives the connection; called when the account is needed for the first time.
- * @param fence the lease of the pipeline. Without one its wishes hold for itself alone.
+ * @param open returns the connection; called when the account is needed for the first time.
+ * @param fence the lease of the pipeline. Without one, its limits apply only to itself.
  */
 export function createAccount(
   open: () => Promise<Pick<PostgresSession, 'query' | 'listen'>>,

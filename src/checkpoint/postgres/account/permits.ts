@@ -1,6 +1,6 @@
 /**
  * Permits of an account, counted in the rows of chunks: a chunk has one from its reservation until its folio is
- * finished, lost or given up. A pipeline that finds none free stands in a line, and rejoins it after each permit.
+ * finished, lost or given up. A pipeline that finds none free waits in a line, and goes to its end after each permit.
  *
  * One statement counts the permits and gives new ones. It sees the rows as they were when it began, so it gives only if
  * no other statement has given permits since then (`grants`). Permits that have become free since then do no harm.
@@ -23,8 +23,8 @@ const IS_ASKED_ALONE = `EXISTS (
 /**
  * Notifies the first pipelines of the line of their turn. One that does not ask soon is passed over. One that was
  * notified and has not asked yet is not notified again: the next ones are notified when it asks.
- * @param from the rows of those that wait, `count` how many of them.
- * @param lock how their rows are locked: one that is locked asks just now.
+ * @param from the rows of the pipelines that wait. `count`: how many of them are notified.
+ * @param lock what to do with a locked row, whose pipeline is asking right now: skip it, or wait for it.
  */
 const called = (from: string, count: string, lock: string) => `
   first AS MATERIALIZED (
@@ -61,7 +61,7 @@ interface StoredAnswer {
   readonly learned: string | null;
 }
 
-// Locks its own row first, then the account's, and waits for no other one: so two questions never wait for each other.
+// Locks its own row first, then the account's, and waits for no other row, so that two of these never deadlock.
 const ask: Prepared<StoredAnswer> = statement(`
   WITH
     own AS MATERIALIZED (
@@ -105,7 +105,7 @@ const ask: Prepared<StoredAnswer> = statement(`
       ON CONFLICT (run, chunk) DO UPDATE SET fence = excluded.fence
       RETURNING run, chunk),
     given AS MATERIALIZED (SELECT count(*) AS permits FROM reserved),
-    stood AS (
+    queued AS (
       UPDATE account_pipelines SET
         waits_since = CASE
           WHEN wanted = given.permits THEN NULL
@@ -146,13 +146,13 @@ const freeOne = statement(`
     )}
   SELECT pipelines FROM notified`);
 
-/** What refusals of the service have taught, and how many folios are open. */
+/** What was learned from refusals of the service, and how many folios are open. */
 interface Learned {
   readonly learned: string | null;
   readonly open: number;
   readonly most: number;
   readonly now: number;
-  /** The holder of the permit that asks again, alone. */
+  /** The holder of the permit whose upload is tried again, alone. */
   readonly asking: string | null;
 }
 
@@ -172,7 +172,7 @@ const writeLearned = statement(`
 /** Makes the permits of an account, asked for by one pipeline. */
 export function accountPermits(db: AccountDatabase, member: AccountPipeline): PermitTable {
   const { service, pipeline, folios, channel } = member;
-  /** Changes what is learned, and tries again if another process has changed it meanwhile. Permits were asked for before. */
+  /** Changes what was learned, again if another process did too. The row exists: permits were asked for before. */
   const learn = async <T>(
     change: (limit: OpenLimit, now: Learned) => { readonly asking: string | null; readonly result: T },
   ): Promise<T> => {
@@ -237,11 +237,11 @@ export function accountPermits(db: AccountDatabase, member: AccountPipeline): Pe
       }),
     refused: (holder) =>
       learn((limit, { open, now, asking }) => {
-        // Refusals at the same time say nothing new.
+        // A refusal while another upload is tried again teaches nothing new.
         if (asking !== null && asking !== holder) return { asking, result: false };
         const others = Math.max(open - 1, 0);
         limit.refused(others, now);
-        // Without an open folio that can end, only the service can be waited for.
+        // If no other folio is open, none can end: only asking the service again can help.
         const asksAgain = others < limit.limit || others === 0;
         return { asking: asksAgain ? holder : null, result: asksAgain };
       }),

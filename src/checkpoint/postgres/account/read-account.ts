@@ -1,5 +1,5 @@
 /**
- * What is counted of an account: its pipelines that work, the permits that they hold, and what it does now, for people.
+ * Counts of an account: the pipelines that work with it, the permits that they hold, and its present state, for people.
  */
 import type { PostgresSession } from '../../../postgres/session.js';
 import { type Prepared, statement } from '../../../postgres/statement.js';

@@ -1,7 +1,7 @@
 /**
  * The times at which an account's requests may be sent, by the clock of the database. Each slot counts until a second
- * after its end, and a new one opens when few enough count. A pause moves all that are given later, and is sent to every
- * process that waits for one.
+ * after its end, and a new one opens when few enough slots count. A pause delays all slots that are given after it, and
+ * every process that listens is notified.
  */
 import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
 import type { RequestSlots, TakenSlots } from '../../../streams/request-slots.js';
@@ -11,16 +11,16 @@ import { LIVE } from './read-account.js';
 /** Slots are kept in ms since the epoch. */
 const NOW = epochMs('clock_timestamp()');
 
-/** How long a slot lasts when this number of slots counts: the fewer are left, the shorter it is. */
+/** How long a slot lasts when this number of slots counts: the fewer slots are left, the shorter it is. */
 const lasts = (slots: string) =>
   `(@lasts::float8 + (@lastsAlone::float8 - @lasts::float8) * greatest(1 - (${slots})::float8 / most, 0))`;
 
-// SET computes everything that depends on the slots of others: it is computed again if they take some meanwhile.
-// Slots end in the order in which they are taken, at least half as far apart as the limit requires. A slot that was not
-// used in its time is exchanged for one that opens at once, if no second that contains the new slot can be full without
-// the old one: all slots that are taken for later reach back to less than a second after it. A process that did not know
-// how low the limit is gets the slots of one second at most: later ones would have to keep their distance from these,
-// which do not count yet.
+// SET computes everything that depends on other slots: Postgres computes it again if another process takes slots
+// meanwhile. Slots end in the order in which they are taken, at least half as far apart as the limit requires. A slot
+// that was not used in its time is exchanged for one that opens at once, if fewer slots than one second may hold end
+// after it: then no second that contains the new slot can be full without the old one. A process that does not know how
+// low the limit is, and asks for more, gets the slots of one second: later ones would have to keep their distance from
+// these, which do not count yet.
 const take: Prepared<TakenSlots> = statement(`
   UPDATE accounts SET slots = (
     SELECT kept.ends || array(

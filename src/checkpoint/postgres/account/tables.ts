@@ -8,13 +8,13 @@ CREATE TABLE accounts (
   grants       bigint NOT NULL DEFAULT 0,   -- increases whenever permits are given
   next_slot    timestamptz NOT NULL DEFAULT '-infinity',  -- when the next request may be sent
   paused_until timestamptz NOT NULL DEFAULT '-infinity',
-  admitted     bigint,                      -- folios that the service lets be open, if it has refused more
+  admitted     bigint,                      -- open folios that the service allows, if it has refused more
   learned      text,                        -- JSON: how that was learned; null while nothing was refused
-  asking_run   text,                        -- the chunk that asks again after a refusal, alone, while it is uploading
+  asking_run   text,                        -- the only chunk that is sent after a refusal, while it is uploading
   asking_chunk bigint
 ) WITH (fillfactor = 50);
 
--- Pipelines that work with an account, or did. Those count whose lease has not ended.
+-- Pipelines that work with an account, or did. They count while their lease has not ended.
 CREATE TABLE account_pipelines (
   service     text NOT NULL,
   pipeline    text NOT NULL,
@@ -22,8 +22,8 @@ CREATE TABLE account_pipelines (
   folios      bigint NOT NULL,              -- concurrency.folios
   per_second  float8 NOT NULL,              -- service.requestsPerSecond
   waits_since timestamptz,                  -- its place in the line for permits; null while it waits for none
-  asks_by     timestamptz NOT NULL DEFAULT '-infinity',   -- it asks again before, or is passed over
-  channel     text NOT NULL,                -- on which it is told that it is its turn
+  asks_by     timestamptz NOT NULL DEFAULT '-infinity',   -- passed over unless it asks before
+  channel     text NOT NULL,                -- notifies it of its turn
   PRIMARY KEY (service, pipeline)
 ) WITH (fillfactor = 50);
 

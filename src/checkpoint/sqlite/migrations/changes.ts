@@ -101,7 +101,7 @@ CREATE TABLE single_searches (
 
 /**
  * Runs may be withheld. A new column with the wider check takes the place of `state`: so the other columns, the order
- * of the rows, which is that of the runs, and the tables that refer to them stay as they are.
+ * of the rows (that of the runs) and the tables that refer to them stay as they are.
  */
 export const withheldRuns = `
 ALTER TABLE runs ADD COLUMN wider_state TEXT NOT NULL DEFAULT 'open'
@@ -139,8 +139,7 @@ ALTER TABLE runs ADD COLUMN confirmed TEXT;  -- JSON
 `;
 
 /**
- * Runs of the first records of a source alone are samples: they are looked for by their limit, which is NULL
- * in other runs.
+ * Runs of only the first records of a source are samples: they are found by their limit, which is NULL in other runs.
  */
 const samples = `
 ALTER TABLE runs ADD COLUMN record_limit INTEGER AS (source ->> 'limit');

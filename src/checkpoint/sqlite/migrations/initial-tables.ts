@@ -1,4 +1,4 @@
-/** Runs, chunks, upload attempts, parts, learned columns. Rows are small; nothing grows with the records. */
+/** Runs, chunks, upload attempts, parts, learned columns. Rows are small; no table has a row for each record. */
 
 export const initialTables = `
 CREATE TABLE runs (

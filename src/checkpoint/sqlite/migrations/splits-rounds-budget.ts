@@ -1,6 +1,6 @@
 /**
- * Chunks that were split or refused, rounds of failed records, searches, and what was spent. Uploads no longer
- * hang on their chunks: they stay in the ledger when a run's results are removed.
+ * Chunks that were split or refused, rounds of failed records, searches, and what was spent. Uploads no longer refer to
+ * rows of chunks: they stay in the ledger when a run's results are removed.
  */
 export const splitsRoundsBudget = `
 DROP INDEX chunks_by_state;

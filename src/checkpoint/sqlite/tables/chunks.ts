@@ -54,7 +54,7 @@ function unpackIfAny(row: PackedChunk | undefined): ChunkRow | undefined {
 /**
  * Prepares a change of at most one chunk. Must be called within a transaction.
  * @param sql adds or updates the row.
- * @returns a function that gives the chunk with the change; undefined if no row was changed.
+ * @returns a function that returns the changed chunk; undefined if no row was changed.
  */
 export function chunkChange(db: StateDatabase, sql: string): (values: object) => ChunkRow | undefined {
   const change = db.prepare<[object], PackedChunk>(`${sql} RETURNING ${COLUMNS.join(', ')}`).raw();

@@ -23,7 +23,7 @@ export function historyReads(db: StateDatabase): Pick<CheckpointReader, 'nights'
   const ofRun = db.prepare<[string], StoredNight>(`
     SELECT number AS publication, run, night FROM publications
     WHERE run = ? AND night IS NOT NULL ORDER BY number DESC LIMIT 1`);
-  // A dropped attempt has sent nothing: it is a part of the wait.
+  // A dropped attempt was not accepted: it is a part of the wait.
   const times = db.prepare<[string, number, number], StoredTimes>(`
     SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS cutAt,
       (SELECT max(started_at) FROM uploads
@@ -85,7 +85,8 @@ export function tallyReads(db: StateDatabase): Pick<CheckpointReader, 'tally' | 
   const searches = db.prepare<[string], SearchesRow>(`
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 
-  // A record of a round has failed before: it counts there, and here with its last answer. No index has it.
+  // A record of a round has failed before, and was counted then. It counts once, with its last answer. No index covers
+  // this.
   const answered = db.prepare<[string], Answered>(`
     SELECT coalesce(sum(iif(round = 0, records, 0)), 0) AS records,
       coalesce(sum(failed - iif(round = 0, 0, records)), 0) AS failed

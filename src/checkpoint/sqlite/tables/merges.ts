@@ -54,8 +54,8 @@ export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
     WHERE run = @run AND first_record <= @fromRecord ORDER BY first_record DESC LIMIT 1), 0)`;
 
 /**
- * The same for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the answer
- * may be the first success, and earlier rows need its columns too.
+ * Like `UNMERGE`, for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the
+ * answer may be the first success, and earlier rows need its columns too.
  */
 export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
     OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;

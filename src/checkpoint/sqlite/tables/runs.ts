@@ -55,7 +55,7 @@ export function runChanges(
   };
 }
 
-/** A row of the table `publications`, with what its run is. */
+/** A row of the table `publications`, and whether its run is a sample. */
 type FileRow = Omit<PublishedFile, 'isSample'> & { readonly isSample: number };
 
 /** By the order of insertion, because the clock may have been set back between two runs. */
