@@ -10,7 +10,7 @@ import type { ConfigError } from '../errors.js';
 /** How long a server may take to end a connection. */
 const END_MS = 2_000;
 
-/** After how long in silence the system asks the other side whether it is still there. */
+/** After this long a silence, the system checks whether the other side is still there. */
 const ASK_AFTER_MS = 10_000;
 
 const sockets = new WeakMap<Client, Socket>();
@@ -27,7 +27,8 @@ export function createClient(
   const client = new driver.Client({
     ...config,
     application_name: 'foliopipe',
-    // A machine that is gone without a word is noticed after minutes. The system would begin to ask after two hours.
+    // Notices after minutes a machine that is gone without a word. By default, the system begins to check after two
+    // hours.
     keepAlive: true,
     keepAliveInitialDelayMillis: ASK_AFTER_MS,
     stream: () => socket,
@@ -36,7 +37,7 @@ export function createClient(
   return client;
 }
 
-/** Connects a client. The driver itself never says that a client was ended while it connected. */
+/** Connects a client. The driver itself never reports that a client was ended while it connected. */
 export function connectClient(client: Client): Promise<unknown> {
   return new Promise((resolve, reject) => {
     client.once('end', () => reject(new Error('Connection terminated')));
@@ -51,7 +52,7 @@ export function destroyClient(client: Client): void {
   sockets.get(client)?.destroy();
 }
 
-/** Ends the connection, and undoes a transaction that is not committed. Never rejects, and never waits for long. */
+/** Ends the connection, which rolls back an uncommitted transaction. Never rejects, and never waits for long. */
 export async function endClient(client: Client): Promise<void> {
   const timer = setTimeout(() => destroyClient(client), END_MS);
   await client.end().catch(() => undefined);
@@ -79,13 +80,13 @@ export function openSockets() {
   };
 }
 
-/** The driver alone, without COPY. @throws what `driverMissing` makes, if it is not installed. */
+/** Imports the driver, without the package for COPY. @throws what `driverMissing` returns, if it is not installed. */
 export async function importPostgres(driverMissing: () => ConfigError) {
   const { default: pg } = await expectInstalled(import('pg'), driverMissing);
   return pg;
 }
 
-/** @throws what `driverMissing` makes, if the package is not installed. */
+/** @throws what `driverMissing` returns, if the package is not installed. */
 export async function expectInstalled<T>(loading: Promise<T>, driverMissing: () => ConfigError): Promise<T> {
   try {
     return await loading;

@@ -36,8 +36,8 @@ export interface ConnectOptions {
 }
 
 /**
- * Runs a body in one transaction. It is undone unless the body asks for a commit, also when this process is killed.
- * @param body ends with whether to commit.
+ * Runs a body in one transaction. It is rolled back unless the body commits it, also when this process is killed.
+ * @param body calls `commit` when its work is done.
  * @throws the errors of `translate` and `driverMissing`; the signal's reason.
  */
 export async function withTransaction<T>(
@@ -97,8 +97,9 @@ function endingWithError<T extends Readable>(stream: T): T {
 }
 
 /**
- * A role may have short limits for interactive use. Another load, or a reader that holds the table, is waited for. The
- * server looks every few seconds whether this process is still there, as far as it can (from version 14 on).
+ * Replaces the limits of the role, which may be short for interactive use. Waits for another load, or for a reader that
+ * holds the table. From version 14 on, the server checks every few seconds, as far as it can, whether this process is
+ * still there.
  */
 const settings = `
   select set_config('statement_timeout', '0', true),

@@ -1,6 +1,6 @@
 /**
- * Bytes from a statement, as they are. In the rows of a query they come as hexadecimal text, which has twice the length
- * and takes four times as long.
+ * Reads raw bytes from a statement, with COPY. In the rows of a query, the server sends them as hexadecimal text, which
+ * has twice the length and takes four times as long.
  */
 import type { Client, Query } from 'pg';
 import { type Prepared, valuesOf } from './statement.js';
@@ -25,7 +25,7 @@ export async function copyBytes(
 ): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   class CopyQuery extends DriverQuery {
-    /** Called by the driver, which uses the memory of the chunk again. */
+    /** Called by the driver, which reuses the memory of the chunk. */
     handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
       pieces.push(Buffer.from(chunk));
     }
@@ -34,7 +34,7 @@ export async function copyBytes(
   await new Promise<void>((resolve, reject) => {
     client.query(new CopyQuery(text, (error) => (error ? reject(error) : resolve())));
   });
-  // Servers send the header with the first row, and the end of the data by itself.
+  // Servers send the header with the first row, and the end of the data separately.
   const copied = pieces[0]!.length > HEADER_BYTES ? pieces[0]! : Buffer.concat(pieces);
   // After the last row there is -1 in place of the number.
   if (copied.readInt16BE(HEADER_BYTES) === -1) return undefined;
@@ -43,7 +43,7 @@ export async function copyBytes(
   return copied.subarray(begin, begin + copied.readInt32BE(lengthAt));
 }
 
-/** COPY takes no values beside its text. */
+/** COPY takes no parameters. */
 function withLiterals(
   client: Client,
   asked: Prepared<unknown>,

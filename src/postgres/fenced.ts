@@ -10,7 +10,7 @@ import { type Prepared, statement, type Value } from './statement.js';
 export interface Fence {
   /** Undefined for commands that change no run, and take no lock. */
   held: { readonly pipeline: string; readonly number: number } | undefined;
-  /** It was lost: nothing can be changed under it any more. */
+  /** Whether the lease was lost: then nothing can be changed under it any more. */
   isLost?: boolean;
 }
 
@@ -48,7 +48,7 @@ export function leaseValues(held: NonNullable<Fence['held']>): Record<string, Va
 /**
  * Runs a fenced statement.
  * @param isRepeatable see `PostgresSession.query`.
- * @throws LockedError `LEASE_LOST` if it gives no row because this process had the lease and has it no longer.
+ * @throws LockedError `LEASE_LOST` if it returns no row because this process had the lease and has lost it.
  */
 export async function askFenced<Row>(
   session: Pick<PostgresSession, 'query'>,
@@ -64,7 +64,7 @@ export async function askFenced<Row>(
   return rows;
 }
 
-/** @throws LockedError `LEASE_LOST` if this process had the lease and has it no longer. */
+/** @throws LockedError `LEASE_LOST` if this process had the lease and has lost it. */
 export async function expectLease(session: Pick<PostgresSession, 'query'>, { held }: Fence): Promise<void> {
   if (held === undefined) return;
   const [found] = await session.query(isHeld, leaseValues(held), true);
@@ -73,7 +73,7 @@ export async function expectLease(session: Pick<PostgresSession, 'query'>, { hel
 
 /**
  * The error of a process that works on a pipeline without its lease.
- * @param what the lease is of.
+ * @param what the lease locks.
  */
 export function leaseLost(pipeline: string, what = `the pipeline ${pipeline}`): LockedError {
   return new LockedError(

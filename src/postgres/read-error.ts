@@ -17,12 +17,12 @@ export type PostgresTrouble =
       readonly text: string;
       /** What the server proposes, such as another name; null if it proposes nothing. */
       readonly advice: string | null;
-      /** The character of the statement where it is, from 1; null if it is nowhere. */
+      /** The place of the error in the statement, in characters from 1; null if it has none. */
       readonly position: number | null;
     };
 
 /**
- * Reads the code that Postgres or the system has given; the driver's own errors by their text.
+ * Recognizes errors of Postgres and of the system by their codes, and the driver's own errors by their text.
  * @returns undefined for an error of this program, or of another one.
  */
 export function readPostgresError(error: unknown): PostgresTrouble | undefined {
@@ -62,7 +62,7 @@ export function isLoss(error: unknown): boolean {
   return isOneOf(error, /^(?:08|57P0[1-5]|25P0[34]|25006)/);
 }
 
-/** Whether the same may succeed later: a loss, a deadlock, a lock that others hold, or a server without room. */
+/** Whether a repetition may succeed later: a loss, a deadlock, a lock that others hold, or a server without room. */
 export function isPassing(error: unknown): boolean {
   return isLoss(error) || isOneOf(error, /^(?:40|53|55P03|57014|58)/);
 }
@@ -74,7 +74,7 @@ function isOneOf(error: unknown, sqlstates: RegExp): boolean {
 }
 
 /**
- * Says of a lost connection what has happened, such as `cannot be reached: no process listens at db.test:5432
+ * Says what has happened to a lost connection, such as `cannot be reached: no process listens at db.test:5432
  * (ECONNREFUSED)`.
  * @param text of a `PostgresTrouble`.
  * @param place the database as it may be shown.
@@ -104,7 +104,7 @@ function reasons(host: string, at: string): Readonly<Record<string, string>> {
 }
 
 /**
- * What a person does about a lost connection, before the same command.
+ * What a person does about a lost connection before running the same command again.
  * @param key the key of the config that has the address.
  */
 export function databaseCheck(text: string, key: string): string {

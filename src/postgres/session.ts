@@ -18,7 +18,7 @@ export type Query = <Row>(
 ) => Promise<readonly Row[]>;
 
 /**
- * Whether the statement may run a second time. `outcome`: it may run as often as it takes, and its change must not be
+ * Whether the statement may run a second time. `outcome`: it may run as often as needed, and its change must not be
  * lost, so the session waits longer for a database that is away or busy, even after the session was given up.
  */
 export type Repeat = boolean | 'outcome';
@@ -28,7 +28,7 @@ export interface PostgresSession {
   readonly place: string;
   /**
    * Runs one statement, which is a transaction of its own.
-   * @param repeat whether it may run a second time if the connection was lost before its end was known.
+   * @param repeat whether it may run a second time if the connection was lost before its outcome was known.
    * @param onSend called just before it is sent, which may be long after the call.
    */
   query<Row>(
@@ -37,13 +37,13 @@ export interface PostgresSession {
     repeat: Repeat,
     onSend?: () => void,
   ): Promise<readonly Row[]>;
-  /** Reads the bytes of a statement that gives one row of them, or none. */
+  /** Reads the bytes of a statement that returns one row with bytes, or none. */
   readBytes(
     statement: Prepared<{ bytes: Buffer }>,
     values: Readonly<Record<string, string | number>>,
   ): Promise<Buffer | undefined>;
   /**
-   * Runs several statements as one transaction, which is undone if the body throws.
+   * Runs several statements as one transaction, which is rolled back if the body throws.
    * @param begin statements without values that begin it, such as `BEGIN`.
    * @param repeat as in `query`; the body is then called again.
    */
@@ -59,7 +59,7 @@ export interface PostgresSession {
   trouble(): unknown;
   /** The error of a server that is connected and gives no answer. */
   noAnswer(): unknown;
-  /** Ends when all that was asked for before has ended. What is asked for later fails, unless it is an outcome. */
+  /** Ends when all earlier calls have ended. Later calls fail, except outcomes. */
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export interface SessionOptions {
   readonly settings?: string;
   /** Whether the session is no longer needed, so that it does not wait for a database that is away. */
   readonly isGivenUp?: () => boolean;
-  /** How long a lost connection is waited for, in ms. */
+  /** How long a call waits for a lost connection, in ms. */
   readonly patience: number;
   /** The same for an outcome, which must not be forgotten. */
   readonly outcomePatience: number;
@@ -83,7 +83,7 @@ export interface SessionOptions {
   readonly translate: (error: unknown, place: string) => unknown;
 }
 
-/** A first connection that cannot be made is an error soon; a lost one is waited for. */
+/** A first connection that cannot be made is soon an error; calls wait longer for a lost one. */
 const CONNECT_MS = 10_000;
 const RETRY_EVERY_MS = 250;
 /** How long a statement may still take when its answer is no longer needed. */
@@ -91,9 +91,9 @@ const GIVEN_UP_MS = 3_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Whatever is set for the role. Transactions see what others have committed meanwhile, for which they wait. A process
- * that stops within one keeps its rows locked until the server ends it. A process or a network that is gone is noticed
- * by keepalive.
+ * Replaces the settings of the role. A transaction that has waited for others sees what they have committed. If a
+ * process stops within one, its rows stay locked until the server ends it. Keepalive notices a process or a network
+ * that is gone.
  */
 const SETTINGS = `
   SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
@@ -101,7 +101,7 @@ const SETTINGS = `
   SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('server_version_num')::int >= 170000;
   SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;`;
 
-/** Opens a session. @throws what `translate` and `driverMissing` make. */
+/** Opens a session. @throws what `translate` and `driverMissing` return. */
 export async function openSession(options: SessionOptions): Promise<PostgresSession> {
   const { address, driverMissing, translate } = options;
   const place = String(address);
@@ -127,7 +127,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
       query_timeout: options.answerMs,
       types,
     });
-    // Without a listener, Node would end. A loss is noticed by the next call.
+    // Without a listener, Node would end the process. The next call notices the loss.
     opened.on('error', () => drop(opened));
     opened.on('end', () => drop(opened));
     opened.on('notification', ({ channel, payload }) => {
@@ -156,7 +156,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     if (began - failedAt > options.patience) awaySince = undefined;
     const until = (awaySince ?? began) + options[repeat === 'outcome' ? 'outcomePatience' : 'patience'];
     while (client === undefined) {
-      // The calls that wait in line after the one that has failed.
+      // Calls that wait in line behind one that has failed fail too.
       if (trouble !== undefined && isOver(repeat)) throw trouble;
       try {
         client = await connect();
@@ -176,7 +176,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   };
   /** Runs work when all earlier work has ended. */
   const inOrder = async <T>(work: (client: Client) => Promise<T>, repeat: Repeat): Promise<T> => {
-    // Only an outcome is worth a connection of its own.
+    // After `close`, only an outcome justifies a new connection.
     if (isClosed && repeat !== 'outcome') throw translate(new Error('the connection is closed'), place);
     const attempt = async (): Promise<T> => {
       const until = performance.now() + options.outcomePatience;

@@ -3,7 +3,7 @@
 /** A value that a statement takes. */
 export type Value = string | number | boolean | null | Uint8Array;
 
-/** A statement that gives rows of this type. */
+/** A statement that returns rows of this type. */
 export interface Prepared<Row> {
   readonly name: string;
   /** With `$1` and so on in place of the names. */
