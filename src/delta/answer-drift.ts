@@ -1,6 +1,6 @@
 /**
- * Drift by key: counts the records that were sent again and have another answer than in the base, whatever was sent.
- * Compares short hashes of the answers, which the row digests hold: of the answers themselves nothing is read.
+ * Drift by key: counts the records that were sent again and have another answer than in the base, also if other values
+ * were sent. Compares short hashes of the answers, which the row digests hold; the answers themselves are not read.
  */
 import { DigestKernel, ROW_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import type { Drift, PredictionStatus } from '../types.js';
@@ -25,7 +25,7 @@ export interface AnswerDrift {
    * begin.
    */
   add(row: number, old: Int32Array, found: number, now: Int32Array, at: number): void;
-  /** Called when all these rows were added. @returns undefined if nothing was compared. */
+  /** Called when all such rows were added. @returns undefined if nothing was compared. */
   result(): Drift | undefined;
 }
 
@@ -36,7 +36,8 @@ const NONE: PredictionStatus = 'UNPROCESSED';
  * A record that had no answer, or has none now, has not drifted: it does not count as compared.
  * @param secret of the hashes.
  * @param rows of the output.
- * @param onChanged gets each row with another answer: of the base, and of the output; and the columns that differ.
+ * @param onChanged called for each row with another answer, with its numbers in the base and in the output, and the
+ *   columns that differ.
  */
 export function createAnswerDrift(
   { columns, sent }: DriftOptions,
@@ -66,7 +67,7 @@ export function createAnswerDrift(
       };
       const differs = (column: number) =>
         old[found + ROW_ENTRY_INTS + column] !== now[at + ROW_ENTRY_INTS + column];
-      // If one of them has failed, its other columns are empty.
+      // Only one of the two has failed, and its other columns are empty.
       if (differs(0)) {
         counts[0]! += 1;
         count(1);

@@ -21,8 +21,8 @@ export interface RowChanges {
 
 /**
  * @param base the digests of the base, made with the same secret.
- * @param isOtherTable the two have other columns: all rows with a key in both count as changed.
- * @param drift gets each row that is not in the base or has other values.
+ * @param isOtherTable whether their columns differ: then all rows with a key in both count as changed.
+ * @param drift receives each row that is not in the base or has other values.
  * @throws DamagedDigestsError.
  */
 export async function compareRows(
@@ -52,7 +52,7 @@ export async function compareRows(
         changed.add(row);
         drift?.add(row, matcher.base, found * base.largest.ints, matcher.output, at);
       }
-      // Signals and timers of the caller go on.
+      // Lets signals and timers of the caller run.
       await pause();
     }
     const kept = new RowSet(base.rows, matcher.kept());
@@ -69,7 +69,7 @@ export function allAdded(rows: number): RowChanges {
   return { added, changed: new RowSet(0), kept: new RowSet(0) };
 }
 
-/** The check of the source has shown that keys are unique, so a digest that stands twice was not written so. */
+/** The check of the source has shown that keys are unique, so a digest that occurs twice was not written so. */
 function doubled(): DamagedDigestsError {
-  return new DamagedDigestsError('a key stands in it twice');
+  return new DamagedDigestsError('a key occurs in them twice');
 }

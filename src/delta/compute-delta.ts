@@ -37,7 +37,7 @@ export interface DeltaOptions extends BaseOptions {
   readonly changeColumn: string;
   /** What the drift by key needs; undefined: it is not measured. */
   readonly drift?: DriftOptions | undefined;
-  /** Lists it; undefined: the differences are counted only. */
+  /** Lists the drift; undefined: the differences are only counted. */
   readonly driftList?: DriftList | undefined;
   readonly signal: AbortSignal;
   /** Called when the digests of the output are durable. */
@@ -45,9 +45,9 @@ export interface DeltaOptions extends BaseOptions {
 }
 
 /**
- * Stores the digests of the output's rows, durably, and writes the delta. Computed again with the same `last`, the delta
- * has the same bytes.
- * @param append gets the delta, piece by piece.
+ * Stores the digests of the output's rows, durably, and writes the delta. Computed again with the same `last`, the
+ * delta has the same bytes.
+ * @param append receives the delta, piece by piece.
  * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`; UntrustedError `OUTPUT_UNREADABLE`; the signal's reason.
  */
 export async function computeDelta(
@@ -100,7 +100,7 @@ export async function computeDelta(
   }
 }
 
-/** What measures the drift by key, and lists it if that is asked for. */
+/** Makes what measures the drift by key, and lists it if `driftList` is given. */
 function openDrift(
   { table, folder, driftList }: DeltaOptions,
   options: DriftOptions,
@@ -119,7 +119,7 @@ function openDrift(
 }
 
 /**
- * Checks that the row digests of the base are there and whole, as far as their length and header show.
+ * Checks that the row digests of the base are there and whole, as far as their footer and directory show.
  * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
  */
 export async function checkBase(base: BaseOptions): Promise<void> {
@@ -141,7 +141,7 @@ function reasonOf({ last, key, table }: DeltaOptions): PublishedDelta['reason'] 
   return JSON.stringify(last.columns) === JSON.stringify(table.columns) ? null : 'columns';
 }
 
-/** The same rows with the same key have the same name, and an interrupted publication replaces nothing else. */
+/** The same rows with the same key have the same name, so an interrupted publication replaces only its own digests. */
 function digestsName(sha256: string, key: readonly string[]): string {
   const name = createHash('sha256').update(JSON.stringify([sha256, key]));
   return `${name.digest('hex').slice(0, 32)}.rows`;

@@ -26,7 +26,7 @@ export interface OutputTable {
 
 type Append = (piece: Uint8Array) => void;
 
-/** A row is as long as its record and its answer; the scanner must only know that it ends. */
+/** The scanner only needs some limit: a row may be as long as its record and its answer together. */
 export const MAX_ROW_BYTES = 1024 * 1024 * 1024;
 const FLUSH_BYTES = 256 * 1024;
 
@@ -80,7 +80,7 @@ export async function writeDeltaRows(
       out.ascii(isAdded ? ',added\n' : ',changed\n');
       flush(FLUSH_BYTES);
     }
-    // Signals and timers of the caller go on.
+    // Lets signals and timers of the caller run.
     await pause();
   }
   const removed = base === undefined ? 0 : base.rows - kept.count;

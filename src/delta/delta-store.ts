@@ -1,6 +1,6 @@
 /**
  * The port to the facts about the last publication of each pipeline, with which the next one is compared: its number,
- * and the digests of its rows. The old output itself is never read: it may be moved or edited.
+ * and the digests of its rows. A delta does not need the old output itself, which may be moved or edited.
  */
 import { ConfigError } from '../errors.js';
 
@@ -24,8 +24,8 @@ export interface DeltaStore {
    */
   last(pipeline: string): Promise<LastPublication | undefined>;
   /**
-   * Replaces what is kept for the pipeline, and removes all row digests but those of this publication. Once the promise
-   * has resolved, the change survives a power failure.
+   * Replaces what is kept for the pipeline, and removes all row digests except those of this publication. Once the
+   * promise has resolved, the change survives a power failure.
    */
   recordLast(pipeline: string, last: LastPublication): Promise<void>;
   /**

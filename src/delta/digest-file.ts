@@ -9,10 +9,10 @@ import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
 import type { StoredDigests } from './delta-store.js';
 import type { BucketSize } from './row-matcher.js';
 
-/** Stands for a bucket in the blocks of texts. */
+/** The number of blocks of texts, in the place of a bucket. */
 const TEXTS = BUCKETS;
 const MAGIC = Buffer.from('FPROWS2\n');
-/** Of an earlier version, whose entries hold no answers. */
+/** Begins the footer of an earlier version, whose entries hold no answers. */
 const OLD_MAGIC = Buffer.from('FPROWS1\n');
 /** Numbers of 64 bits in the directory for each block: bucket, position, bytes, rows, checksum. */
 const BLOCK_NUMBERS = 5;
@@ -83,14 +83,14 @@ export interface DigestReader {
   /**
    * Reads the entries of a bucket.
    * @param into has room for the largest one.
-   * @returns how many they are.
+   * @returns the number of entries.
    */
   bucket(bucket: number, into: Int32Array): Promise<number>;
   /** @param isWanted leaves out rows that are not needed: it gets the number of the first row, and how many there are. */
   texts(isWanted: (first: number, count: number) => boolean): AsyncGenerator<KeyTexts>;
 }
 
-/** The content is not what was written. */
+/** The digests are damaged: their content is not what was written. */
 export class DamagedDigestsError extends Error {}
 
 /** @throws DamagedDigestsError, also when reading from it. */

@@ -17,8 +17,8 @@ export interface DriftList {
 }
 
 /**
- * Gives the differences in the order of the base.
- * @param pairs rows with another answer: of the base, and of the output; and the columns that differ.
+ * Lists the differences in the order of the base.
+ * @param pairs rows with another answer: their numbers in the base and in the output, and the columns that differ.
  * @param columns names of the columns with answers, that of the status first.
  */
 export async function listDrift(
@@ -28,7 +28,7 @@ export async function listDrift(
   columns: readonly string[],
   places: RowPlaces,
 ): Promise<void> {
-  /** @param before gives a value in the base. */
+  /** @param before returns a value in the base. */
   const differences = (row: number, bits: ColumnBits, before: (field: number) => string) => {
     const now: readonly string[] = parse(Buffer.from(places.row(row)))[0]!;
     const key = table.keyFields.map((field) => now[field]!);

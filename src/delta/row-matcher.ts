@@ -30,7 +30,7 @@ export interface BucketSize {
 export const MATCH_INTS = 3;
 
 export class RowMatcher {
-  /** Where the caller reads the entries of a bucket: of the base, and of the output. */
+  /** Arrays into which the caller reads the entries of a bucket: of the base, and of the output. */
   readonly base: Int32Array;
   readonly output: Int32Array;
   readonly #memory = new KernelMemory<MatchExports>();
@@ -63,10 +63,10 @@ export class RowMatcher {
   }
 
   /**
-   * Matches the entries that the caller has read. Those that stand in the same order in both are matched without a table.
-   * @param keepsSame whether rows with the same values are given too.
+   * Matches the entries that the caller has read. Those that are in the same order in both are matched without a table.
+   * @param keepsSame whether rows with the same values are returned too.
    * @returns the matches of rows that are not in the base or have other values; valid until the next call. Undefined if
-   *   two entries have the same key, as far as that was seen.
+   *   two entries with the same key were noticed.
    */
   match(baseRows: number, outputRows: number, keepsSame: boolean): Int32Array | undefined {
     const { exports } = this.#memory;

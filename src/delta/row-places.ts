@@ -1,4 +1,4 @@
-/** Where the rows of an output are, so that some of them can be read again without a look at the others. */
+/** Where the rows of an output are, so that some of them can be read again without reading the others. */
 import { closeSync, openSync } from 'node:fs';
 import type { Batch } from '../csv/table.js';
 import { bytesOf } from '../kernel/kernel-memory.js';
@@ -17,7 +17,10 @@ interface Block {
   readonly offset: number;
   /** From there to the end of the last row. */
   readonly bytes: number;
-  /** Position of where each row ends, counted from `offset`. A row begins after the line feed of the one before. */
+  /**
+   * Position in the temporary file of the ends of its rows, which count from `offset`. A row begins after the line feed
+   * of the one before.
+   */
   readonly ends: number;
 }
 
@@ -37,7 +40,7 @@ export class RowPlaces {
   readonly #blocks: Block[] = [];
   #rows = 0;
   #file: number | undefined;
-  /** The block of the last `row`: rows that are asked for one after the other are mostly of one block. */
+  /** The block of the last `row`: rows that are read one after the other are mostly in one block. */
   #last: { readonly block: number; readonly ends: Int32Array } | undefined;
 
   /**
@@ -49,7 +52,7 @@ export class RowPlaces {
     this.#spill = new Spill(folder, KEPT_BYTES);
   }
 
-  /** Adds the next rows: all of them, one after the other. */
+  /** Adds the next rows. All rows must be added, in order. */
   add({ base, starts, ends, fields, count }: Batch): void {
     const start = starts[0]!;
     const places = new Int32Array(count);
@@ -63,7 +66,7 @@ export class RowPlaces {
     this.#rows += count;
   }
 
-  /** Reads the rows again, many at once, and skips ranges without a wanted row. Valid until the next ones. */
+  /** Reads the rows again, many at once, and skips ranges without a wanted row. Valid until the next range. */
   *blocks(isWanted: (row: number) => boolean): Generator<RowsAgain> {
     this.#file ??= openSync(this.#path, 'r');
     let content = Buffer.alloc(0);
@@ -103,7 +106,7 @@ export class RowPlaces {
     return bytes;
   }
 
-  /** Closes the files, of which one is temporary. */
+  /** Closes the output and the temporary file. */
   close(): void {
     this.#spill.close();
     if (this.#file !== undefined) closeSync(this.#file);

@@ -4,7 +4,7 @@ export class RowSet {
   count = 0;
   readonly #bits: Uint8Array;
 
-  /** @param bits by the numbers from 1; the set takes the array. */
+  /** @param bits by the numbers from 1; the array then belongs to the set. */
   constructor(rows: number, bits = new Uint8Array(Math.ceil((rows + 1) / 8))) {
     this.#bits = bits;
     for (const byte of bits) this.count += BITS_SET[byte]!;

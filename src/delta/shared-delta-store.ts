@@ -8,8 +8,8 @@ import type { DeltaStore } from './delta-store.js';
 import { createLocalDeltaStore } from './local-delta-store.js';
 
 /**
- * A process whose lease has passed to another one changes its own copies alone: what it writes gets no name.
- * @param cache the local copies of the files, which no other database has.
+ * A process whose lease has passed to another one changes only its own copies: what it writes gets no name.
+ * @param cache the local copies of the files, which no other database shares.
  */
 export function createSharedDeltaStore(shared: SharedFiles, cache: FileCache): DeltaStore {
   const local = createLocalDeltaStore(cache.pathOf(''));
