@@ -198,8 +198,7 @@ export class RecordScan {
   /** Checks all whole lines at once. @returns an offset up to which no record has bad text; 0 if it cannot tell. */
   #endOfGoodText(bytes: Buffer, from: number, to: number): number {
     if (this.#options.hasGoodText) return to;
-    const end = to === 0 ? 0 : bytes.lastIndexOf(LF, to - 1) + 1;
-    if (end <= from) return 0;
+    const end = bytes.subarray(0, to).lastIndexOf(LF) + 1;
     return badText(bytes.subarray(from, end), this.#isTranscoded) === undefined ? end : 0;
   }
 
