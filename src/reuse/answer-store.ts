@@ -15,30 +15,31 @@ export interface AnswerStore {
    */
   openLookup(options: LookupOptions): Promise<AnswerLookup>;
   /**
-   * Opens what a run has chosen.
+   * Opens the choice of a run.
    * @throws ConfigError `REUSE_CHOICE_LOST`, `REUSE_CHOICE_DAMAGED`.
    */
   openChoice(run: string, choice: Choice): Promise<ChosenAnswers>;
   /** Removes the choice of a run. A run without one is no error. */
   removeChoice(run: string): Promise<void>;
-  /** Begins a segment. Its file appears whole, with `finish`. */
+  /** Begins a segment. Its file appears whole when `finish` has resolved. */
   openSegment(options: SegmentOptions): Promise<SegmentWriter>;
   /** Carries answers of a run from records to their doubles. */
   openCarried(options: CarryOptions): Promise<CarriedAnswers>;
   /**
-   * Writes a segment again, under another id, without some of its answers. It stays the segment of its run, also if
-   * nothing is left in it: so it is known that these answers are not wanted.
-   * @returns the new row, and how many answers it lacks; undefined if it would lack none, and then nothing is written.
-   * @throws as `openLookup`; but a lost or damaged file can be written again without all of its answers.
+   * Writes a segment again, under another id, without some of its answers. It stays the segment of its run even if
+   * nothing is left in it, which records that these answers are not wanted.
+   * @returns the new row, and how many answers were dropped; undefined if there was none to drop: then nothing is
+   *   written.
+   * @throws as `openLookup`; if all answers are unwanted, the old file may be lost or damaged.
    */
   rewriteSegment(segment: Segment, id: string, unwanted: Unwanted): Promise<Rewritten | undefined>;
   /** Reads the files of all segments, whether or not the checkpoint knows them, and checks every byte. */
   storedSegments(): Promise<StoredSegments>;
-  /** Bytes of the file of a segment; undefined if it is missing. Reads nothing of it. */
+  /** Bytes of the file of a segment; undefined if it is missing. Does not read the file. */
   sizeOfSegment(id: string): Promise<Bytes | undefined>;
   /** Removes the file of a segment. A missing file is no error. */
   removeSegment(id: string): Promise<void>;
-  /** Removes a secret that no answers can be found with. To be called when no answers are left: a new one is made then. */
+  /** Removes a damaged secret, which finds no answers. Called only when no answers are left: then a new one is made. */
   removeDamagedSecret(): Promise<void>;
   /**
    * Removes what interrupted processes have left: files of segments and choices that no row of the checkpoint names.
@@ -60,7 +61,7 @@ export interface SentFields {
 export interface LookupOptions extends SentFields {
   /** Names of the sent columns: a part of the key of the hashes. */
   readonly sentColumns: readonly string[];
-  /** The segments to take answers from, the one that decides first. */
+  /** The segments to take answers from, in the order in which they decide. */
   readonly segments: readonly Segment[];
   /** The ids of segments of which no FAILED answer is taken: those of withheld runs. Missing: none. */
   readonly withheld?: ReadonlySet<string>;
@@ -84,7 +85,7 @@ export interface AnswerLookup {
   close(): Promise<void>;
 }
 
-/** A choice that is not kept. It can be read when the look-up is closed. */
+/** A choice that is not kept. It can still be read when the look-up is closed. */
 export interface PlannedChoice extends Pick<ChosenAnswers, 'toSend'> {
   readonly choice: Choice;
   /** Records that are sent although an equal record comes earlier: what `upload.duplicates: once` would not send. */
@@ -106,8 +107,8 @@ export interface ChosenAnswers {
   /** The numbers of the records to send, beginning after a record. */
   toSend(after: number): AsyncGenerator<readonly number[]>;
   /**
-   * The reused answers of the records from a number on. Their tables are joined (`PartTable.isJoined`), and their arrays
-   * are of the pool (streams/buffer-pool.ts): the caller may give them back after use.
+   * The reused answers of the records from a number on. Their tables are joined (`PartTable.isJoined`), and their
+   * arrays come from the pool (streams/buffer-pool.ts): the caller may give them back after use.
    * @param lineage whether the sources name the run, folio, part and time of their answers.
    */
   reused(from: number, lineage: boolean): AsyncGenerator<NumberedAnswers>;
@@ -169,16 +170,16 @@ export interface CarryOptions {
 export interface CarriedAnswers {
   /**
    * Keeps the answer of each record for a double of it.
-   * @param firsts the records, and their answers; a record that has several doubles comes several times.
+   * @param firsts the records, and their answers; a record that has several doubles appears several times.
    * @param doubles the number of each double.
    */
   keep(firsts: NumberedAnswers, doubles: Int32Array): void;
-  /** The answers that were kept for doubles from a number up to another; there may be others after it. */
+  /** The answers that were kept for doubles from a number up to another; later ones may follow. */
   upTo(from: number, last: number): Iterable<NumberedAnswers>;
   close(): void;
 }
 
-/** Which answers a segment shall lack: all of them; those from before a time; or those of some records. */
+/** Which answers a segment loses: all of them; those from before a time; or those of some records. */
 export type Unwanted =
   | { readonly all: true }
   /** Epoch milliseconds. */
@@ -191,9 +192,9 @@ export interface Rewritten {
 }
 
 export interface StoredSegments {
-  /** As their files say; ordered by id. */
+  /** As their files describe them; ordered by id. */
   readonly segments: readonly Segment[];
-  /** Paths of the files that are not as they were written. */
+  /** Paths of the damaged files. */
   readonly damaged: readonly string[];
 }
 
@@ -211,7 +212,7 @@ export interface SegmentWriter {
    * @param numbers the records' numbers in the source.
    */
   add(rows: Table, numbers: Int32Array, answers: Answers): Promise<void>;
-  /** Makes the file durable, and gives the row that the checkpoint needs. */
+  /** Makes the file durable, and returns the row that the checkpoint needs. */
   finish(): Promise<Segment>;
   /** Removes what was written; does nothing after `finish`. */
   close(): Promise<void>;

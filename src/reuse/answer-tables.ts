@@ -1,4 +1,4 @@
-/** Makes the answers in a lane of a choice into tables, as the row writer takes them: one for each kind of answer. */
+/** Turns the answers in a lane of a choice into tables for the row writer: one for each kind of answer. */
 import { bytesOf } from '../kernel/kernel-memory.js';
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
 import type { PartTable } from '../results/part-table.js';
@@ -88,9 +88,9 @@ export function giveBackLane({ numbers, answers: { source, result, sources } }: 
 }
 
 /**
- * Finds the entries of a lane by number: where the value begins (0: no entry), and the entry's other numbers. The entries
- * lie in no order, so they are read once, one after the other; `places` is small enough for the processor's cache.
- * @returns how many they are.
+ * Finds the entries of a lane by number: where the value begins (0: no entry), and the entry's other numbers. The
+ * entries are unordered, so they are read once, in sequence; `places` is small enough for the processor's cache.
+ * @returns the number of entries.
  */
 function placeEntries(ints: Int32Array, first: number, from: number, places: Int32Array): number {
   let count = 0;

@@ -33,14 +33,14 @@ export interface AnswerTextOptions {
 export function createAnswerTexts({ run, columns, uploadColumns }: AnswerTextOptions): AnswerTexts {
   const layout = { sourceFields: [], delimiter: COMMA, sourceColumns: [], prefix: '', lineage: false };
   const tables = new TableMemory<RowsExports>();
-  /** The places of records without any content: the writer is to write their answers alone. */
+  /** The places of records without any content, so that the writer writes only their answers. */
   let nowhere = new Int32Array(0);
   const rowWriter: RowWriter = createRowWriter({ run, layout, columns, sentColumns: uploadColumns }, tables);
   return {
     write: (answers, count, take) => {
       if (nowhere.length < count) nowhere = new Int32Array(count);
       const places = { starts: nowhere, ends: nowhere, numbers: nowhere };
-      // Its array of bytes identifies a table.
+      // A new array of bytes each time: it identifies the table.
       const records = { bytes: new Uint8Array(0), count, fields: 1, ...places };
       const { bytes } = rowWriter.write(records, answers);
       const options = {

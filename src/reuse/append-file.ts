@@ -15,7 +15,9 @@ export class AppendFile {
     this.#fd = fd;
   }
 
-  /** To read from the file: all bytes are written before. -1 after `close`, because the system may reuse the number. */
+  /**
+   * The descriptor, after all appended bytes are written. -1 after `close`, because the system may reuse the number.
+   */
   get fd(): number {
     if (this.#fd >= 0) this.flush();
     return this.#fd;
@@ -33,7 +35,7 @@ export class AppendFile {
     return offset;
   }
 
-  /** Writes the bytes that were appended, all of them. */
+  /** Writes all bytes that were appended. */
   flush(): void {
     this.#writes.flush();
   }
@@ -47,7 +49,7 @@ export class AppendFile {
 
 /**
  * Fills an array with the bytes of a file.
- * @throws what `damaged` gives when they do not have this checksum.
+ * @throws what `damaged` returns when they do not have this checksum.
  */
 export function readChecked(
   fd: number,
@@ -65,7 +67,7 @@ export interface IntBuffers {
   ints(size: number): Int32Array<ArrayBuffer>;
 }
 
-/** An array for a use that repeats: it grows to the largest size that was asked for. */
+/** An array for repeated use: it grows to the largest size that was asked for. */
 export class Scratch implements IntBuffers {
   #numbers = new Int32Array(1024);
 

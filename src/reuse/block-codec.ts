@@ -16,7 +16,7 @@ interface PackExports {
 /** The table of the packer has 2 ** bits numbers: fewer for a small block, since it is cleared for each. */
 const MIN_TABLE_BITS = 8;
 const MAX_TABLE_BITS = 16;
-/** The packer takes address 0 for nothing. */
+/** For the packer, address 0 is an empty slot. */
 const FIRST_ADDRESS = SPARE_BYTES;
 /** More bytes than packing or unpacking writes after its end. */
 const ROOM_BYTES = 128;
@@ -59,7 +59,7 @@ export class BlockCodec {
 
   /**
    * Unpacks numbers.
-   * @param size how many they are; `small` and `dictionary` as when they were packed.
+   * @param size how many numbers there are; `small` and `dictionary` as when they were packed.
    * @returns whether the bytes hold `size` numbers.
    */
   unpack(packed: Uint8Array, into: Int32Array, size: number, small: number, dictionary: Int32Array): boolean {

@@ -12,12 +12,12 @@ import type { LaneRoom, LaneShape } from './lanes.js';
 export const ASKED_INTS = HASH_INTS + 1;
 /** Numbers of a match. */
 const MATCH_INTS = 2;
-/** What the mark of a record says whose answer is taken. */
+/** The mark of a record for which an answer is taken. */
 const REUSED = 2;
 /** Why the kernel has stopped. */
 const DONE = 0;
 const UNKNOWN_ORIGIN = 1;
-/** Of an origin that has no index yet. */
+/** The index of an origin that has none yet. */
 const UNKNOWN = -1;
 
 /** What assembly/join.ts exports, and `indexEntries` of assembly/buckets.ts. */
@@ -41,7 +41,7 @@ interface JoinExports {
   takeAnswers(...args: number[]): number;
 }
 
-/** The most that there is at once. */
+/** The largest numbers that occur at once. */
 export interface JoinSizes {
   /** Records of a bucket. */
   readonly records: number;
@@ -77,7 +77,7 @@ export interface StoppedAnswer {
 }
 
 export class BucketJoin {
-  /** Where the caller reads the asked records, the hashes of a block and its entries. */
+  /** Buffers into which the caller reads the asked records, the hashes of a block and its entries. */
   readonly asked: IntBuffers;
   readonly hashes: IntBuffers;
   readonly entries: IntBuffers;
@@ -103,7 +103,7 @@ export class BucketJoin {
   readonly #entriesAt: number;
   readonly #limitsAt: number;
   readonly #listsAt: readonly number[];
-  /** Behind the origins so far. */
+  /** The address after the origins so far. */
   #originsTo: number;
   /** Distinct hashes that no entry has matched. */
   #unmatched = 0;
@@ -188,8 +188,8 @@ export class BucketJoin {
   }
 
   /**
-   * Finds the records for the hashes of a block, which the caller has read into `hashes`. A hash for which an answer is
-   * taken is not matched again, nor is any other where nothing may be taken.
+   * Finds the records for the hashes of a block, which the caller has read into `hashes`. A hash that was matched
+   * before is matched again only if no answer is taken for it yet and one may be taken now.
    * @returns how many matches there are.
    */
   match(count: number, mayTake: boolean): number {
@@ -213,10 +213,10 @@ export class BucketJoin {
   /**
    * Takes answers for the last matches, of the block that the caller has read into `entries`.
    * @param sendsDoubles whether equal records are all sent if there is no answer to take.
-   * @param indexOf gives the index of an origin in the choice.
+   * @param indexOf returns the index of an origin in the choice.
    * @param write writes an answer whose lane has no room for it.
-   * @returns for how many records there is one to take, successful or failed, and for how many more one that is not
-   *   taken: for fewer if a newer one was found for some of them.
+   * @returns for how many records a successful or a failed answer was taken, and how many more records have only an
+   *   answer that is not taken: fewer than 0 if some of those got one.
    */
   take(
     matches: number,

@@ -48,8 +48,8 @@ export interface FileErrors {
 
 /**
  * Opens a file and checks its size and its directory.
- * @param identity undefined if it is not known: then the directory must be whole, whatever it says.
- * @throws what `errors` gives.
+ * @param identity undefined if it is not known: then only the checksum of the directory is checked.
+ * @throws what `errors` returns.
  */
 export function openChecked<Directory>(
   path: string,

@@ -1,6 +1,6 @@
 /**
  * The format of a choice's file: extents of lanes, then the directory. A lane is a range of record numbers; its entries
- * are in no order. All numbers have 32 bits and the byte order of the machine.
+ * are unordered. All numbers have 32 bits and the byte order of the machine.
  *
  * An entry of an answer: the record's number, the origin, the number of the record that paid, the meta number
  * (segment-format.ts), and the value, filled up to whole numbers. An entry of a pair: the first, the double. A lane of

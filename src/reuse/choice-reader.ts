@@ -27,7 +27,7 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
 
   /**
    * The lanes that hold numbers from `from` on, with their smallest numbers. Each is read when it is asked for.
-   * @param scratch of this generator alone: it may wait while another one reads.
+   * @param scratch used by this generator only: it may wait while another one reads.
    */
   const lanesFrom = function* (lanes: readonly Lane[], from: number, scratch: IntBuffers = new Scratch()) {
     for (let lane = Math.max(0, from) >>> laneBits; lane < lanes.length; lane++) {
@@ -73,7 +73,7 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
 }
 
 /**
- * The entries of records that are sent. Others have got a newer answer, which was found later.
+ * The entries of records that are sent. The other records take a newer answer, which was found later.
  * @param ints the entries of a lane, which are overwritten.
  * @param first smallest number of the lane.
  * @param sent its records to send, as bits.
@@ -93,7 +93,7 @@ function onlySent(ints: Int32Array<ArrayBuffer>, first: number, sent: Int32Array
 }
 
 /**
- * Sorts pairs. Pairs of one first are in the order of their doubles already, and stay so.
+ * Sorts pairs. Pairs with the same first are already ordered by their doubles, and stay so.
  * @param sortedBy 0: by the first; 1: by the double.
  */
 function sortedPairs(
@@ -125,7 +125,7 @@ function sortedPairs(
   return { firsts, doubles };
 }
 
-/** @param missing what the system says of a file that is missing; left out for one that is damaged. */
+/** @param missing the error of the system for a missing file; left out for a damaged one. */
 function choiceError(run: string, path: string, missing?: unknown): ConfigError {
   const isDamaged = missing === undefined;
   return new ConfigError(

@@ -34,12 +34,12 @@ export class ChoiceWriter {
   readonly #file: AppendFile;
   readonly #laneBits: number;
   readonly #lanes: number;
-  /** The pairs, by doubles and by firsts. Made for the first one: most sources have none. */
+  /** The pairs, by doubles and by firsts. Created with the first pair: most sources have none. */
   #pairs: { readonly byDouble: LaneWriter; readonly byFirst: LaneWriter } | undefined;
   readonly #origins: ChoiceOrigin[] = [];
   readonly #layouts: string[][] = [];
 
-  /** @param rooms of `reused` and `outdated`, which others may fill too. */
+  /** @param rooms the buffers of `reused` and `outdated`, which others may fill too. */
   constructor(file: AppendFile, { lanes, laneBits }: LaneShape, rooms: readonly [LaneRoom, LaneRoom]) {
     this.#file = file;
     this.#laneBits = laneBits;

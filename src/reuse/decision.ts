@@ -14,14 +14,14 @@ export interface DecisionOptions {
   readonly sendsDoubles: boolean;
   /** Holds the records of the bucket. */
   readonly join: BucketJoin;
-  /** Gets the records to send. */
+  /** Receives the records to send. */
   readonly sent: NumberSet;
-  /** Gets the answers and the pairs; undefined: they are counted only. */
+  /** Receives the answers and the pairs; undefined: they are only counted. */
   readonly writer: ChoiceWriter | undefined;
 }
 
 export interface Decision {
-  /** Takes the last matches of the join. @param count of the entries of their block. */
+  /** Takes the last matches of the join. @param count the number of entries in their block. */
   take(reader: SegmentReader, count: number, matches: number): void;
   /** Decides for the records of the bucket that take no old answer. */
   endBucket(): void;
@@ -43,7 +43,7 @@ export function createDecision(options: DecisionOptions): Decision {
   const { terms, withheld, sendsDoubles, join, sent, writer } = options;
   const { now, maxAge, epoch } = terms;
   const counts = { sent: 0, successful: 0, failed: 0, duplicates: 0, outdated: 0, equal: 0 };
-  /** The segments from which answers were taken, and for how many records successful ones. */
+  /** The segments from which answers were taken; and, for successful answers, for how many records. */
   const used = { all: new Set<SegmentReader>(), successful: new Map<SegmentReader, number>() };
   const known = new Map<SegmentReader, JoinLimits>();
 
@@ -53,7 +53,7 @@ export function createDecision(options: DecisionOptions): Decision {
     const { ages, indexes } = join.origins(reader.origins.length);
     const isOfEpoch = reader.segment.epoch === epoch;
     for (const [origin, { answeredAt }] of reader.origins.entries()) {
-      // A clock that was ahead makes no answer younger than new: an age of 0 takes none.
+      // If the clock was ahead, the age is 0, not less: so a limit of 0 still takes no answer.
       ages[origin] = isOfEpoch ? Math.max(0, now - answeredAt) : Number.POSITIVE_INFINITY;
     }
     const failedAge = withheld.has(reader.segment.id) ? 0 : terms.failedAge;

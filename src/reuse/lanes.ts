@@ -46,7 +46,7 @@ export function laneIntsFor(lanes: number): number {
 export class LaneWriter {
   /** The lanes so far; complete after `end`, and a lane after `flush`. */
   readonly lanes: readonly Lane[];
-  /** To be written by the caller, where `begin` says. */
+  /** The caller writes into it, at the index that `begin` returns. */
   ints: Int32Array<ArrayBuffer>;
   readonly #file: AppendFile;
   readonly #laneInts: number;
@@ -144,7 +144,7 @@ export function laneSize({ sizes }: Lane): number {
 /**
  * Reads a lane.
  * @returns its numbers, valid until the next use of `scratch`.
- * @throws what `damaged` gives when the bytes are not those that were written.
+ * @throws what `damaged` returns when the bytes are not those that were written.
  */
 export function readLane(
   fd: number,
@@ -164,7 +164,7 @@ export function readLane(
 
 /**
  * Reads one extent of a lane; it holds whole entries.
- * @throws what `damaged` gives when the bytes are not those that were written.
+ * @throws what `damaged` returns when the bytes are not those that were written.
  */
 export function readExtent(
   fd: number,

@@ -20,14 +20,14 @@ import { BlockBuffers, openSegmentReader, type SegmentReader } from './segment-r
 import { createSegmentWriter } from './segment-writer.js';
 import { storedSegments } from './stored-segments.js';
 
-/** Sizes that only the memory and the speed depend on. */
+/** Sizes that affect only memory and speed. */
 export interface StoreLimits {
   readonly block: BlockLimits;
   /** A lane of a choice has 2 ** laneBits record numbers; at least 5. */
   readonly laneBits: number;
 }
 
-/** Younger files without a row may belong to a process that is at work. */
+/** Younger files without a row may belong to a process that is still running. */
 export const LEFTOVER_AGE: Milliseconds = 24 * 60 * 60 * 1000;
 
 /** @param folder made when it is first written to. */

@@ -1,6 +1,6 @@
 /**
  * Looks up the records of a source in the segments: a Grace hash join. The records' hashes go to lanes of a temporary
- * file, one lane for each bucket; then bucket by bucket the segments are read past the records of the bucket.
+ * file, one lane for each bucket; then, bucket by bucket, the segments are compared with the records of the bucket.
  */
 import { setImmediate as pause } from 'node:timers/promises';
 import { HashKernel, isBlankHash } from '../csv/kernel/hash-kernel.js';
@@ -30,7 +30,7 @@ import type { BlockBuffers, SegmentReader } from './segment-reader.js';
 export interface LookupPlace {
   /** Folder of the store, for the temporary file. */
   readonly folder: string;
-  /** Path for the file of a run's choice, in a folder that is there. */
+  /** Path for the file of a run's choice, in an existing folder. */
   readonly newChoicePath: (run: string) => Promise<string>;
   readonly key: HashKey;
   readonly laneBits: number;
@@ -38,7 +38,7 @@ export interface LookupPlace {
 
 /**
  * @param readers the segments in the order in which they decide; closed with the look-up.
- * @param buffers which they share; released with the look-up.
+ * @param buffers which the readers share; released with the look-up.
  */
 export function createLookup(
   { folder, newChoicePath, key, laneBits }: LookupPlace,
@@ -81,7 +81,7 @@ export function createLookup(
         }
       }
       decision.endBucket();
-      // Signals and timers of the caller go on.
+      // Lets signals and timers of the caller run.
       await pause();
     }
     const { equal, ...found } = decision.result(readers);

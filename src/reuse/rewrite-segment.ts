@@ -167,7 +167,7 @@ function copyEntries(
   const count = reader.count(block);
   const hashes = reader.hashes(block);
   const ints = reader.entries(block);
-  // One block gives one: it only gets smaller.
+  // One block becomes one block, because it only gets smaller.
   const kept = createBlock({ entries: count, valueInts: ints.length }, reader.dictionary);
   let number = 0;
   let value = ENTRY_INTS * count;

@@ -12,7 +12,7 @@ import { syncFolder, writeFileAtomically } from '../streams/atomic-file.js';
 import { codeOf, ignoreMissing, namesIn } from '../streams/system-error.js';
 
 const SECRET_BYTES = 32;
-/** Of what is hashed and how: another version never finds the hashes of this one. */
+/** The version of what is hashed, and how: another version never finds the hashes of this one. */
 const VERSION = 'foliopipe reuse 1';
 
 /**
@@ -27,7 +27,7 @@ export async function openSecret(folder: string, mustExist: boolean): Promise<Bu
   return found;
 }
 
-/** The key for the hashes of these columns, and a text that tells whether two keys are the same. */
+/** The key for the hashes of these columns, and a text that shows whether two keys are the same. */
 export interface HashKey {
   readonly bytes: Buffer;
   readonly fingerprint: string;
@@ -52,7 +52,7 @@ export function secretLost(path: string, what: string): ConfigError {
   });
 }
 
-/** Whether there is a secret that no answers can be found with. */
+/** Whether there is a damaged secret, which finds no answers. */
 export function isSecretDamaged(folder: string): boolean {
   const found = readSecret(join(folder, 'secret'));
   return found !== undefined && found.length !== SECRET_BYTES;
@@ -71,7 +71,7 @@ function readSecret(path: string): Buffer | undefined {
   }
 }
 
-/** Several processes may do this at once: the first one's secret is taken by all. */
+/** Several processes may do this at once: all take the first one's secret. */
 async function makeSecret(folder: string, path: string, mustExist: boolean): Promise<Buffer> {
   if (mustExist || hasSegments(folder)) throw secretLost(path, 'is missing');
   makeFolder(folder, 0o700);

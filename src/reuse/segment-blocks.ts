@@ -15,14 +15,14 @@ export interface BlockLimits {
   readonly valueInts: number;
 }
 
-/** More entries would be packed hardly better, and a block is in memory several times while it is written. */
+/** More entries would hardly be packed better, and a block is in memory several times while it is written. */
 export const BLOCK_LIMITS: BlockLimits = { entries: 8_192, valueInts: 1024 * 1024 };
 
 /**
  * Successes come before failures in each bucket, and a look-up takes the first entry of a hash: of equal records of a
  * run, a success decides.
  * @param fd of the file that holds the lanes, one for each bucket.
- * @returns what the directory says of them.
+ * @returns what the directory says about them.
  */
 export async function writeBlocks(
   fd: number,
@@ -36,7 +36,7 @@ export async function writeBlocks(
   target.append(bytes);
   const block = createBlock(limits, dictionary);
   const scratch = new Scratch();
-  /** @returns whether the lane has others. */
+  /** @returns whether the lane has other entries. */
   const addAll = (bucket: number, lane: Lane, failed: boolean): boolean => {
     let hasOthers = false;
     for (let extent = 0; extent < lane.sizes.length; extent++) {
@@ -126,12 +126,12 @@ export function createBlock({ entries, valueInts: maxValues }: BlockLimits, dict
 const MAX_INTS = 16 * 1024;
 /** The most values that are looked at. */
 const SAMPLE_VALUES = 16 * 1024;
-/** Values that begin with the same numbers are taken for one: answers with the same code have the same title. */
+/** Values that begin with the same numbers count as one: answers with the same code have the same title. */
 const PREFIX_INTS = 2;
 
 /**
- * The dictionary of a segment: values that its blocks may repeat. A small segment has few entries in each block, so that
- * most repetitions are found in the dictionary alone.
+ * The dictionary of a segment: values that its blocks may repeat. A small segment has few entries in each block, so
+ * that most repetitions are found only in the dictionary.
  * @param fd of the file that holds the lanes of a segment's entries.
  */
 function chooseDictionary(fd: number, lanes: readonly Lane[]): Int32Array {

@@ -51,7 +51,7 @@ export interface Blocks {
   readonly sum: number[];
 }
 
-/** Everything of the segment's row but what the file's own bytes say: a lost row is made again from it. */
+/** The segment's row, except the size and hash of the file: a lost row is made again from it. */
 export interface SegmentDirectory extends Omit<Segment, 'bytes' | 'sha256'> {
   /** Of the key of the hashes. */
   readonly fingerprint: string;

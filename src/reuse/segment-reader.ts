@@ -75,7 +75,7 @@ export class SegmentReader {
 
   /**
    * The hashes of a block, valid until the next call.
-   * @param room where they are read.
+   * @param room into which they are read.
    * @throws ConfigError `REUSE_SEGMENT_DAMAGED`.
    */
   hashes(block: number, room: IntBuffers = this.#buffers.hashes): Int32Array {
@@ -88,7 +88,7 @@ export class SegmentReader {
 
   /**
    * The entries of a block, as segment-format.ts says; valid until the next call.
-   * @param room where they are read.
+   * @param room into which they are read.
    * @throws ConfigError `REUSE_SEGMENT_DAMAGED`.
    */
   entries(block: number, room: IntBuffers = this.#buffers.entries): Int32Array {
@@ -116,7 +116,7 @@ export class SegmentReader {
     return this.#dictionary;
   }
 
-  /** What the file says of its blocks. */
+  /** What the file says about its blocks. */
   get blocks(): Blocks {
     return this.#file.directory.blocks;
   }

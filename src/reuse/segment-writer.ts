@@ -36,7 +36,7 @@ export interface SegmentTarget {
   readonly limits: BlockLimits;
 }
 
-/** Records that are added at once: some 10 ms of work. */
+/** Records that are added without a pause: about 10 ms of work. */
 const PAUSE_RECORDS = 10_000;
 
 const HEAD_INTS = HASH_INTS + ENTRY_INTS;
@@ -58,7 +58,7 @@ export function createSegmentWriter(
   /** Records since the last pause. */
   let added = 0;
 
-  /** Index of the origin of a source; -1 for answers that this run has not got from the service. */
+  /** Index of the origin of a source; -1 for answers that this run did not get from the service. */
   const indexOf = ({ run, folio, part, answeredAt, origin }: AnswerSource): number => {
     // Without a request that was accepted there is no answer of the service.
     if (origin !== 'sent' || answeredAt === null) return -1;
@@ -131,7 +131,7 @@ export function createSegmentWriter(
       added += rows.count;
       if (added < PAUSE_RECORDS) return;
       added = 0;
-      // Signals and timers of the caller go on.
+      // Lets signals and timers of the caller run.
       await pause();
     },
     finish: async () => {
@@ -152,7 +152,7 @@ export function createSegmentWriter(
 
 /**
  * Writes the file of a segment, which appears whole.
- * @param row what the file's own bytes do not say.
+ * @param row the segment's row, without the size and hash of the file.
  * @param writeContent writes all that comes before the directory.
  */
 export async function writeSegmentFile(

@@ -18,7 +18,7 @@ const CHOICES = 'reuse/choices/';
 const segmentName = (id: string) => `${SEGMENTS}${id}.seg`;
 const choiceName = (run: string) => `${CHOICES}${run}.choice`;
 
-/** @param cache the local copies of the files, which no other database has. */
+/** @param cache the local copies of the files, which no other database shares. */
 export function createSharedAnswerStore(
   shared: SharedFiles,
   cache: FileCache,

@@ -28,7 +28,7 @@ export function storedSegments(folder: string): StoredSegments {
 /** Thrown and caught in this file only. */
 class UnreadableFile extends Error {}
 
-/** @returns undefined if the file is not as it was written. */
+/** @returns undefined if the file is damaged. */
 function readWhole(path: string, id: string, buffers: BlockBuffers): Segment | undefined {
   const damaged = () => new UnreadableFile(path);
   let file: CheckedFile<SegmentDirectory> | undefined;
