@@ -41,6 +41,10 @@ async function kept(job: Job) {
   }
 }
 
+async function removeCheckpoint({ stateDir }: { readonly stateDir: string }): Promise<void> {
+  for (const end of ['', '-wal', '-shm']) await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+}
+
 const failure = (work: Promise<unknown>) =>
   work.then(
     () => undefined,
@@ -104,9 +108,14 @@ describe('a search of no run', () => {
   ] as const)('that %s is %s', async (_, trouble, state, spent) => {
     await withSearch(async (job, changes) => {
       job.service.behaviour = { trouble: () => trouble };
-      expect(await failure(search(job.config(changes), asked))).toBeDefined();
-      expect(await kept(job)).toMatchObject({ searches: [{ state, local: null }], spent: { day: spent } });
+      const config = job.config(changes);
+      expect(await failure(search(config, asked))).toBeDefined();
+      const before = await kept(job);
+      expect(before).toMatchObject({ searches: [{ state, local: null }], spent: { day: spent } });
       expect(job.service.count('search')).toBe(1);
+      await removeCheckpoint(config);
+      await recover(config);
+      expect(await kept(job)).toEqual(before);
     });
   });
 
@@ -125,9 +134,7 @@ describe('a search of no run', () => {
         [old, 'CHECKPOINT_BEHIND'],
         [undefined, 'CHECKPOINT_LOST'],
       ] as const) {
-        for (const end of ['', '-wal', '-shm']) {
-          await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
-        }
+        await removeCheckpoint(config);
         if (copy !== undefined) await writeFile(join(stateDir, 'checkpoint.db'), copy);
         expect(await failure(search(config, asked))).toMatchObject({ code, exitCode: 2 });
         expect(job.service.count('search')).toBe(2);
