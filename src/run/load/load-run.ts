@@ -234,19 +234,17 @@ async function requestOf(
     run: row.id,
     publication: publication.number,
     file,
-    delta: await deltaOf(config, publication, output, deltaPath(path)),
+    delta: await deltaOf(publication, output, deltaPath(path)),
   };
 }
 
-/** A delta by another key does not name the rows of the table. Where its file was taken away, the output has all rows. */
+/** Where the file of the delta was taken away, the output has all rows. */
 async function deltaOf(
-  config: Config,
   { delta }: Publication,
   output: LoadNeeds['output'],
   path: string,
 ): Promise<LoadDelta | null> {
   if (delta == null || delta.base === null) return null;
-  if (JSON.stringify(delta.key) !== JSON.stringify(config.source.key)) return null;
   if ((await output.identity(path)) === undefined) return null;
   const { base, bytes, sha256, added, changed, removed } = delta;
   return { base, bytes, sha256, records: added + changed + removed, open: () => output.stream(path) };

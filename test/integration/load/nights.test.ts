@@ -196,6 +196,18 @@ describe('load.mode: merge', () => {
     });
   });
 
+  it('refuses a key that the run was not checked by, until the run is published by it', async () => {
+    await withLoadedJob(server, { mode: 'merge' }, async (job) => {
+      const { run } = await night(job, first);
+      const other = { source: { path: 'source.csv', key: ['Business'] } };
+      const unchecked = { code: 'LOAD_KEY_UNCHECKED', exitCode: 2 };
+      await expect(loadRun(job.config(other), run)).rejects.toMatchObject(unchecked);
+      await publish(job.config(other), run);
+      // Then only the table has another key.
+      await expect(loadRun(job.config(other), run)).rejects.toMatchObject({ code: 'LOAD_KEY_NOT_UNIQUE' });
+    });
+  });
+
   it('takes the whole output after a publication that was not loaded', async () => {
     const changes = { output: { delta: true } };
     await withLoadedJob(server, { mode: 'merge', onRemoved: 'delete' }, async (job) => {

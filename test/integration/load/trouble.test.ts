@@ -13,6 +13,7 @@ import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/post
 import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { createGates } from '../../helpers/streams/gates.js';
 
 const listeners = process.listenerCount('SIGTERM');
 let server: OwnPostgresServer;
@@ -337,26 +338,21 @@ it('status says whether and when the publication was loaded, and how to do it ag
   });
 });
 
-it('two loads of one publication at once load it once', async () => {
-  const database = await server.createDatabase();
-  const target = createLoadTarget({
-    address: new DatabaseAddress(database.url),
-    connectMs: 5_000,
-    tempFolder: '',
-  });
+describe('two loads at once', () => {
+  const columns = ['id', 'name', 'status', 'code', 'error'].map((name, at) => ({
+    name,
+    role: at < 2 ? ('source' as const) : at === 2 ? ('status' as const) : ('reason' as const),
+  }));
   const text = 'id,name,status,code,error\n1,a,SUCCESSFUL,,\n2,b,FAILED,X,y\n';
-  const request: LoadRequest = {
+  const requestOf = (publication: number, changes: Partial<LoadRequest> = {}): LoadRequest => ({
     pipeline: 'nightly',
     table: 'Businesses',
     mode: 'append',
     onSchema: 'add',
     onRemoved: 'keep',
-    columns: ['id', 'name', 'status', 'code', 'error'].map((name, at) => ({
-      name,
-      role: at < 2 ? 'source' : at === 2 ? 'status' : 'reason',
-    })),
+    columns,
     run: 'run',
-    publication: 1,
+    publication,
     file: {
       bytes: text.length,
       sha256: createHash('sha256').update(text).digest('hex'),
@@ -366,14 +362,48 @@ it('two loads of one publication at once load it once', async () => {
       },
     },
     delta: null,
-  };
+    ...changes,
+  });
   const options = { signal: new AbortController().signal, at: () => undefined };
-  const loaded = await Promise.all([1, 2, 3].map(() => target.load(request, options)));
-  expect(loaded.map(({ already }) => already).sort()).toEqual([false, true, true]);
-  expect(await database.query('select count(*)::int as rows from businesses')).toEqual([{ rows: 2 }]);
-  const short = { ...request, publication: 2, file: { ...request.file, records: 3 } };
-  await expect(target.load(short, options)).rejects.toMatchObject({ code: 'LOAD_ROWS_DIFFER', exitCode: 6 });
-  expect(await database.query('select count(*)::int as rows from businesses')).toEqual([{ rows: 2 }]);
+  const openTarget = async () => {
+    const database = await server.createDatabase();
+    const address = new DatabaseAddress(database.url);
+    const target = createLoadTarget({ address, connectMs: 5_000, tempFolder: '' });
+    const rows = () => database.query('select count(*)::int as rows from businesses');
+    return { database, rows, load: (request: LoadRequest) => target.load(request, options) };
+  };
+
+  it('of one publication load it once', async () => {
+    const { rows, load: loadIt } = await openTarget();
+    const request = requestOf(1);
+    const loaded = await Promise.all([1, 2, 3].map(() => loadIt(request)));
+    expect(loaded.map(({ already }) => already).sort()).toEqual([false, true, true]);
+    expect(await rows()).toEqual([{ rows: 2 }]);
+    const short = requestOf(2, { file: { ...request.file, records: 3 } });
+    await expect(loadIt(short)).rejects.toMatchObject({ code: 'LOAD_ROWS_DIFFER', exitCode: 6 });
+    expect(await rows()).toEqual([{ rows: 2 }]);
+  });
+
+  it('of two publications come one after the other: the table never has the rows of both', async () => {
+    const { database, rows, load: loadIt } = await openTarget();
+    const replacing = (publication: number) => requestOf(publication, { mode: 'replace' });
+    await loadIt(replacing(1));
+    const { enter, open, waiting } = createGates<string>();
+    const { file } = replacing(2);
+    const slow = async function* () {
+      yield* file.open();
+      await enter('the end of its file');
+    };
+    const first = loadIt({ ...replacing(2), file: { ...file, open: slow } });
+    await expect.poll(waiting).toHaveLength(1);
+    const second = loadIt(replacing(3));
+    const blocked =
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await expect.poll(() => database.query(blocked)).toHaveLength(1);
+    open('the end of its file', '');
+    expect(await Promise.all([first, second])).toMatchObject([{ removed: 2 }, { removed: 2 }]);
+    expect(await rows()).toEqual([{ rows: 2 }]);
+  });
 });
 
 describe('the address of the database', () => {
