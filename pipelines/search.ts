@@ -12,6 +12,7 @@ import {
   type RunOptions,
   refuseUnconfirmed,
   type SearchRecord,
+  searchAddressMissing,
   searchOnce,
   serviceIdentity,
   withCheckpoint,
@@ -40,9 +41,9 @@ export type SearchOptions = Pick<
 /**
  * Takes no lock: it may be called while a run works. The search counts in the ledger and in `budget.perDay` and
  * `budget.perMonth`.
- * @throws ConfigError `SEARCH_EMPTY` for a blank name; GuardError `BUDGET_REACHED` or `RESTORED_UNCONFIRMED` before
- *   anything is sent; AmbiguousUploadError when it may have been accepted: it
- *   then counts as possibly paid.
+ * @throws ConfigError `SEARCH_EMPTY` for a blank name, `CONFIG_LEGACY_URL`; GuardError `BUDGET_REACHED` or
+ *   `RESTORED_UNCONFIRMED` before anything is sent; AmbiguousUploadError when it may have been accepted: it then counts
+ *   as possibly paid.
  */
 export async function search(
   config: Config,
@@ -56,6 +57,8 @@ export async function search(
       hint: 'name the business: foliopipe search --name TEXT',
     });
   }
+  const { embedded, legacyBaseUrl } = config.service;
+  if (!embedded && legacyBaseUrl === null && options.api === undefined) throw searchAddressMissing();
   return withCheckpoint(config, options, async ({ checkpoint, clock, logger, signal, account }) => {
     await refuseUnconfirmed(config, {});
     const service = serviceIdentity(config);

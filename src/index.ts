@@ -11,6 +11,7 @@ export type {
   UploadRequest,
 } from './api/prediction-api.js';
 export type { RequestLimiter } from './api/rate-limiter.js';
+export { searchAddressMissing } from './api/requests.js';
 export { createServiceText } from './api/service-text.js';
 export { checkCall } from './check-call.js';
 export type { AccountState } from './checkpoint/account-state.js';

@@ -1,5 +1,5 @@
 /** `foliopipe search` is paid for: it counts in ledger and budget, from before its request on, and survives a kill. */
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -86,6 +86,18 @@ describe('a search of no run', () => {
       const error = await failure(search(job.config(changes), { name: ' \t ', state: 'MT' }));
       expect(error).toMatchObject({ code: 'SEARCH_EMPTY', exitCode: 2, hint: expect.any(String) });
       expect(job.service.count('search')).toBe(0);
+    });
+  });
+
+  it('is refused without an address, before it is recorded', async () => {
+    await withSearch(async (job) => {
+      await job.enrich();
+      expect(await failure(search(job.config(), asked))).toMatchObject({
+        code: 'CONFIG_LEGACY_URL',
+        exitCode: 2,
+      });
+      expect(await readdir(job.config().stateDir)).not.toContain('searches.log');
+      expect((await kept(job)).searches).toEqual([]);
     });
   });
 
