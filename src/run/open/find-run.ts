@@ -1,36 +1,21 @@
 /** Decides which run a command works on: the unfinished one, a done one, or a new one (docs/resume.md). */
 
 import type { Run } from '../../checkpoint/checkpoint.js';
-import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
 import { isCompleted } from '../../checkpoint/walk-run.js';
 import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
-import type { Config } from '../../config/schema.js';
 import { withOutputPath } from '../../config/sections/output-path.js';
 import { ConfigError, type SourceError } from '../../errors.js';
-import type { OutputStore } from '../../files/output-store.js';
-import { workPathOf } from '../../files/work-file.js';
-import { countOf, formatDuration } from '../../quantities.js';
-import { recordsToSend } from '../../report/origins.js';
+import { countOf } from '../../quantities.js';
 import { checkReplaced, refuseBehind } from '../../report/output-owner.js';
 import { isWithinLimit } from '../../source/reject-limit.js';
-import { keepCopies } from '../../spool/open-source.js';
-import { isEchoChanged } from '../../stages/merge/join-chunk.js';
 import { removeWaitingFiles } from '../../stages/publish/waiting-files.js';
-import type { Source } from '../../types.js';
-import { checkDisk } from '../check/check-disk.js';
 import { type CheckSourceOptions, checkSource } from '../check/check-source.js';
 import { removeUnneededCopies } from '../prune-runs.js';
 import type { RunOptions } from '../run-options.js';
-import { type BeginRunContext, beginRun, newRun, supersede } from './begin-run.js';
+import { beginRun, newRun, supersede } from './begin-run.js';
 import { watchRecords } from './choose-records.js';
-import {
-  asBegun,
-  checkAgain,
-  findDoneRun,
-  prunedError,
-  sourceChangedError,
-  withCurrentFiles,
-} from './done-run.js';
+import { continueRun, type ResumeContext } from './continue-run.js';
+import { asBegun, checkAgain, findDoneRun, prunedError, withCurrentFiles } from './done-run.js';
 import { checkGivenUp, checkKept, findGivenUp, hasPaidNothing } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 
@@ -44,18 +29,12 @@ export interface FoundRun {
   readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
 }
 
-export interface FindRunContext extends BeginRunContext {
-  readonly output: OutputStore;
-  /** Called before anything is paid or written, with the path of the output. See `OpenRun.prepareOutput`. */
-  readonly prepareOutput: (path: string) => Promise<void>;
-}
-
 /**
  * @throws ConfigError when a frozen value differs, when a run with other values has done the source, or when a new run
- *   would give up open paid requests and `yes` is not set; SourceError
- *   when the source of the unfinished run has changed; GuardError `STATE_BEHIND`.
+ *   would give up open paid requests and `yes` is not set; SourceError when the source of the unfinished run has changed;
+ *   GuardError `STATE_BEHIND`.
  */
-export async function findRun(given: FindRunContext, options: RunOptions): Promise<FoundRun> {
+export async function findRun(given: ResumeContext, options: RunOptions): Promise<FoundRun> {
   const { checkpoint, output, service, signal, clock } = given;
   const frozen = fixedValues(given.config, service);
   const begun = newRun(given.config, frozen, clock.now());
@@ -97,7 +76,8 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
       }
       return { run: unfinished, found: 'outdated' };
     }
-    return continueRun(context, unfinished, asBegun(unfinished, source), options);
+    const run = await continueRun(context, unfinished, asBegun(unfinished, source), options);
+    return { run, found: 'continued' };
   }
   const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
   checkGivenUp(givenUp, options);
@@ -132,7 +112,7 @@ export async function findRun(given: FindRunContext, options: RunOptions): Promi
 
 /** How the source is read: a query is not asked again while its run is unfinished. */
 function readingOptions(
-  { config, checkpoint, copies }: FindRunContext,
+  { config, checkpoint, copies }: ResumeContext,
   options: RunOptions,
   unfinished: Run | undefined,
 ): CheckSourceOptions {
@@ -145,7 +125,7 @@ function readingOptions(
  * place.
  */
 async function dropMoved(
-  context: FindRunContext,
+  context: ResumeContext,
   { existing, fresh }: RunOptions,
   run: Run,
   frozen: Readonly<Record<string, string>>,
@@ -162,7 +142,7 @@ async function dropMoved(
 
 /** Finds a run that exists already, to collect it, retry it or publish it again. */
 async function findExisting(
-  given: FindRunContext,
+  given: ResumeContext,
   options: RunOptions,
   wanted: true | string,
 ): Promise<FoundRun> {
@@ -189,14 +169,14 @@ async function findExisting(
   const config = withOutputPath(given.config, run);
   const { copies } = given;
   const source = await checkAgain({ config, output, signal }, run, { ...options, copies });
-  return continueRun({ ...given, config }, run, source, options);
+  return { run: await continueRun({ ...given, config }, run, source, options), found: 'continued' };
 }
 
 /**
  * Called before any other work on a run, so that no record is paid twice because the checkpoint has lost rows.
  * @throws ConfigError `CHECKPOINT_BEHIND`, `JOURNAL_DAMAGED`.
  */
-async function verifyPaid({ checkpoint, logger }: FindRunContext, run: Run): Promise<void> {
+async function verifyPaid({ checkpoint, logger }: ResumeContext, run: Run): Promise<void> {
   // A pruned run cannot go on.
   if (run.prunedAt !== null || (await checkpoint.verifyPaid(run.id)) === 'whole') return;
   if ((await checkpoint.lastCut(run.id, 0)) === undefined) return;
@@ -212,89 +192,4 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
     .filter((key) => key.startsWith('source.') || key.startsWith('chunks.') || key.startsWith('upload.'))
     .every((key) => run?.frozen[key] === frozen[key]);
   return same ? run : undefined;
-}
-
-async function continueRun(
-  context: FindRunContext,
-  run: Run,
-  source: Source,
-  options: RunOptions,
-): Promise<FoundRun> {
-  const { existing } = options;
-  if (source.sha256 !== run.source.sha256) {
-    const givenUp = await findGivenUp(context, options, run, true);
-    const files = await context.files.ofRun(run.id);
-    throw await sourceChangedError({ ...context, files }, run, source, givenUp);
-  }
-  const { config, output, checkpoint, logger, clock } = context;
-  const { path } = config.output;
-  // A run that has begun has looked at its own path, but its state may be an older copy.
-  const owner = { ...options, logger };
-  if (typeof existing === 'string') await checkReplaced(output, config, clock.now(), checkpoint, owner);
-  else await refuseBehind(output, path, config.pipeline, checkpoint, owner);
-  await context.prepareOutput(path);
-  await keepCopies(config, context.copies, source);
-  if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
-  if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
-  if (run.state === 'open' && isEchoChanged(context.config, run)) {
-    context.logger.info(
-      { run: run.id, echo: context.config.result.echo },
-      'result.echo has changed: the stored results are joined and written again',
-    );
-    await context.checkpoint.recordUnjoined(run.id);
-  } else if (run.state === 'open' && declaresOtherColumns(context.config, run)) {
-    // The rows are written again from the stored results, with the new header.
-    await context.checkpoint.recordUnmerged(run.id, 1);
-  }
-  const interrupted = await context.checkpoint.recordInterrupted(run.id);
-  if (run.state === 'open' && typeof existing !== 'string') await logContinuing(context, run);
-  if (interrupted > 0) {
-    context.logger.warn(
-      { run: run.id, chunks: interrupted },
-      `${countOf(interrupted, 'upload')} ${interrupted === 1 ? 'was' : 'were'} cut off when the last process ended; whether the service accepted ${interrupted === 1 ? 'it' : 'them'} is not known`,
-    );
-  }
-  return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
-}
-
-/**
- * Checks the disks for what a run has still to write. Not if all is sent: a guess must not hold back what was bought.
- */
-async function checkDiskAgain(
-  { config, checkpoint, logger }: FindRunContext,
-  options: RunOptions,
-  run: Run,
-): Promise<void> {
-  const { records: of } = await checkpoint.tally(run.id);
-  const sent = of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
-  const all = recordsToSend(run);
-  // Once the source is cut to its end, the chunks of rounds are counted too.
-  const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
-  if (toSend <= 0) return;
-  const records = toSend + of.submitted + of.finished;
-  const workFile = workPathOf(config.output.path, run.id, config.stateDir);
-  const reserve = reservePath(config.stateDir, run.id);
-  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile, reserve };
-  await checkDisk(config, write, { ...options, logger });
-}
-
-function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
-  // The rows of a run without a success have no added columns.
-  return result.columns.length > 0 && JSON.stringify(result.columns) !== JSON.stringify(columns ?? []);
-}
-
-/** Logs which run continues, its age and how many chunks are left. */
-async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run: Run): Promise<void> {
-  const { chunks } = await checkpoint.tally(run.id);
-  const here = chunks.downloaded + chunks.unprocessed + chunks.refused;
-  const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0) - chunks.split;
-  const age = formatDuration(clock.now() - run.createdAt);
-  const left =
-    run.chunks === null
-      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far ${cut === 1 ? 'is' : 'are'}`
-      : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
-  logger.info(
-    { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
-    `continuing ${run.source.limit === undefined ? 'run' : 'sample'} ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
-  );
 }
