@@ -49,13 +49,18 @@ function locked(text: string, place: string, { facts }: ErrorDetails): Foliopipe
     `${place} is open in ${holder}, and DuckDB lets one process at a time write it`,
     {
       facts: { ...facts, pid: pid === undefined ? null : Number(pid) },
-      hint: `end that process or close the database in it, ${AGAIN}`,
+      hint: `end that process or close the database in it, then ${AGAIN}`,
     },
   );
 }
 
 function denied(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  return loadDenied(text, place, details, `let this user read and write the file and its folder, ${AGAIN}`);
+  return loadDenied(
+    text,
+    place,
+    details,
+    `let this user read and write the file and its folder, then ${AGAIN}`,
+  );
 }
 
 function missing(_: string, place: string, details: ErrorDetails): FoliopipeError {
@@ -75,12 +80,12 @@ function invalid(text: string, place: string, details: ErrorDetails): FoliopipeE
 function damaged(text: string, place: string, details: ErrorDetails): FoliopipeError {
   return new ConfigError('LOAD_DATABASE_INVALID', `${place} is damaged or cut off: ${text}`, {
     ...details,
-    hint: `restore the file from a copy, or move it away to begin a new one (load.onSchema: add), ${AGAIN}`,
+    hint: `restore the file from a copy, or move it away to begin a new one (load.onSchema: add), then ${AGAIN}`,
   });
 }
 
 function full(text: string, place: string, details: ErrorDetails): FoliopipeError {
-  const hint = `nothing was loaded; make room on its disk and in memory, ${AGAIN}`;
+  const hint = `nothing was loaded; make room on its disk and in memory, then ${AGAIN}`;
   return loadBusy(text, place, details, hint);
 }
 
