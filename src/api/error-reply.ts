@@ -7,7 +7,7 @@ import type { ServiceText } from './service-text.js';
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The failure for such a reply. The status alone decides: the body may be anything, or cut. */
+/** The failure for a reply that is no success. Only the status decides: the body may be anything, or cut. */
 export async function statusFailure(reply: HttpReply, requested: URL, show: ServiceText): Promise<Failure> {
   const { status } = reply;
   const body = isRedirect(status) ? '' : await readText(reply);
@@ -25,7 +25,7 @@ export async function statusFailure(reply: HttpReply, requested: URL, show: Serv
   };
 }
 
-/** How long a reply asks to wait. A date in it is by the clock of its sender, which may be hours off. */
+/** How long a reply asks to wait. A date in it follows the sender's clock, which may be hours off. */
 export function retryAfterOf({ header }: Pick<HttpReply, 'header'>): Milliseconds | null {
   const sentAt = Date.parse(header('date') ?? '');
   return parseRetryAfter(header('retry-after'), Number.isNaN(sentAt) ? Date.now() : sentAt);
@@ -34,7 +34,7 @@ export function retryAfterOf({ header }: Pick<HttpReply, 'header'>): Millisecond
 /**
  * Reads the Retry-After header (RFC 9110, section 10.2.3).
  * @param value the header: seconds, or an HTTP date.
- * @param now epoch milliseconds, by the clock of the date.
+ * @param now epoch milliseconds, by the clock that the date follows.
  * @returns the time to wait, or null if the header is missing or cannot be read.
  */
 export function parseRetryAfter(value: string | undefined, now: number): Milliseconds | null {
@@ -44,7 +44,7 @@ export function parseRetryAfter(value: string | undefined, now: number): Millise
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }
 
-/** The origin alone: the rest of the address may repeat our query, which holds the token. */
+/** Only the origin: the rest of the address may repeat our query, which holds the token. */
 export function redirectOrigin(location: string | undefined, requested: URL): string {
   if (location === undefined || !URL.canParse(location, requested.href)) return 'no valid address';
   return new URL(location, requested).origin;

@@ -96,7 +96,7 @@ function describe(error: unknown): { code: string; message: string } {
   return { code, message: tlsText(error.message) ?? (error.message || code) };
 }
 
-/** How a message begins that is about the proxy, not the service. */
+/** The beginning of messages that are about the proxy, not the service. */
 export const BY_PROXY = 'the proxy: ';
 
 /** The code of the error when a proxy answers 407: it does not accept the user or the password. */

@@ -77,19 +77,19 @@ export function misconfiguredError(failure: Failure, facts: ErrorFacts): ConfigE
   const owner = what.startsWith(BY_PROXY) ? "the proxy's" : "the service's";
   return new ConfigError('CONFIG_CERTIFICATE', `${owner} certificate does not verify: ${what}`, {
     hint: OUT_OF_TIME.has(String(facts.reason))
-      ? `is the clock of this machine right (date)? if it is, a new certificate is needed: ask those who run what answers there; then ${GO_ON}`
+      ? `is the clock of this machine right (date)? if it is, a new certificate is needed: ask those who run that server; then ${GO_ON}`
       : 'check the address; for a private authority name its file in NODE_EXTRA_CA_CERTS',
     facts,
   });
 }
 
-/** What Node says of a certificate that is good at another time. */
+/** Codes of Node for a certificate that is not valid at this time. */
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 
-/** A part that cannot be read may stay so. */
+/** A part that cannot be read may stay unreadable: then a person may give its folio up. */
 function orGiveUp({ kind }: Failure, { operation, facts }: Call): string {
   if (kind !== 'malformed' || operation !== 'download') return '';
-  return `;\nif folio ${facts.folio} stays so, ask the service provider about it, or give it up: foliopipe abandon --run RUN --chunk CHUNK, with its run and chunk, which foliopipe status shows`;
+  return `;\nif folio ${facts.folio} stays unreadable, ask the service provider about it, or give it up: foliopipe abandon --run RUN --chunk CHUNK, with its run and chunk, which foliopipe status shows`;
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';
@@ -138,7 +138,7 @@ function refusedError(failure: Failure, call: Call, facts: ErrorFacts): RefusedE
   return new RefusedError(code, `${call.operation}: ${refused} ${describeFailure(failure)}`, { hint, facts });
 }
 
-/** What answers at this address knows no such operation, or does not take it in this way. */
+/** Statuses of a server that does not have this operation at this address, or not with this method. */
 const NO_OPERATION: ReadonlySet<number> = new Set([404, 405, 410, 501]);
 
 interface Refusal {

@@ -23,7 +23,7 @@ import type { AwakeClock } from './timeout.js';
 export interface HttpClientOptions {
   /** Longest time until a connection is open, including TLS and a proxy's tunnel. */
   readonly connectTimeout: Milliseconds;
-  /** Longest time without a byte of a reply's body, and the period in which a reply must bring the least rate. */
+  /** Longest time without a byte of a reply's body, and the period in which the least rate of a reply is measured. */
   readonly idleTimeout: Milliseconds;
   readonly clock: AwakeClock;
   readonly proxies: Proxies;
@@ -33,7 +33,7 @@ export interface HttpClientOptions {
 
 export interface HttpClient {
   /**
-   * @param onBegin called when the connection is open. It may give a promise: the request is written when that has
+   * @param onBegin called when the connection is open. It may return a promise: the request is written when that has
    *   resolved.
    * @throws AttemptError when no reply came.
    */
@@ -123,7 +123,7 @@ export interface Proxies {
 }
 
 /**
- * @returns a function that gives the proxy of an https:// address, or undefined for a direct connection.
+ * @returns a function that returns the proxy of an https:// address, or undefined for a direct connection.
  * @throws ConfigError when a proxy's address is not valid.
  */
 export function createProxyChoice(proxies: Proxies): (url: URL) => URL | undefined {

@@ -43,7 +43,7 @@ export interface ApiOptions {
   readonly lostAfter: Milliseconds;
   readonly proxies?: Proxies | undefined;
   readonly logger: ApiLogger;
-  /** Gets what the client waits for. */
+  /** Observes what the client waits for. */
   readonly watcher?: ApiWatcher;
 }
 
@@ -228,7 +228,7 @@ async function withDeadline<T>(
   }
 }
 
-/** @param begins called when the limiter lets the request be written. What it throws keeps it from being written. */
+/** @param begins called when the limiter lets the request be written. If it throws, the request is not written. */
 function begin(written: Written, begins: () => void): Promise<void> | undefined {
   const held = written();
   if (held !== undefined) return held.then(begins);

@@ -1,6 +1,6 @@
 /**
  * Posts one JSON object to an address that is not the service's, such as a webhook. Follows no redirect. The address is
- * secret: no message has more of it than its origin.
+ * secret: messages show only its origin.
  */
 import pRetry from 'p-retry';
 import { formatDuration } from '../quantities.js';
@@ -31,7 +31,7 @@ export interface PostTimes {
   readonly attempt: Milliseconds;
   /** No try begins after this time, and none lasts beyond it. */
   readonly all: Milliseconds;
-  /** Until the first retry; the time doubles with each one. */
+  /** The wait before the first retry; it doubles with each one. */
   readonly firstRetry: Milliseconds;
 }
 
@@ -56,7 +56,7 @@ export async function postJson(options: PostOptions): Promise<void> {
   const end = Date.now() + times.all;
   let last = NO_TRY;
 
-  /** @returns for how long the address asks to wait: null if it does not say; undefined after a success. */
+  /** @returns how long the address asks to wait; null if it does not say; undefined after a success. */
   const tryOnce = async (one: AbortSignal, stop: AbortSignal): Promise<Milliseconds | null | undefined> => {
     const request = { method: 'POST', url, headers, body, headersTimeout: times.attempt } as const;
     try {

@@ -7,26 +7,27 @@ export interface UploadFile extends UploadContent {
   readonly name: string;
 }
 
-/** What decides, while a paid request waits, whether it is sent. An implementation need not call any of it. */
+/** Callbacks that decide, while a paid request waits, whether it is sent. An implementation need not call them. */
 export interface PaidWaits {
   /**
-   * Called when the request was certainly not accepted, before it is sent again. What it throws ends it.
-   * @param time for which the service asks to wait; 0 if it does not say.
+   * Called when the request was certainly not accepted, before it is sent again. An error that it throws ends the
+   * request.
+   * @param time the wait for which the service asks; 0 if it does not say.
    */
   readonly paused?: ((time: Milliseconds) => void) | undefined;
   /**
-   * Called just before each attempt is sent, when it waits for nothing more. What it throws ends the request, which is
-   * then not sent.
+   * Called just before each attempt is sent, when it waits for nothing more. An error that it throws ends the request,
+   * and the attempt is not sent.
    */
   readonly begins?: (() => void) | undefined;
 }
 
-/** What is to be uploaded. */
+/** What to upload. */
 export interface UploadRequest extends PaidWaits {
   readonly file: UploadFile;
   readonly description: string;
   /**
-   * Called when the service has refused the upload because of too many (429), before `paused`. What it throws ends the
+   * Called when the service has refused the upload with a 429, before `paused`. An error that it throws ends the
    * upload. An implementation need not call it.
    */
   readonly refused?: (() => Promise<void> | void) | undefined;
@@ -70,7 +71,7 @@ export interface PartReply {
   readonly rehearsal: boolean;
 }
 
-/** Which part is to be downloaded. */
+/** The part to download. */
 export interface DownloadRequest {
   readonly folio: string;
   readonly part: number;
@@ -79,7 +80,7 @@ export interface DownloadRequest {
   readonly maxBytes: Bytes;
   /**
    * Called for each attempt. The function that it returns sees the bytes of the part as soon as they arrive, before
-   * they are collected to larger pieces; what it throws ends the download. An implementation need not call it.
+   * they are collected into larger pieces; an error that it throws ends the download. Calling it is optional.
    */
   readonly watch?: () => (bytes: Uint8Array) => void;
 }

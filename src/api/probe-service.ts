@@ -50,7 +50,7 @@ export interface ServiceProbes {
 const TOTAL: Milliseconds = 8_000;
 /** The waits before further attempts, when nothing answers or the service is busy. */
 const RETRY_AFTER: readonly Milliseconds[] = [250, 1_000];
-/** The longest wait that a service may ask for before a further attempt; after a longer one there is none. */
+/** The longest wait that a service may ask for before a further attempt; if it asks for more, no attempt follows. */
 const MOST_WAIT: Milliseconds = 2_000;
 const MAX_BYTES = 64 * 1024;
 const FOLIO = 'foliopipe-check';
@@ -79,7 +79,7 @@ export async function probeService(options: ProbeOptions, signal: AbortSignal): 
 
 /**
  * Sends a GET without the token to the address of the single-record search. A search is a POST and costs money, so this
- * only tells whether something answers there.
+ * only shows whether something answers there.
  * @returns null if no address of the search is configured.
  */
 export async function probeSearch(options: ProbeOptions, signal: AbortSignal): Promise<Probe | null> {
@@ -91,7 +91,7 @@ export async function probeSearch(options: ProbeOptions, signal: AbortSignal): P
   );
 }
 
-/** Whether the answer tells enough. A 500 may be the service's answer about an unknown folio. */
+/** Whether further requests would show nothing new. A 500 may be the service's answer about an unknown folio. */
 function isOver({ status, redirectsTo }: ProbeReply): boolean {
   return redirectsTo !== null || (isBusy(status) && status !== 500);
 }

@@ -12,8 +12,8 @@ import type { Operation } from './requests.js';
 
 /**
  * Called when the request is about to be written to the service, which may be long after its start where a connection
- * must be opened first, and again at its end in any case (`isEnd`). It must not throw. The first call may give a promise:
- * the request is written when that has resolved.
+ * must be opened first, and again at its end in any case (`isEnd`). It must not throw. The first call may return a
+ * promise: the request is written when that has resolved.
  */
 export type Written = (isEnd?: boolean) => Promise<void> | undefined | void;
 
@@ -25,7 +25,7 @@ export interface RequestLimiter {
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: a limiter that counts at the start resolves with nothing.
   wait(signal: AbortSignal, operation: Operation): Promise<Written | void>;
-  /** Resolves when no pause is in force. Left out: a request may begin within a pause and wait. */
+  /** Resolves when no pause is in force. Left out if a request may begin within a pause and wait. */
   ready?(signal: AbortSignal): Promise<void>;
   /** From now on, lets no request of this process start before this time has passed; keeps a longer pause. */
   pause(time: Milliseconds): void;
@@ -51,7 +51,7 @@ export class RateLimiter implements RequestLimiter {
   #timer: NodeJS.Timeout | undefined;
   /** Requests that have started and are not yet counted. */
   #held = 0;
-  /** Those of them that are written in this turn. */
+  /** Held requests that are written in this turn. */
   #written = 0;
   /** Set until the end of a turn in which requests start or are written. */
   #turn: NodeJS.Immediate | undefined;
@@ -103,7 +103,7 @@ export class RateLimiter implements RequestLimiter {
     const now = performance.now();
     const free = this.#window.free(now) - this.#held;
     const opensAt = Math.max(this.#pausedUntil, free > 0 ? now : this.#window.opensAt());
-    // All places are held: the next request that is written goes on.
+    // All places are held: this continues when the next request is written.
     if (opensAt === Number.POSITIVE_INFINITY) return;
     // A timer may fire early: then another one waits for the rest.
     if (now < opensAt) {
@@ -123,8 +123,8 @@ export class RateLimiter implements RequestLimiter {
   }
 
   /**
-   * This process may be stopped before requests are sent, so they count from the turn's end, and no other starts
-   * before.
+   * This process may be stopped before requests are sent, so they count from the turn's end, and no other request
+   * starts before that.
    */
   #awaitTurnEnd(): void {
     this.#turn ??= setImmediate(() => {
@@ -155,9 +155,9 @@ interface Sent {
 }
 
 /**
- * Counts the requests of the last second, wherever that second begins; pure. With three requests a second, each one comes
- * at least a second after the third one before it. So a late timer costs its own lateness once, and delays no later
- * request. All times are of one monotonic clock, and none is before the one that was given last.
+ * Counts the requests of the last second, wherever that second begins; pure. With three requests a second, each one
+ * comes at least a second after the third one before it. So a late timer costs its own lateness once, and delays no
+ * later request. All times are of one monotonic clock, and never decrease from call to call.
  */
 export class RequestWindow {
   readonly #most: number;

@@ -17,9 +17,10 @@ interface BodyTerms {
 }
 
 /**
- * @param coding the reply's header `content-encoding`. A coding that is not known here is not undone.
+ * @param coding the reply's header `content-encoding`. A body with an unknown coding is returned as it is.
  * @param isPatient whether a reply of any speed is accepted, as long as bytes keep coming.
- * @returns a body that throws AttemptError when it is cut or too slow, and MalformedReplyError when its coding is broken.
+ * @returns a body that throws AttemptError when it is cut or too slow, and MalformedReplyError when it cannot be
+ *   decoded.
  */
 export function readBody(
   reply: IncomingMessage,
@@ -60,7 +61,7 @@ async function* receive(
   }
 }
 
-/** @param phase in which a request ended although nothing failed. Errors and logs use these names. */
+/** @param phase in which nothing arrived in time. Errors and logs use these names. */
 export function nothingCame(
   phase: 'CONNECT_TIMEOUT' | 'HEADERS_TIMEOUT' | 'BODY_TIMEOUT',
   time: Milliseconds,
@@ -79,7 +80,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['br', createBrotliDecompress],
 ]);
 
-/** The most compressed bytes in a row without content: the limits on the size of a reply count its content alone. */
+/** The most compressed bytes in a row without content: the limits on the size of a reply count only its content. */
 const MAX_EMPTY_BYTES: Bytes = 1024 * 1024;
 
 /** @throws AttemptError of the body; MalformedReplyError when it is cut, not coded so, or has no content. */
@@ -104,6 +105,6 @@ async function* decoded(
     }
   } catch (error) {
     if (error instanceof AttemptError || error instanceof MalformedReplyError) throw error;
-    throw new MalformedReplyError(`the reply is said to be ${coding}, and is not, or is cut`);
+    throw new MalformedReplyError(`the reply claims to be ${coding}, but is not, or is cut`);
   }
 }

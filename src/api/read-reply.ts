@@ -92,8 +92,8 @@ export async function readPart<T>(
 }
 
 /**
- * Frees the memory of each piece after its last use: when the next one has come. Pieces that share their memory come one
- * right after the other: they are of one read from the socket.
+ * Frees the memory of each piece when the next one has arrived. Pieces that share their memory follow each other
+ * directly, because they are from one read of the socket.
  */
 function createFreeing(): (piece: Uint8Array) => void {
   let last: Uint8Array | undefined;
@@ -132,7 +132,7 @@ function tooLargeError(maxBytes: Bytes, facts: ErrorFacts): UntrustedError {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A whole number that a number of JavaScript cannot hold becomes a text: a folio with another digit is another folio. */
+/** A whole number that JavaScript cannot hold exactly becomes a text: a folio with another digit is another folio. */
 function parse(bytes: Buffer): unknown {
   try {
     const text = utf8.decode(bytes);
@@ -146,7 +146,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 const LONG_NUMBER = /\d{16}/;
-/** Of a text that is JSON: in any other one, it may take long to find none. */
+/** Only for valid JSON: in any other text, a search without a match may take long. */
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][-+.\deE]*/g;
 
 function exactly(token: string): string {

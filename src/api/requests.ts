@@ -99,8 +99,8 @@ const PATHS: Readonly<Record<Operation, string>> = {
 };
 
 /**
- * The addresses of the operations. Each call gives the same object, which must not be changed. Plain http:// is allowed
- * to this machine only: rule "The service is not trusted" (docs/architecture.md#the-service-is-not-trusted).
+ * The addresses of the operations. Each call returns the same object, which must not be changed. Plain http:// is
+ * allowed to this machine only: rule "The service is not trusted" (docs/architecture.md#the-service-is-not-trusted).
  * @param baseUrl may end with a path and a slash.
  * @param key the config key of `baseUrl`, for the error.
  * @throws ConfigError when it is not a plain http(s) address, or is http:// to another machine.
@@ -150,7 +150,7 @@ class Form extends Map<string, string | FileLike> implements FormDataLike {
 const MAX_PIECE_BYTES = 64 * 1024;
 
 /**
- * A file in the shape that the form's encoder takes. Its stream throws when `open` gives more or fewer bytes than
+ * A file in the shape that the form's encoder takes. Its stream throws when `open` yields more or fewer bytes than
  * `file.bytes`: the service would wait for missing bytes, or read the surplus as the next field.
  */
 export function formFile(file: UploadFile, type: string): FileLike {

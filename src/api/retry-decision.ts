@@ -65,7 +65,7 @@ export function decideRetry(
   return isPost ? { kind: 'no-reply' } : RETRY;
 }
 
-/** Replies of a call that say the same: that a folio or part does not exist, or that the interface is broken. */
+/** Replies of one call that mean the same: a folio or part does not exist, or the reply breaks the interface. */
 export interface SameReplies {
   readonly count: number;
   /** Time from the first of them to the last. */

@@ -20,13 +20,13 @@ import type { AwakeClock } from './timeout.js';
 /** The part of a logger that the client uses. */
 export type ApiLogger = Pick<Logger, 'debug' | 'info' | 'warn'>;
 
-/** Gets what the client waits for. */
+/** Observes what the client waits for. */
 export interface ApiWatcher {
   /** The service has asked for time: no request starts before it has passed. */
   throttled(time: Milliseconds, why: string): void;
   /** An operation has been failing for `lasting`, and is tried again for `left` more. */
   failing(operation: Operation, lasting: Milliseconds, left: Milliseconds, why: string): void;
-  /** It has succeeded. */
+  /** The operation has succeeded. */
   works(operation: Operation): void;
 }
 
@@ -61,7 +61,7 @@ interface CallState {
   broken: { readonly breach: string; readonly since: number; readonly count: number } | null;
   /** The service named the time to wait: the rate limiter waits exactly that long, so there is no back-off. */
   skipsBackOff: boolean;
-  /** The time that the last reply has asked for; 0 if it has asked for none; null if only this call can wait so long. */
+  /** The time for which the last reply asked; 0 if for none; null if only this call may wait that long. */
   pause: Milliseconds | null;
 }
 
@@ -197,7 +197,8 @@ export class RetryLoop {
     }
     state.failingSince ??= now;
     const since = this.#outage(operation).recordFailure(now, facts, message);
-    // Replies that break the interface are tolerated for at least `lostAfter`: only then is it certain that they go on.
+    // Replies that break the interface are tolerated for at least `lostAfter`: before that, they may be a passing
+    // fault.
     const isBreach = failure.kind === 'malformed' && failure.breach !== null;
     const giveUpAfter = isBreach ? Math.max(retry.giveUpAfter, lostAfter) : retry.giveUpAfter;
     const lasting = now - Math.min(since, state.failingSince);

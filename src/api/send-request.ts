@@ -18,7 +18,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Each send reads a form from its beginning. */
   readonly body?: FormDataEncoder | string;
-  /** Longest time from the beginning of the request until the reply's headers have arrived. Without it: any time. */
+  /** Longest time from the beginning of the request until the reply's headers have arrived. Without it, no limit. */
   readonly headersTimeout?: Milliseconds;
 }
 
@@ -26,7 +26,7 @@ export interface HttpReply {
   readonly status: number;
   /** The first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /** As `readBody` gives it. The caller must read it to its end or call `discard`. */
+  /** As `readBody` returns it. The caller must read it to its end or call `discard`. */
   readonly body: AsyncIterable<Buffer>;
   /** Closes the connection without reading the rest of the body. */
   discard(): void;
@@ -64,7 +64,8 @@ export async function sendRequest(
     // Avoids an uncaught exception when the body is destroyed while it is not being read.
     reply.on('error', () => undefined);
     const status = reply.statusCode!;
-    // The success of a paid request is waited for as long as bytes come: giving it up would make it ambiguous.
+    // The successful reply to a paid request may take as long as bytes arrive: giving up would make the request
+    // ambiguous.
     const isPatient = sent.method === 'POST' && isSuccess(status);
     return {
       status,
@@ -125,7 +126,7 @@ async function receiveReply(
         timeout.begin(headersTimeout, () => fail(nothingCame('HEADERS_TIMEOUT', headersTimeout)));
       }
       if (rest === undefined) return void request.end(Buffer.isBuffer(content) ? content : body);
-      // The limiter allows the request now, and the content takes a moment to begin.
+      // Sends the headers at once: the limiter allows the request now, and the content takes a moment to begin.
       request.flushHeaders();
       writePieces(request, rest).catch(fail);
     };
@@ -195,7 +196,7 @@ const FIRST_BYTES = 64 * 1024;
 
 /**
  * Reads the beginning of a content. Throws what reading it throws.
- * @returns all of it if it is short, which is sent in one piece.
+ * @returns all of it if it is short, to be sent in one piece; otherwise an iterator over all of it.
  */
 async function beginContent(body: FormDataEncoder): Promise<Buffer | AsyncIterator<Uint8Array>> {
   const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
@@ -215,7 +216,7 @@ async function beginContent(body: FormDataEncoder): Promise<Buffer | AsyncIterat
 /**
  * Writes a content, each piece after the one before was sent, and ends the request. After a reply whose status is not a
  * success, the rest is not sent.
- * @throws what reading the content throws. If the request fails, its own error tells so.
+ * @throws what reading the content throws. A failed request reports its own error.
  */
 async function writePieces(request: ClientRequest, pieces: AsyncIterator<Uint8Array>): Promise<void> {
   request.once('response', (reply) => {

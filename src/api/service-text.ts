@@ -27,8 +27,8 @@ export function hideToken(token: TokenSecret | null): ServiceText {
 }
 
 /**
- * Matches a character as it stands in a text, an address, JSON or a page. Each writer of them has its own list of
- * characters that it escapes; letters and digits are in none.
+ * Matches a character in each form in which a text, an address, JSON or a page may write it. Programs differ in the
+ * characters that they escape, but none escapes letters and digits.
  */
 function anyFormOf(character: string): string {
   if (/\w/.test(character)) return character;

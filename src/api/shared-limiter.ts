@@ -1,7 +1,7 @@
 /**
- * The request limiter of a process that shares its account with others. Each request needs a slot: a time in which it
- * alone may be sent (`RequestSlots`). A slot that was not used in its time is void, such as after this process was
- * stopped: then the request gives it back for another one.
+ * The request limiter of a process that shares its account with others. Each request needs a slot of its own: a time in
+ * which it may be sent (`RequestSlots`). A slot that was not used in its time, for example because this process was
+ * stopped, is void: the request gives it back for another one.
  */
 import { longestTimerMs } from '../quantities.js';
 import { type Clock, createRest, type Rest } from '../streams/clock.js';
@@ -25,16 +25,16 @@ const MOST_EXTRA: Milliseconds = 15 * SECOND;
 const MOST_UNSURE: Milliseconds = 150;
 /** The time for which slots are taken at once where requests wait for them. */
 const BLOCK: Milliseconds = 50;
-/** Limits from here on are high enough to take a block also for requests that are still to come. */
+/** From this limit on, a block is taken also for requests that are still to come. */
 const MANY_PER_SECOND = 200;
 
 interface Slot {
   /** Between these times it may be used. */
   readonly from: Milliseconds;
   readonly until: Milliseconds;
-  /** Its end by the clock that all slots are counted by. */
+  /** Its end, on the clock by which all slots are counted. */
   readonly end: number;
-  /** How many pauses had begun when it was taken: none may begin after that. */
+  /** How many pauses had begun when it was taken: the next pause makes it void. */
   readonly pauses: number;
 }
 
@@ -52,7 +52,7 @@ interface Waiter {
 export class SharedLimiter implements RequestLimiter {
   readonly #slots: RequestSlots;
   readonly #clock: Clock;
-  /** The clock that all slots are counted by. */
+  /** The clock by which all slots are counted. */
   readonly #counting = new OtherClock();
   readonly #waiters = new Set<Waiter>();
   /** The limit, as far as is known. */
@@ -66,7 +66,7 @@ export class SharedLimiter implements RequestLimiter {
   #connectTime: Milliseconds = 0;
   /** How much longer slots last, because some were used too late. */
   #extra: Milliseconds = 0;
-  /** Whether nobody else had to wait when slots were taken last. */
+  /** Whether no other process had to wait when slots were last taken. */
   #isQuiet = true;
   #isServing = false;
   #isListening: Promise<void> | undefined;
@@ -84,8 +84,8 @@ export class SharedLimiter implements RequestLimiter {
   }
 
   /**
-   * A request that opens a connection starts a little before its slot. Whichever is written too late for its slot waits
-   * for another one.
+   * A request that opens a connection starts a little before its slot. A request that would be written too late for its
+   * slot waits for another one.
    */
   async wait(signal: AbortSignal, operation: Operation): Promise<Written> {
     signal.throwIfAborted();

@@ -5,7 +5,7 @@
 import { longestTimerMs } from '../quantities.js';
 import type { Milliseconds } from '../types.js';
 
-/** A monotonic clock that stands still while this process does not run. */
+/** A monotonic clock that stops while this process does not run. */
 export interface AwakeClock {
   now(): Milliseconds;
 }
@@ -18,10 +18,10 @@ const TICK: Milliseconds = 500;
 /** The most that counts between two ticks. More than one tick, because a busy process ticks late. */
 const MAX_STEP: Milliseconds = 4 * TICK;
 /** A busy machine may stop a process for a few seconds, which is not worth a message. */
-const MIN_TOLD: Milliseconds = 10_000;
+const MIN_REPORTED: Milliseconds = 10_000;
 
 /**
- * Opens a clock, which ticks until it is closed. A process that waits for its own work for longer than 2 s counts as one
+ * Opens a clock, which ticks until it is closed. A process that its own work blocks for longer than 2 s counts as one
  * that does not run.
  * @param onGap called after a gap of more than 10 s, with the time that does not count.
  */
@@ -33,7 +33,7 @@ export function openAwakeClock(onGap: (gap: Milliseconds) => void): OpenAwakeClo
     const gap = performance.now() - tickedAt - MAX_STEP;
     counted += step();
     tickedAt = performance.now();
-    if (gap > MIN_TOLD) onGap(gap);
+    if (gap > MIN_REPORTED) onGap(gap);
   }, TICK).unref();
   return {
     now: () => counted + step(),

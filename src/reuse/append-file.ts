@@ -15,9 +15,7 @@ export class AppendFile {
     this.#fd = fd;
   }
 
-  /**
-   * The descriptor, after all appended bytes are written. -1 after `close`, because the system may reuse the number.
-   */
+  /** The descriptor, after all appended bytes are written. -1 after `close`, because the system may reuse it. */
   get fd(): number {
     if (this.#fd >= 0) this.flush();
     return this.#fd;

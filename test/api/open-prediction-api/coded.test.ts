@@ -59,7 +59,7 @@ test('what is not coded as it says makes an upload ambiguous, and is fetched aga
   });
   expect(await errorOf(upload())).toMatchObject({
     doubt: 'unreadable',
-    message: expect.stringContaining('the reply is said to be gzip, and is not, or is cut'),
+    message: expect.stringContaining('the reply claims to be gzip, but is not, or is cut'),
   });
   expect(await download()).toBe(CSV.toString());
   expect(scripted.server.seen).toHaveLength(3);
