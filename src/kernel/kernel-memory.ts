@@ -6,7 +6,7 @@ import { ConfigError, TroubleError } from '../errors.js';
 import { kernelCode } from './kernel-code.js';
 
 const PAGE_BYTES = 65_536;
-/** The kernel's addresses are signed numbers of 32 bits, also those slightly after the last byte. */
+/** The kernel's addresses are signed numbers of 32 bits, and so are those slightly after the last byte. */
 export const MAX_MEMORY_BYTES = 2 ** 31 - PAGE_BYTES;
 /** A memory never shrinks, so an unusually large one is not kept for reuse. */
 const MAX_SPARE_MEMORY_BYTES = 16 * 1024 * 1024;
@@ -53,7 +53,7 @@ export class MemoryLayout {
   }
 }
 
-/** The same memory as bytes. */
+/** A view of the same memory as bytes. */
 export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
@@ -131,7 +131,7 @@ function makeInstance(): unknown {
 function pastLimit(size: number): ConfigError {
   return new ConfigError(
     'MEMORY_LIMIT',
-    `the records and answers at work at once take ${size} bytes; the CSV kernel holds at most ${MAX_MEMORY_BYTES}`,
+    `the records and answers that are handled at once take ${size} bytes; the CSV kernel holds at most ${MAX_MEMORY_BYTES}`,
     {
       hint: 'send and keep each column once only, or lower chunks.maxBytes and begin a new run, which pays again: foliopipe run --new',
       facts: { bytes: size, limit: MAX_MEMORY_BYTES },

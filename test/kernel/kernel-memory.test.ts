@@ -14,7 +14,7 @@ describe('the memory of a kernel', () => {
     expect(error).toBeInstanceOf(ConfigError);
     expect(error).toMatchObject({
       code: 'MEMORY_LIMIT',
-      message: `the records and answers at work at once take ${MAX_MEMORY_BYTES + 1} bytes; the CSV kernel holds at most 2147418112`,
+      message: `the records and answers that are handled at once take ${MAX_MEMORY_BYTES + 1} bytes; the CSV kernel holds at most 2147418112`,
       hint: expect.stringContaining('chunks.maxBytes'),
     });
     memory.reserve(100_000);

@@ -133,7 +133,7 @@ function endPadded(bits: i32, padding: i32, at: i32, to: i32): i32 {
   if (padding > 2 || (bits & ((1 << (padding << 3)) - 1)) !== 0) return BAD_END;
   if (at >= to) return CUT;
   const next = <i32>load<u8>(at);
-  // The error says what the escape stands for.
+  // An incomplete escape waits for its rest, because the error shows its character.
   if (next === BACKSLASH && escapeLength(at, to) === 0) return CUT;
   if (next !== QUOTE) return STRANGE;
   writeFour(bits, at + 1);

@@ -1,5 +1,5 @@
 // Finds blank records. A text is blank if JavaScript's `trim()` leaves nothing of it: it is empty, or holds only white
-// space and line ends, no-break spaces and the other spaces of Unicode among them.
+// space and line ends, including no-break spaces and the other spaces of Unicode.
 
 import { QUOTE } from './bytes';
 import { fieldStart } from './field';

@@ -119,8 +119,8 @@ const MATCH_BYTES: i32 = 12;
 const TRIED: i32 = 4;
 
 /**
- * Finds the entries of rows with the hashes of others that stand in the same order in both. Writes a match for each of
- * the others, or -1 as the index.
+ * Finds the entries with the hashes of others, as far as both are in the same order. Writes a match for each of the
+ * others, or -1 as the index.
  *
  * @returns how many were not found.
  */
@@ -169,12 +169,12 @@ export function matchIndexed(
 }
 
 /**
- * Leaves the matches without an entry and those of rows with other values, each with the index of its other in the
- * place of the row's number. Sets a bit for each row that was matched.
+ * Keeps the matches without an entry and those of rows with other values. In each, the index of its other replaces the
+ * row's number. Sets a bit for each row that was matched.
  *
  * @param kept address of the bits, by the numbers of the rows.
- * @param keepsSame whether those of rows with the same values are left too.
- * @returns how many are left; -1 if two matches have the same row.
+ * @param keepsSame whether those of rows with the same values are kept too.
+ * @returns how many are kept; -1 if two matches have the same row.
  */
 export function differing(matches: i32, count: i32, kept: i32, keepsSame: bool): i32 {
   let to = matches;
@@ -198,7 +198,10 @@ export function differing(matches: i32, count: i32, kept: i32, keepsSame: bool):
   return (to - matches) / MATCH_BYTES;
 }
 
-/** The slot of the entry with this hash, or the free one for it. The first number of a hash has chosen the bucket. */
+/**
+ * The slot of the entry with this hash, or the free one for it. Its second number decides: the first has chosen the
+ * bucket.
+ */
 export function slotOf(hash: i32, entries: i32, size: i32, slots: i32, mask: i32): i32 {
   let at = load<i32>(hash, 4) & mask;
   let slot = slots + (at << 2);

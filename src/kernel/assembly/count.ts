@@ -1,4 +1,5 @@
-// Counts line ends outside quotes, without those of blank lines. The state of an unfinished line goes from call to call.
+// Counts line ends outside quotes, without those of blank lines. The caller passes the state of an unfinished line from
+// call to call.
 
 import { BLOCK_BYTES, bitsBefore, bitsOf, oddUpTo } from './block';
 import { CR, LF, QUOTE } from './bytes';

@@ -101,7 +101,7 @@ export function digestRows(
   return texts;
 }
 
-/** A prime; its halves apart, because a tool that reads this as TypeScript would round it. */
+/** A prime, in two halves because a tool that reads this as TypeScript would round it. */
 const MULTIPLIER: u64 = ((<u64>0x9e3779b1) << 32) | 0x85ebca87;
 
 /** A hash of 32 bits of a field without the quotes around it: enough to compare one value with one other. */
@@ -148,8 +148,8 @@ function writeValue(from: i32, to: i32, out: i32): i32 {
 }
 
 /**
- * Writes a row without the quotes that its values do not need, and returns the address after it. Those of an empty text
- * are needed: without them databases and Parquet take it for no value.
+ * Writes a row without the quotes that its values do not need, and returns the address after it. An empty text keeps
+ * its quotes: without them, databases and Parquet read it as no value.
  */
 function writeUnquoted(bytes: i32, start: i32, ends: i32, fields: i32, out: i32): i32 {
   for (let field = 0; field < fields; field++) {

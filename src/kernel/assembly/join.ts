@@ -11,11 +11,11 @@ const HASH_LOG2: i32 = 4;
 const MATCH_LOG2: i32 = 3;
 /** Numbers of an answer in a lane, besides its value. */
 const ANSWER_INTS: i32 = 4;
-/** Most of the time by which the hash shortens the age up to which an answer is taken. */
+/** The largest share by which the hash shortens the age up to which an answer is taken. */
 const MOST_SPREAD: f64 = 1.0 / 5.0;
 
-// What a mark says of the first record with a hash: it was matched and is decided on next, an answer is taken, or the
-// newest answer so far is not taken.
+// What a mark says about the first record with a hash: it was matched and is decided on next, an answer is taken, or
+// the newest answer so far is not taken.
 const MATCHED: u8 = 1;
 const REUSED: u8 = 2;
 const PASSED: u8 = 3;
@@ -25,7 +25,7 @@ const DONE: i32 = 0;
 const UNKNOWN_ORIGIN: i32 = 1;
 const NO_ROOM: i32 = 2;
 
-/** Chains the records with the same hash. @param firsts of `indexEntries`. @param lasts room for a number a record. */
+/** Chains records with the same hash. @param firsts of `indexEntries`. @param lasts room for a number per record. */
 export function chainEqual(firsts: i32, count: i32, nexts: i32, lasts: i32): void {
   for (let at = 0; at < count; at++) {
     const last = lasts + (load<i32>(firsts + (at << 2)) << 2);
@@ -35,7 +35,7 @@ export function chainEqual(firsts: i32, count: i32, nexts: i32, lasts: i32): voi
   }
 }
 
-/** Of the last `matchBlock`: hashes that no entry had matched before. */
+/** Hashes that were matched for the first time in the last `matchBlock`. */
 export let firstMatches: i32 = 0;
 
 /**
@@ -75,9 +75,9 @@ export function matchBlock(
 }
 
 /**
- * Records for which `takeAnswers` has taken successful answers and failed ones, and for which it has found others: fewer
- * than none if it has taken an answer for a record of which another one was found before. And the hashes for which it has
- * taken one.
+ * Counts since `beginBlock`: records for which a successful or a failed answer was taken; how many more records have
+ * only an answer that is not taken (fewer than 0 if some of those got one); and the hashes for which an answer was
+ * taken.
  */
 export let successful: i32 = 0;
 export let failed: i32 = 0;
@@ -92,7 +92,7 @@ export let stopMeta: i32 = 0;
 export let stopValue: i32 = 0;
 export let stopTaken: i32 = 0;
 
-/** Where `takeAnswers` goes on: the match, the record of its chain (-1: the first), whether its answer is written. */
+/** Where `takeAnswers` continues: the match, the record of its chain (-1: the first), whether its answer is written. */
 let nextMatch: i32 = 0;
 let nextRecord: i32 = -1;
 let isWritten: bool = false;
@@ -101,7 +101,7 @@ let entry: i32 = 0;
 let sum: i32 = 0;
 let value: i32 = 0;
 
-/** Before the first `takeAnswers` for a block. @param entries its entries, `count` (reuse/segment-format.ts). */
+/** Called before the first `takeAnswers` for a block. @param entries its entries, `count` (reuse/segment-format.ts). */
 export function beginBlock(entries: i32, count: i32): void {
   successful = failed = outdated = reusedFirsts = 0;
   nextMatch = entry = sum = 0;
@@ -114,13 +114,14 @@ export function beginBlock(entries: i32, count: i32): void {
 /**
  * Writes the answers of matches to lanes.
  *
- * @param passed address of a number for each record, 64 bits: how old the newest answer is that is not taken.
+ * @param passed address of a number for each record, 64 bits: the age of the newest answer that is not taken.
  * @param nexts the chains of equal records, as `chainEqual` writes them; 0: there are none.
  * @param sendsDoubles whether equal records are all sent if there is no answer to take.
  * @param ages address of the age of each origin, 64 bits.
  * @param indexes address of a number for each origin, for the entries in lanes; -1: unknown.
  * @param limits address of the ages up to which successful and failed answers are taken, 64 bits each.
- * @param reused, reusedFilled addresses of the lanes' buffers, and of how many numbers each holds; 0: nothing is written.
+ * @param reused, reusedFilled addresses of the lanes' buffers, and of how many numbers each holds; 0: nothing is
+ *   written.
  * @returns why it has stopped. After `NO_ROOM` the caller has written the answer when it calls again.
  */
 export function takeAnswers(
@@ -214,7 +215,7 @@ export function takeAnswers(
       reusedFirsts++;
     } else {
       store<u8>(marks + first, PASSED);
-      // One of another epoch is taken for the newest.
+      // An answer of another epoch counts as the newest.
       store<f64>(passed + (first << 3), age === Infinity ? 0.0 : age);
     }
   }

@@ -184,7 +184,7 @@ let valueTo: i32 = 0;
 
 /**
  * Finds a value of a tuple: a raw field without the quotes around it. Doubled quotes stay, because a value with a quote
- * is quoted wherever it stands.
+ * is quoted wherever it occurs.
  */
 function setValue(table: i32, row: i32, at: i32): void {
   const field = load<i32>(load<i32>(table, CHOSEN) + (at << 2));

@@ -1,6 +1,6 @@
-// Packs bytes as LZ4 does, with offsets of three bytes, so that a repetition is found anywhere in a block: a token (four
-// bits of literals, four bits of the match), more length bytes, the literals, the offset, more length bytes of the match.
-// The last sequence is literals alone.
+// Packs bytes as LZ4 does, with offsets of three bytes, so that a repetition is found anywhere in a block: a token
+// (four bits of literals, four bits of the match), more length bytes, the literals, the offset, more length bytes of
+// the match. The last sequence has only literals.
 
 import { copy } from './copy';
 
@@ -11,7 +11,7 @@ const MAX_OFFSET: i32 = (1 << 24) - 1;
 const END_BYTES: i32 = 8;
 /** After so many misses (as a power of two) the step grows by one. */
 const SKIP_LOG2: i32 = 6;
-/** A prime; its halves apart, because a tool that reads this as TypeScript would round it. */
+/** A prime, in two halves because a tool that reads this as TypeScript would round it. */
 const MULTIPLIER: u64 = ((<u64>0x9e3779b1) << 32) | 0x85ebca87;
 
 /** Address of the number in the table for the six bytes at an address. @param bytes eight bytes from there. */
@@ -29,7 +29,7 @@ function slotOf(bytes: u64, table: i32, shift: u64): i32 {
 export function pack(begin: i32, from: i32, to: i32, out: i32, table: i32, tableBits: i32): i32 {
   const shift = <u64>(64 - tableBits);
   const last = to - END_BYTES;
-  // What repeats begins at whole numbers.
+  // Values that repeat begin at whole numbers.
   for (let known = begin; known < from && known < last; known += 4) {
     store<i32>(slotOf(load<u64>(known), table, shift), known);
   }
@@ -140,7 +140,7 @@ export function splitBytes(from: i32, count: i32, out: i32): void {
   }
 }
 
-/** Reads such planes. */
+/** Reads the planes that `splitBytes` writes. */
 export function joinBytes(from: i32, count: i32, out: i32): void {
   for (let i = 0; i < count; i++) {
     const low = <u32>load<u8>(from + i) | ((<u32>load<u8>(from + count + i)) << 8);

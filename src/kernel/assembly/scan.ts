@@ -16,7 +16,7 @@ export let isDoubtful: bool = false;
 /** Records with another number of fields before `next`. */
 export let miscounted: i32 = 0;
 
-/** Numbers kept of each of them: the records found before it, its start, its line feed, its fields, lines before it. */
+/** Numbers per such record: the records found before it, its start, its line feed, its fields, lines before it. */
 const MISCOUNTED_INTS: i32 = 5;
 
 /**
