@@ -1,6 +1,7 @@
 /** Answers of runs that were not published, or that are older than `reuse.maxAge`'s being set. */
 import { describe, expect, it } from 'vitest';
 import { InterruptedError, showReuse, submit } from '../../../pipelines/index.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import {
@@ -30,6 +31,18 @@ describe('a run that is superseded', () => {
       expect(summary.exitCode).toBe(0);
       await expectEnriched(nights);
       expect((await nights.night(noted('c'))).bought).toEqual([]);
+    });
+  });
+
+  it('after a publication at a deadline gives what it has bought, too', async () => {
+    const slow = { finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 2 ? Infinity : 1) };
+    const setup = { behaviour: slow, config: { source: { onChange: 'supersede' } } };
+    await withNights(setup, async (nights) => {
+      const partly = await nights.night(A, {}, deadlineAt({ 'after-downloaded-before-merge': 5 }));
+      expect(partly).toMatchObject({ state: 'open', exitCode: 8, publication: 1 });
+      nights.service.behaviour = {};
+      expect((await nights.night(B)).bought).toEqual(unknownNames(B, A));
+      await expectEnriched(nights);
     });
   });
 
