@@ -37,6 +37,9 @@ describe('a folder of publications', () => {
       const found = (await store.identity(name))!;
       expect([found.bytes, found.stamp]).toEqual([csv.length, stamp]);
       expect(existsSync(work)).toBe(false);
+      // A part that was edited is another content, whatever its length.
+      await writeFile(`${name}data/part-00001.csv`, 'name,note\nB,y\n');
+      expect((await store.identity(name))!.stamp).not.toBe(stamp);
     }));
 
   it('has no content while parts are missing, and puts it once more over what a kill has left', () =>
@@ -57,6 +60,7 @@ describe('a folder of publications', () => {
       await expect(textOf(name)).rejects.toThrow('ENOENT');
       await put(folder, 1, 'nightly', null);
       expect(await readdir(`${name}data`)).toEqual(['part-00000.csv']);
+      expect((await stat(`${name}data/part-00000.csv`)).mode & 0o777).toBe(0o640);
       expect(await textOf(name)).toBe(csv);
     }));
 

@@ -384,25 +384,39 @@ describe('two loads at once', () => {
     expect(await rows()).toEqual([{ rows: 2 }]);
   });
 
-  it('of two publications come one after the other: the table never has the rows of both', async () => {
-    const { database, rows, load: loadIt } = await openTarget();
-    const replacing = (publication: number) => requestOf(publication, { mode: 'replace' });
-    await loadIt(replacing(1));
+  /** Begins the second load while the first one reads its file, and waits until it is held up. */
+  const overlap = async (
+    { database, load: loadIt }: Awaited<ReturnType<typeof openTarget>>,
+    first: LoadRequest,
+    second: LoadRequest,
+  ) => {
     const { enter, open, waiting } = createGates<string>();
-    const { file } = replacing(2);
     const slow = async function* () {
-      yield* file.open();
+      yield* first.file.open();
       await enter('the end of its file');
     };
-    const first = loadIt({ ...replacing(2), file: { ...file, open: slow } });
+    const one = loadIt({ ...first, file: { ...first.file, open: slow } });
     await expect.poll(waiting).toHaveLength(1);
-    const second = loadIt(replacing(3));
+    const other = loadIt(second);
     const blocked =
       "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     await expect.poll(() => database.query(blocked)).toHaveLength(1);
     open('the end of its file', '');
-    expect(await Promise.all([first, second])).toMatchObject([{ removed: 2 }, { removed: 2 }]);
-    expect(await rows()).toEqual([{ rows: 2 }]);
+    return Promise.all([one, other]);
+  };
+
+  it('of two publications come one after the other: the table never has the rows of both', async () => {
+    const target = await openTarget();
+    const replacing = (publication: number) => requestOf(publication, { mode: 'replace' });
+    await target.load(replacing(1));
+    const loaded = await overlap(target, replacing(2), replacing(3));
+    expect(loaded).toMatchObject([{ removed: 2 }, { removed: 2 }]);
+    expect(await target.rows()).toEqual([{ rows: 2 }]);
+  });
+
+  it('into two new tables make the list of loads once', async () => {
+    const loaded = await overlap(await openTarget(), requestOf(1), requestOf(1, { table: 'Others' }));
+    expect(loaded).toMatchObject([{ written: 2 }, { written: 2 }]);
   });
 });
 
