@@ -21,8 +21,8 @@ const MAX_STEP: Milliseconds = 4 * TICK;
 const MIN_REPORTED: Milliseconds = 10_000;
 
 /**
- * Opens a clock, which ticks until it is closed. A process that its own work blocks for longer than 2 s counts as one
- * that does not run.
+ * Opens a clock, which ticks until it is closed. Blocking work of the process itself for longer than 2 s counts as time
+ * in which it does not run.
  * @param onGap called after a gap of more than 10 s, with the time that does not count.
  */
 export function openAwakeClock(onGap: (gap: Milliseconds) => void): OpenAwakeClock {

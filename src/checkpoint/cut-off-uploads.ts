@@ -4,7 +4,7 @@ import { eachChunk } from './walk-run.js';
 
 /**
  * Shows the uploads of a dead process as the next run records them (`recordInterrupted`). Changes nothing. Searches
- * that were cut off are shown as they are.
+ * that were cut off are shown unchanged.
  */
 export function withCutOffUploads(checkpoint: CheckpointReader): CheckpointReader {
   return {

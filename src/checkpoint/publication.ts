@@ -52,7 +52,7 @@ export interface Withheld {
 /** How a run has ended whose rows went to a sink of the embedding program, which has confirmed that it has them. */
 export interface Confirmed extends Pick<Publication, 'exitCode' | 'counts' | 'resultColumns' | 'drift'> {
   readonly origins: Origins;
-  /** Why records have no prediction: its rows are written nowhere. Missing in older confirmations. */
+  /** Why records have no prediction. Kept here, because no output has its rows. Missing in older confirmations. */
   readonly reasons?: readonly FailureReason[];
 }
 

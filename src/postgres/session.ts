@@ -63,7 +63,7 @@ export interface PostgresSession {
   close(): Promise<void>;
 }
 
-/** Is given the text of a notification. */
+/** Receives the text of a notification. */
 type Hear = (payload: string) => void;
 
 export interface SessionOptions {

@@ -91,7 +91,7 @@ function without(
   return { ...row, id, successful, failed, takenOut };
 }
 
-/** Makes a function that gives the indexes of the unwanted entries of a block, ascending. */
+/** Makes a function that returns the indexes of the unwanted entries of a block, ascending. */
 function selectEntries(
   reader: SegmentReader,
   unwanted: Exclude<Unwanted, { readonly all: true }>,

@@ -21,7 +21,7 @@ const rights: Prepared<Rights> = statement(`
     END AS "mayCreate"`);
 
 /**
- * Refuses a database in which a run could not make its tables, or change them. A role to which the schema was given
+ * Refuses a database in which a run could not make its tables, or change them. A role that may use an existing schema
  * needs no right in the database itself.
  * @param address is checked over new connections, which are closed afterwards.
  * @throws ConfigError `STATE_DATABASE_DENIED`, `STATE_DATABASE_POOLED`; TroubleError `STATE_DATABASE_READ_ONLY`; the

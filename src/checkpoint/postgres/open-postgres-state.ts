@@ -163,7 +163,7 @@ type Opening = (() => Promise<PostgresSession>) & { close(): Promise<void> };
 
 const sharedConnections = new Map<string, { readonly opening: Opening; users: number }>();
 
-/** The same connection for all who use this address, until the last one closes it. */
+/** One connection for all users of this address, until the last of them closes it. */
 function shareConnection(address: DatabaseAddress): Opening {
   const key = address.reveal();
   const shared = sharedConnections.get(key) ?? {
@@ -212,7 +212,7 @@ export async function findMark(address: DatabaseAddress): Promise<CopyMark | und
   return ask(address, (session, version) => (version < migrations.length ? undefined : readMark(session)));
 }
 
-/** Asks a state over a connection of its own. @param read gets the version of its tables, 0 if there are none. */
+/** Asks a state over a connection of its own. @param read receives the version of its tables, 0 if there are none. */
 async function ask<T>(
   address: DatabaseAddress,
   read: (session: PostgresSession, version: number) => Promise<T> | undefined,

@@ -55,8 +55,8 @@ const late = (column: string) => `(SELECT ${column} FROM uploads AS late
         WHERE late.run = chunks.run AND late.chunk = chunks.number AND late.state = 'accepted'
         ORDER BY late.attempt DESC LIMIT 1)`;
 /**
- * Changes the chunk of an attempt that has got no folio. A process that had lost its lease may have recorded the folio of
- * an earlier attempt meanwhile: then the chunk goes on with that one.
+ * Changes the chunk of an attempt that got no folio. A process that had lost its lease may have recorded the folio of
+ * an earlier attempt meanwhile: then the chunk continues with that folio.
  * @param otherwise its state if there is none.
  */
 const withoutFolio = (otherwise: string) => `

@@ -84,7 +84,7 @@ export function holderHere(given: Partial<LockHolder> | undefined, since: number
   return { pid: ownPid, command: 'foliopipe', ...given, since };
 }
 
-/** Writes the file whole or not at all, with mode 0600. */
+/** Writes the file atomically, with mode 0600. */
 export async function writeHolder(path: string, holder: LockHolder): Promise<void> {
   const { pid, command, since } = holder;
   const partial = partialPath(path);

@@ -198,10 +198,7 @@ export function differing(matches: i32, count: i32, kept: i32, keepsSame: bool):
   return (to - matches) / MATCH_BYTES;
 }
 
-/**
- * The slot of the entry with this hash, or the free one for it. Its second number decides: the first has chosen the
- * bucket.
- */
+/** The slot of the entry with this hash, or a free one for it. Its second number decides: the first chose the bucket. */
 export function slotOf(hash: i32, entries: i32, size: i32, slots: i32, mask: i32): i32 {
   let at = load<i32>(hash, 4) & mask;
   let slot = slots + (at << 2);

@@ -63,7 +63,7 @@ export function allSingleSearches(db: StateDatabase): () => readonly SingleSearc
 
 /**
  * Prepares the insertion of searches from the journal, which is one transaction. Known ones stay as they are.
- * @returns a function that gives the number of added rows.
+ * @returns a function that returns the number of added rows.
  */
 export function singleSearchInsertion(
   db: StateDatabase,
