@@ -23,7 +23,7 @@ export function serviceIdentity(config: Config): string {
   return embedded ? `embedded:${name}` : name;
 }
 
-/** The names under which what it has answered is kept: its identity, and its address, from before it had a name. */
+/** The names under which the service's answers are kept: its identity, and its address, as before it had a name. */
 export function serviceNames(config: Config): readonly string[] {
   return [...new Set([serviceIdentity(config), serviceAddress(config)])];
 }
@@ -38,7 +38,7 @@ export function isOfService({ service, rehearsal }: Pick<Segment, 'service' | 'r
 
 /**
  * Whether a local service has answered a run at another address than the configured one, perhaps under its name. Such a
- * run is none of the service (rule "A rehearsal never looks real").
+ * run does not count as one of the service (rule "A rehearsal never looks real").
  */
 export function isRehearsalElsewhere(
   config: Pick<Config, 'service' | 'stateDir'>,
@@ -48,8 +48,8 @@ export function isRehearsalElsewhere(
 }
 
 /**
- * The config with the address that a run has recorded, if none is given: for commands that ask no service, and know runs
- * by theirs.
+ * The config with the address that a run has recorded, if none is given. For commands that ask no service: they find
+ * runs by their service.
  */
 export function withAddressOf(config: Config, run: Pick<Run, 'service' | 'frozen'> | undefined): Config {
   const { service } = config;
@@ -58,7 +58,7 @@ export function withAddressOf(config: Config, run: Pick<Run, 'service' | 'frozen
   return isAddress(address) ? { ...config, service: { ...service, baseUrl: address } } : config;
 }
 
-/** What is missing to ask the service: keys of the config. */
+/** The missing keys of the config without which the service cannot be asked. */
 export function missingOfService({ service }: Config): readonly ('service.baseUrl' | 'service.token')[] {
   if (service.embedded) return [];
   return [
@@ -93,7 +93,7 @@ function refusingApi(errorOf: () => ConfigError): PredictionApi {
 
 /**
  * The client of the configured service, or of the embedded one at its endpoint.
- * @param watcher gets what it waits for.
+ * @param watcher is called with what the client waits for.
  */
 export function openApi(
   config: Config,

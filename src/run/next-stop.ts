@@ -1,6 +1,6 @@
 /**
- * What the next `foliopipe run` stops with before it sends anything, as far as the state and the output tell. Running it
- * only to read that would be of no use, so `foliopipe status` says it.
+ * The error with which the next `foliopipe run` stops before it sends anything, as far as the state and the output show
+ * it. `foliopipe status` reports it, so that nobody has to run a command that cannot go on.
  */
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { isUnfinished } from '../checkpoint/walk-run.js';
@@ -34,7 +34,7 @@ export async function findNextStop(
   return findStopOfReplies(checkpoint, run.id);
 }
 
-/** The path that the next `foliopipe run` looks at: of an unfinished run its own. */
+/** The path that the next `foliopipe run` looks at. An unfinished run has its own. */
 function nextOutputPath(config: Config, run: Run): string {
   if (run.state === 'publishing') return run.publication!.output.path;
   return isUnfinished(run)
@@ -42,7 +42,7 @@ function nextOutputPath(config: Config, run: Run): string {
     : withPlannedPath(config, Date.now()).output.path;
 }
 
-/** A store that cannot be reached is left out. */
+/** Ignores the error of a store that cannot be reached. */
 function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof FoliopipeError) && codeOf(error) === '') throw error;
 }

@@ -76,7 +76,7 @@ async function pruneRun(
   if (!dryRun) {
     await checkpoint.verifyPaid(run.id);
     if (run.prunedAt === null) await checkpoint.recordPruned(run.id, now);
-    // The files last: if some are left, the next prune sees that this one was killed.
+    // Removes the files last: if some are left, the next prune sees that this one was killed.
     if (run.choice !== null) await answers.removeChoice(run.id);
     await files.remove(run.id);
     await removeWaitingFiles(run, config.stateDir);
@@ -124,7 +124,7 @@ async function removeAllCopiesBut(
 
 export interface CopiesContext {
   readonly checkpoint: Pick<CheckpointReader, 'runs'>;
-  /** Where copies are that all machines see. */
+  /** The store of copies that all machines see. */
   readonly copies?: SharedCopies | undefined;
 }
 

@@ -13,14 +13,14 @@ type Reasons = ProgressSnapshot['failed']['reasons'];
 export interface ProgressSources {
   readonly checkpoint: Pick<CheckpointReader, 'run' | 'tally' | 'answered' | 'chunksIn' | 'failureReasons'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** What only the process that works knows. Left out elsewhere. */
+  /** Known only to the process that works on the run. Left out elsewhere. */
   readonly percentages?: ReadonlyMap<number, number>;
   readonly waits?: { list(): readonly Wait[] };
   readonly admitted?: () => number | null;
 }
 
 /**
- * @param id the run's.
+ * @param id of the run.
  * @returns reads a snapshot; undefined if there is no such run. The rate counts from the first one on.
  */
 export function createProgressReader(
@@ -59,9 +59,9 @@ export function createProgressReader(
 const NOTHING: Answered = { records: 0, failed: 0 };
 
 /**
- * Reads something that takes time, when it may have changed, and seldom enough that it takes half a percent of the time
- * at most. A run mostly waits, so that is a larger share of its work.
- * @param changes a figure that changes with it; while it is 0 there is nothing to read.
+ * Reads a value that takes time to read: only when it may have changed, and for at most half a percent of the time. A run
+ * mostly waits, so that is a larger share of its work.
+ * @param changes a figure that changes with the value; while it is 0 there is nothing to read.
  */
 function createSlowReader<T>(
   changes: (tally: Tally) => number,

@@ -24,7 +24,7 @@ import type { StateReader } from './state-reader.js';
 
 /** The options of `reportRun`. */
 export interface ReportOptions {
-  /** Default: the one in `stateDir`, opened for reading. */
+  /** Default: the one of the config, which is opened read-only. */
   readonly checkpoint?: CheckpointReader | undefined;
   /** Default: the store of `output.path`. */
   readonly output?: Pick<OutputStore, 'identity'> | undefined;
@@ -54,7 +54,7 @@ export async function reportRun(
     const isIdle = state.worker !== undefined && (await state.worker(run.pipeline)) === undefined;
     const reader = isIdle ? withCutOffUploads(state) : state;
     const load = await loadStatus(state, config, run);
-    // A report is no job, so the run was not found done by one.
+    // Not `done`, which says that this job found nothing to do: a report is not a job.
     const complete = completeText && ((text: string) => completeText(text, run));
     const terms = {
       now: clock.now(),
@@ -101,8 +101,8 @@ export async function writeReport(report: RunReport, path: string, mode: number)
 }
 
 /**
- * Writes the page of `report.html` when a process has worked on a run, whether it has ended well or not. It is a
- * warning if that fails: the run is what it is.
+ * Writes the page of `report.html` when a process has worked on a run, whether it has ended well or not. If that fails,
+ * a warning is logged: it does not change how the run ended.
  * @param error what has stopped this process; undefined if nothing has.
  */
 export async function writeOwnReport(
@@ -115,7 +115,7 @@ export async function writeOwnReport(
   if (html === null || run.source.limit !== undefined) return;
   try {
     const row = await run.checkpoint.run(run.id);
-    // Somebody has removed it from the state, which the error says.
+    // The run was removed from the state, and the error of the process says so.
     if (row === undefined) return;
     const stopped = error === undefined ? null : stoppedBy(error);
     const notes = { load: await loadStatus(run.checkpoint, run.config, row) };

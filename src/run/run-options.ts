@@ -70,8 +70,8 @@ export interface RunOptions extends RunPorts {
   /** Begin a new run even if one is unfinished or done; its records are paid for again. */
   readonly fresh?: boolean | undefined;
   /**
-   * Only this number of records, the first of the source: the run is a sample. It is another run than that of the whole
-   * source, and than samples with other limits; its output is `<output>.sample.csv`.
+   * Only this number of records, the first of the source: the run is a sample. It is not the run of the whole source, nor
+   * that of a sample with another limit. Its output is `<output>.sample.csv`.
    */
   readonly limit?: number | undefined;
   /** `false`: a new run takes no answers of earlier runs. Its own answers are kept as `reuse.*` says. */
@@ -94,14 +94,14 @@ export interface RunOptions extends RunPorts {
    */
   readonly stdin?: InputStream | undefined;
   /**
-   * The records of the source, in place of a file: bytes of a CSV or objects. `source.path` is then `-`, as it is where
-   * neither it nor `source.query` is set. They are copied into `stateDir` before anything is paid.
+   * The records of the source, in place of a file: bytes of a CSV or objects. `source.path` must then be `-`, or neither
+   * it nor `source.query` be set. They are copied into `stateDir` before anything is paid.
    */
   readonly records?: SourceRecords | HandedRecords | undefined;
   /** A note kept with a new run. */
   readonly label?: string | undefined;
   readonly endpoint?: ServiceEndpoint | undefined;
-  /** The work asks the service only for a part that is lost: without an `endpoint` it is refused only then. */
+  /** The work asks the service only for lost parts: a missing `endpoint` is an error only then. */
   readonly isServiceSpare?: boolean | undefined;
   /** The work sends nothing that is paid: in a restored state it does not ask for `yes` (`RESTORED_UNCONFIRMED`). */
   readonly sendsNothing?: boolean | undefined;
@@ -118,8 +118,8 @@ export interface RunOptions extends RunPorts {
   /** Called with each event of the work: what is copied and checked, which run it is, and how the run stands. */
   readonly onProgress?: OnProgress | undefined;
   /**
-   * Completes the commands that texts for people name as the next step, such as with the flags that were typed: on the
-   * page of `report.html`. Default: they stay as they are.
+   * Completes the commands that the page of `report.html` names as the next step, such as with the flags that were typed.
+   * Default: they stay unchanged.
    */
   readonly completeText?: ((text: string) => string) | undefined;
   /** Measures the work of this process; the summary has its figures. Default: a new one. */

@@ -35,7 +35,7 @@ export async function openStateReader({ stateDir, state }: Place): Promise<State
   return reader && { ...reader, worker: (pipeline) => findHolder(stateDir, pipeline) };
 }
 
-/** What the account of a service does now; undefined if its limits are those of each process. */
+/** What the account of a service does now; undefined if each process has limits of its own. */
 export async function findAccount({ state }: Place, service: string): Promise<AccountState | undefined> {
   return state === null ? undefined : (await loadPostgres()).findAccountState(state, service);
 }
@@ -47,7 +47,7 @@ export async function findMove({ stateDir, state }: Place): Promise<CopyMark | u
 }
 
 /**
- * Refuses what would be refused when a run begins.
+ * Refuses a state that was copied to another place, as the beginning of a run does.
  * @throws ConfigError `STATE_MOVED`.
  */
 export async function refuseMoved(place: Place): Promise<void> {
@@ -55,8 +55,8 @@ export async function refuseMoved(place: Place): Promise<void> {
 }
 
 /**
- * Refuses a state in a database while the folder that the config names without one has runs of the pipeline that were
- * not copied: they would be paid for again. Rehearsals are not paid for. Reads that folder alone.
+ * Refuses a state in a database while `stateDir` has runs of the pipeline that were not copied into it: they would be
+ * paid for again. Rehearsals are not paid for, and do not count. Reads only that folder.
  * @throws ConfigError `STATE_IN_FOLDER`; the errors of `openCheckpointReader`.
  */
 export async function refuseStateInFolder({
@@ -65,7 +65,7 @@ export async function refuseStateInFolder({
   pipeline,
 }: Place & Pick<Config, 'pipeline'>): Promise<void> {
   if (state === null || !existsSync(join(stateDir, 'checkpoint.db'))) return;
-  // Runs go on elsewhere, or have not come back yet.
+  // The runs of the folder go on elsewhere, or are still being copied back into it.
   const mark = readCopyMark(stateDir)?.mark;
   if (mark === 'moved' || mark === 'copying') return;
   const reader = await openCheckpointReader(stateDir);
@@ -91,7 +91,7 @@ export function stateMissing({ stateDir, state }: Place): ConfigError {
   });
 }
 
-/** What a config, or a program that names a folder alone, says of the database of a state. */
+/** The database of a state. A program that names only a folder leaves it out. */
 export type MaybeInDatabase = Partial<Pick<Config, 'state'>>;
 
 /**

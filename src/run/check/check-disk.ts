@@ -13,19 +13,19 @@ import { formatBytes, formatCount } from '../../quantities.js';
 import { shareOf } from '../../source/column-bytes.js';
 import type { Bytes, Source } from '../../types.js';
 
-/** Bytes that an answer adds to a row, about; and the lineage of a row. */
+/** About how many bytes an answer, and the lineage, add to a row. */
 const ANSWER_BYTES = 60;
 const LINEAGE_BYTES = 110;
-/** How many times smaller text becomes by gzip: a source whose size is not known unzipped, and parts. */
+/** How many times gzip makes text smaller: a source whose unzipped size is not known, and parts. */
 const SOURCE_GZIP = 4;
 const PART_GZIP = 5;
 /** The number of a record that is sent, and its delimiter. */
 const KEY_BYTES = 8;
-/** Bytes of a chunk in the database and in the journal; and in the database's log, which then begins again. */
+/** Bytes of a chunk in the database and in the journal; and in the database's log, which then is overwritten. */
 const CHUNK_ROWS_BYTES = 2 * 1024;
 const CHUNK_LOG_BYTES = 64 * 1024;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
-/** How many times smaller an output becomes that is stored in another form, about. */
+/** About how many times smaller an output is if it is compressed or Parquet. */
 const ENCODED = 2;
 /** Bytes of an answer in a segment, and of its entry in a lane while the segment is made. */
 const SEGMENT_BYTES = 40 + 120;
@@ -39,7 +39,7 @@ export interface StillToWrite {
   readonly keepsAnswers: boolean;
   /** The work file, which grows to the output; undefined if there is none yet. */
   readonly workFile?: string;
-  /** Room that a killed process has left in the state; undefined if there is none. */
+  /** The path of the reserve that a killed process may have left in the state; undefined for a new run. */
   readonly reserve?: string;
 }
 
@@ -161,7 +161,7 @@ function sizeOf(path: string | undefined): Bytes {
   return (path && statSync(path, { throwIfNoEntry: false })?.size) || 0;
 }
 
-/** The output, what stands beside it, and their work files. */
+/** The output, the files beside it, and their work files. */
 const OUTPUT_FILES = 16;
 
 interface Checked {
@@ -198,7 +198,7 @@ function tooSmall({ folder, disk, needed, what }: Checked): TroubleError | undef
 export async function diskOfFolder(folder: string): Promise<Disk | undefined> {
   try {
     const { type, blocks, bfree, bsize, bavail, files, ffree } = await statfs(folder);
-    // Parts of one disk may have numbers of their own, and the same figures.
+    // Parts of one disk may have different device numbers, but they show the same figures.
     const id = files === 0 ? `${type} ${blocks} ${bsize} ${bfree}` : String((await stat(folder)).dev);
     return { id, bytes: bavail * bsize, files: files === 0 ? Number.POSITIVE_INFINITY : ffree };
   } catch {

@@ -10,7 +10,7 @@ interface LoadFileNeeds {
 }
 
 interface LoadFileOptions {
-  /** The command without the run. Default: `foliopipe load`. */
+  /** The command that hints name, without the run. Default: `foliopipe load`. */
   readonly command?: string;
   /** Also compares the content, which may read the whole file. A load compares it while it reads. */
   readonly content?: boolean;

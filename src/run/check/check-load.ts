@@ -17,7 +17,7 @@ import { checkLoad } from '../load/load-run.js';
 import { openStateReader } from '../state-reader.js';
 import { unsure, type Verdict } from './judge-service.js';
 
-/** Why the table cannot be checked: without the columns of the source nobody knows those of the output. */
+/** Why the table cannot be checked: without the columns of the source, those of the output are not known. */
 export function uncheckedLoad({ source }: Config): Verdict {
   return source.path === STREAM
     ? unsure(

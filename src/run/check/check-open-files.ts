@@ -18,7 +18,7 @@ export interface OpenFiles {
 }
 
 /**
- * @param files undefined where the system does not tell: then nothing is checked.
+ * @param files undefined if the system does not say: then nothing is checked.
  * @throws ConfigError `OPEN_FILES_LIMIT` with the figures.
  */
 export function checkOpenFiles(

@@ -58,7 +58,7 @@ export async function checkOutputPlace(
   await refuseOwnFiles(config, paths);
 }
 
-/** The schema compares the names of both; a link may lead from one into the other. */
+/** The schema has compared the paths of both, but a link may lead from one into the other. */
 async function refuseState({ output: { path }, stateDir }: PlaceConfig): Promise<void> {
   const state = await stateAround(workFolderOf(path, stateDir), stateDir);
   if (state === undefined) return;
@@ -85,7 +85,7 @@ async function checkReports({ report, ownFiles, load, stateDir }: PlaceConfig): 
   }
 }
 
-/** The state folder without links, if a folder lies in it; undefined if not, or if that cannot be said. */
+/** The state folder without links, if a folder lies in it; undefined if not, or if that is not known. */
 async function stateAround(folder: string, stateDir: string): Promise<string | undefined> {
   const inner = await realFolder(folder);
   const state = await realFolder(stateDir);
@@ -93,7 +93,7 @@ async function stateAround(folder: string, stateDir: string): Promise<string | u
   return `${inner}${sep}`.startsWith(`${state}${sep}`) ? state : undefined;
 }
 
-/** The folder without links, also if it is still to be made; undefined if that cannot be said. */
+/** The path of the folder without links, even if it is not made yet; undefined if that is not known. */
 async function realFolder(folder: string): Promise<string | undefined> {
   try {
     const { path, missing } = await nearestFolder(folder);

@@ -142,7 +142,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   const timeouts = { ...config.timeouts, connect: longestCheckMs, idle: longestCheckMs };
   const store = createOutputStore({ ...config, timeouts }, { ...options, attempts: 1 });
   await checkOutput(config, store, paths);
-  // What is wrong with the state is an item too.
+  // Problems of the state are another item.
   const reader = await openStateReader(config).catch(() => null);
   if (reader !== null) {
     try {
@@ -155,7 +155,7 @@ async function checkOutputPlace(config: Config, options: Pick<CheckOptions, 'sig
   return isS3(path) || template === undefined ? text : `${path}: ${text}`;
 }
 
-/** Leaves nothing behind: a missing folder will be created by the run, so its nearest parent must take folders. */
+/** Leaves nothing behind: the run will make a missing folder, so its nearest parent must allow that. */
 async function checkFolder(path: string, key: string): Promise<string> {
   const nearest = nearestFolder(path);
   const where = nearest === path ? path : `${path} cannot be created, because ${nearest}`;
@@ -186,7 +186,7 @@ function nearestFolder(path: string): string {
 async function freeSpace({ stateDir, state, output }: Config): Promise<string> {
   const free = async (path: string) => {
     const disk = await diskOfFolder(path);
-    return disk === undefined ? 'an unknown room' : formatBytes(disk.bytes);
+    return disk === undefined ? 'an unknown amount' : formatBytes(disk.bytes);
   };
   return `${await free(stateDir)} free for ${state === null ? 'the state' : 'scratch files'}, ${await free(workFolderOf(output.path, stateDir))} for the output`;
 }
@@ -233,7 +233,7 @@ function missingItem(item: 'service' | 'token', missing: readonly string[]): Che
   return { item, outcome: 'failed', text: `${key} is missing`, error: serviceMissing([key]) };
 }
 
-/** The longest time until a connection is open, and without a byte: shorter than those of a run. */
+/** The longest times until a connection is open, and without a byte: shorter than those of a run. */
 const TIMEOUTS = { connect: 4_000, idle: 5_000 };
 
 /** @returns whether the service says that it is a local one. */

@@ -102,7 +102,7 @@ export async function checkSource(
   return withNames(source, opened);
 }
 
-/** The config with the dialect that foliopipe writes itself, if that has made the text from objects. */
+/** The config with the dialect that foliopipe writes itself, if it has made the text of the source from objects. */
 export function withOwnDialect(config: Config, { isOurs }: SourceFiles): Config {
   if (!isOurs) return config;
   return { ...config, source: { ...config.source, ...OWN_DIALECT, quote: 'auto', skipLines: 0, isOurs } };
@@ -120,7 +120,7 @@ function logChecked(logger: Logger, source: Source, isKnown: boolean): void {
   logger.info(
     { files: files.map(({ path }) => path), records, rejected, columns: columns.length, bytes },
     isKnown
-      ? `the source is as it was checked before: ${what}${bad}`
+      ? `the source is unchanged since it was checked: ${what}${bad}`
       : `the source is checked: ${what}${bad}, ${countOf(columns.length, 'column')}`,
   );
 }
@@ -136,7 +136,7 @@ async function warnOfHeader(
   if (doubt !== undefined) logger.warn({ key: 'source.header' }, doubt);
 }
 
-/** Names in an error what was copied, beside the copy, in which a person can look. */
+/** Adds to an error what was copied. The path of the copy stays, so that a person can look at it. */
 function nameCopies<E>(error: E, { paths, names }: SourceFiles): E | SourceError {
   if (!(error instanceof SourceError) || names === null) return error;
   const { code, hint, facts, cause } = error;
@@ -219,7 +219,7 @@ async function scan(
     ...(key !== null && { keyCheck: { columns: key, folder: config.stateDir } }),
     signal: options.signal,
     limit: options.limit,
-    // Before a large source is read for nothing.
+    // Fails before a large source is read for nothing.
     onHeader: (header) => checkColumns(header, config),
     ...(options.watch && { watch: options.watch }),
     ...(options.onExcess && { onExcess: options.onExcess }),

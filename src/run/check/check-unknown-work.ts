@@ -1,4 +1,4 @@
-/** Notices rows of a run that the state does not know beside an output: this is another state, or an older copy. */
+/** Notices rows, beside an output, of a run that the state does not know: it is another state, or an older copy. */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';

@@ -9,8 +9,8 @@ import { delimiterIn, typedText } from '../../text.js';
 type SourceSection = Config['source'];
 
 /**
- * The same error with a hint that fits the source: no line of a query or of a Parquet file can be taken for its header,
- * and in a CSV a wrong delimiter may have made one column of all.
+ * The same error with a hint that fits the source. In a query or a Parquet file, no line can be mistaken for the header.
+ * In a CSV, a wrong delimiter may have made one column of all.
  */
 export function withColumnHint(error: unknown, header: LayoutSource, source: SourceSection): unknown {
   if (!(error instanceof ConfigError)) return error;
@@ -40,7 +40,7 @@ function hintWithoutHeader(
   return query === null ? correct : `${correct}; or let source.query.sql give this name: select ... as NAME`;
 }
 
-/** Says how the header was read, where a wrong delimiter may have made one column of all. */
+/** Says how the header was read, if a wrong delimiter may have made one column of all. */
 function hintOfDelimiter(
   { code }: ConfigError,
   { columns, files }: LayoutSource,

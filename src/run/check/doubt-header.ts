@@ -9,13 +9,13 @@ import { cellLikeValue } from '../../source/value-kinds.js';
 import { showText } from '../../text.js';
 import { type FirstFile, firstValues } from './look-at-source.js';
 
-/** Records that are looked at. */
+/** How many records are looked at. */
 const LOOKED_AT = 20;
 
 /**
  * @param file the first file of the source.
- * @returns what is doubtful, and how to mend it; undefined if nothing is, or the columns are named by a database or a
- *   Parquet file.
+ * @returns what is doubtful, and how to correct it; undefined if nothing is, or if a database or a Parquet file names the
+ *   columns.
  */
 export async function doubtHeader(
   { source, upload }: Pick<Config, 'source' | 'upload'>,
@@ -48,7 +48,7 @@ function namesFor(columns: number): string {
   return (columns > 6 ? [...names.slice(0, 2), '...', names.at(-1)] : names).join(', ');
 }
 
-/** Whether a field holds the name of its column, written in whatever way. */
+/** Whether a field holds the name of its column, apart from case, blanks and punctuation. */
 function isSame(value: string | undefined, name: string): boolean {
   const bare = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   return value !== undefined && bare(value) !== '' && bare(value) === bare(name);

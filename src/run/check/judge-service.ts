@@ -1,6 +1,6 @@
 /**
- * Judges what the service has answered to `foliopipe check`; pure. The interface says nothing about errors, so where the
- * answers do not tell, the verdict is `unsure` and repeats what was said.
+ * Judges what the service has answered to `foliopipe check`; pure. The interface says nothing about errors, so if the
+ * answers prove nothing, the verdict is `unsure` and quotes them.
  */
 import { type Failure, isBusy } from '../../api/failure.js';
 import { misconfiguredError } from '../../api/final-error.js';
@@ -41,7 +41,7 @@ export function unaskedVerdicts(error: unknown): ServiceVerdicts {
   return { service: failed(error), token: UNANSWERED };
 }
 
-/** The verdict on the address of the single-record search. Any HTTP reply passes: only a paid search would tell more. */
+/** The verdict on the address of the single-record search. Any HTTP reply passes: only a paid search would show more. */
 export function judgeSearch(probe: Probe | null, address: string | null): Verdict {
   if (probe === null || address === null) {
     return failed(searchAddressMissing());
@@ -76,7 +76,7 @@ function judgeFailure(failure: Failure, address: string, key = 'service.baseUrl'
     );
   }
   const isReply = failure.kind === 'cut' || failure.kind === 'malformed';
-  const what = isReply ? `${address} gives no whole answer` : `nothing answers at ${address}`;
+  const what = isReply ? `${address} gives no complete answer` : `nothing answers at ${address}`;
   const text = `${what}: ${REASONS[code] ?? message} (${code})`;
   return failed(new OutageError('SERVICE_UNAVAILABLE', text, { hint: hintFor(code, address, key), facts }));
 }
@@ -87,7 +87,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name of the host cannot be looked up now',
   ENETUNREACH: 'there is no network to it',
-  EHOSTUNREACH: 'there is no way to it',
+  EHOSTUNREACH: 'there is no route to it',
 };
 
 function hintFor(code: string, address: string, key: string): string {
@@ -159,7 +159,7 @@ function judgeRefusal(reply: ProbeReply, wrongPath: Probe | null, address: strin
   return { service, token: failed(error) };
 }
 
-/** Whether the words are about the token. Only asked when a wrong token gets the same words. */
+/** Whether the words are about the token. Looked at only if a wrong token gets the same answer. */
 const ABOUT_TOKEN = /token|api.?key|credential|unauthori[sz]ed|forbidden/i;
 
 function judgeToken(reply: ProbeReply, wrongToken: Probe | null): Verdict {

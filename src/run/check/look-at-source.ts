@@ -27,7 +27,7 @@ export interface LookOptions
   extends Partial<Pick<SourceFormat, 'delimiter' | 'encoding' | 'header' | 'skipLines'>> {
   /** How many records are read at most. */
   readonly records: number;
-  /** Where DuckDB may put what it cannot hold in its memory. */
+  /** The folder in which DuckDB puts what does not fit into its memory. */
   readonly folder: string;
   readonly signal: AbortSignal;
 }

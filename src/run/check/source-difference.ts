@@ -1,5 +1,5 @@
 /**
- * Says how a source differs from the one that a run has read, as far as the run's rows and files tell: which file, when
+ * Says how a source differs from the one that a run has read, as far as the run's rows and files show: which file, when
  * it was written, and the first sent record that differs. Reads the source up to that record, for an error only.
  */
 import { createHash } from 'node:crypto';
@@ -30,7 +30,7 @@ export interface DifferenceContext {
 }
 
 /**
- * @param now the source as it is found, with other content than the run's.
+ * @param now the source that was found, whose content differs from the run's.
  * @returns lines for a message, each with a line feed before it.
  */
 export async function differenceText(context: DifferenceContext, run: Run, now: Source): Promise<string> {
@@ -48,7 +48,7 @@ function fileText(then: Source, now: Source, at: number): string {
   const [old, found] = [then.files[at], now.files[at]];
   const { name, path } = (found ?? old)!;
   const shown = showText(name ?? path, 200);
-  if (old === undefined) return `${shown} has come to the source`;
+  if (old === undefined) return `${shown} is new in the source`;
   if (found === undefined) return `${shown} is no longer in the source`;
   // The time of a copy shows nothing about its source.
   const state = ({ bytes, stamp }: typeof old) => {
@@ -106,7 +106,7 @@ async function findRecord(
   }
   const upTo =
     same === 0 ? 'no record was sent yet' : `records 1 to ${formatCount(same)} would be sent as they were`;
-  return `${upTo}: the difference is behind them, or in columns that are not sent`;
+  return `${upTo}: the difference is after them, or in columns that are not sent`;
 }
 
 type Reading = Parameters<typeof recordsFrom>[0];
@@ -131,8 +131,8 @@ function consecutive({ firstRecord, records }: ChunkRow): number[] {
 }
 
 /**
- * Gives the file that would be sent for each chunk, valid until the next call: fewer records where the source ends, and
- * where the file becomes longer than the one that was sent. It then differs within these records, and the others may be
+ * Gives the file that would be sent for each chunk, which is valid until the next call. It has fewer records if the source
+ * ends, or if it becomes longer than the file that was sent: it differs within these records then, and the others may be
  * of any size.
  */
 function createCutter(
@@ -186,7 +186,7 @@ async function textOf(
   return `the first record that differs is ${formatCount(record)}: ${showText(then[at]!)} was sent, and now ${is}`;
 }
 
-/** The records of an uploaded file as they are written in it. */
+/** The records of an uploaded file, in the form in which they were sent. */
 function recordsOf(file: Buffer): string[] {
   const { rows, options } = rowsOfChunkFile(file);
   const records: string[] = [];

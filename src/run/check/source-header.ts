@@ -23,12 +23,12 @@ export interface SourceHeader {
   readonly file?: InspectedFile;
 }
 
-/** What foliopipe writes itself. */
+/** The dialect of what foliopipe writes itself. */
 const ownDialect: Dialect = { ...OWN_DIALECT, bom: false, newline: 'LF', gzip: false };
 
 /**
- * Reads one header after the other: a pattern may match more files than a process may open. Does not read standard
- * input, which has none then, and does not run a query.
+ * Reads one header after the other: a pattern may match more files than a process may open. Gives none for standard
+ * input, which it does not read. Does not run a query.
  * @throws SourceError, ConfigError, RefusedError or TroubleError when a header cannot be read.
  */
 export async function* sourceHeaders(config: Config, signal: AbortSignal): AsyncGenerator<SourceHeader> {

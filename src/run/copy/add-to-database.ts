@@ -1,7 +1,7 @@
 /**
- * Adds a state in a folder to one in Postgres that other pipelines use. They go on meanwhile: files come first, which
- * nothing names yet, and all rows come in one transaction. Before it the folder is marked, so that it is not used while
- * it is not known whether the rows are there.
+ * Adds a state in a folder to one in Postgres that other pipelines use, and that go on meanwhile. The files are copied
+ * first, when no row names them yet, and then all rows in one transaction. The folder is marked before it, so that the
+ * folder is not used while it is not known whether the rows are there.
  */
 import { join } from 'node:path';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
@@ -49,7 +49,7 @@ export async function addToDatabase(
   const leases = await openShortConnection(to.state!);
   releasers.add(leases);
   for (const name of pipelines) {
-    // Each has a fence of its own: nothing is changed under it.
+    // Each lease has an unused fence of its own, because nothing is changed under it.
     const lock = createLeases(async () => leases, { held: undefined });
     releasers.add(await waitForLock(lock, { pipeline: name, holder, wait: 0 }, context));
   }
@@ -73,7 +73,7 @@ export async function addToDatabase(
     logger.info({ rows: tables.reduce((sum, one) => sum + one.rows, 0) }, 'all rows are copied and compared');
     return { tables, parts, answers };
   } catch (error) {
-    // Without an answer, the next call finds out.
+    // If the database does not answer, the next call finds out whether the rows are there.
     await finishAddition(stateDir, database).catch(() => undefined);
     throw error;
   }
@@ -106,7 +106,7 @@ function refuseKnown(known: readonly string[], place: string): void {
   );
 }
 
-/** Not the stored answers, nor the secret with which they are found. */
+/** All files except the stored answers, and the secret with which they are found. */
 function isOfRuns(name: string): boolean {
   return !/^reuse\/(?:secret$|segments\/)/.test(name);
 }

@@ -17,7 +17,7 @@ import { copiesOfOpenRuns, isKnownPath, SECRET, stateFiles } from '../backup/bac
 export interface CopiedFiles {
   readonly files: number;
   readonly bytes: number;
-  /** What the state names and does not have. */
+  /** Files that the state names and does not have. */
   readonly lost: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const WITH_PARTS: readonly ChunkState[] = ['submitted', 'finished', 'downloaded'
 
 /**
  * Copies all stored parts. One that is missing or damaged is left out: it is fetched from the service again, at no cost.
- * @param read the same store as `to`, opened on its own, to compare what is there.
+ * @param read the same store as `to`, opened separately, to compare what was written.
  * @throws TroubleError `STATE_COPY_DIFFERS`; the signal's reason.
  */
 export async function copyParts(
@@ -120,7 +120,7 @@ export async function fetchFiles(
     await cache.fetch(name);
     const there = await hashFile(cache.pathOf(name));
     if (there?.sha256 !== sha256) {
-      // It is damaged at its origin. Whoever needs it reports that it is missing.
+      // The original is damaged. A copy is left out, so that a run which needs it reports that it is missing.
       rmSync(cache.pathOf(name), { force: true });
       continue;
     }

@@ -1,6 +1,6 @@
 /**
  * Copies a state from a folder into Postgres, or back. Invariant: at no moment can both be used to pay. The copy is
- * marked until all of it is there and compared; then the state that was copied is marked for good, and only then is the
+ * marked until it is complete and compared. Then the state that was copied is marked for good, and only after that is the
  * mark of the copy removed.
  */
 

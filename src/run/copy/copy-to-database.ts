@@ -40,7 +40,7 @@ export async function copyToDatabase(
   try {
     const database = await openPostgresState(to.state!, { isCopied: true });
     releasers.add(database);
-    // What is written is fenced by this lease.
+    // The fence of this lease protects everything that is written.
     releasers.add(await waitForLock(database.lock, { pipeline: 'state copy', holder, wait: 0 }, context));
     const shared = await openSharedFiles({ state: to.state!, files: to.files }, database);
     const place = shared.place;
@@ -48,7 +48,7 @@ export async function copyToDatabase(
     const isUnfinished = await isOurCopy(session, place, stateDir);
     if (!existsSync(join(stateDir, 'checkpoint.db'))) throw stateMissing(from);
     const mark = readCopyMark(stateDir);
-    // It was stopped between the two marks: the copy cannot be used, so this state can.
+    // The copy was stopped between the two marks, so it cannot be used: this state can be used again.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
     if (mark?.mark === 'moving' && mark.place === place) await finishAddition(stateDir, database);
     for (const name of new Set([pipeline, ...lockedPipelines(stateDir)])) {
@@ -99,7 +99,7 @@ async function copyAll(
     const answers = await shareFiles(stateDir, shared, checkpoint, signal);
     await seal();
     try {
-      // A pipeline may have begun in it that had no lock before.
+      // A pipeline that had no lock before may have begun in the state.
       expectSame(tables, await sumRows(rows), 'the state has changed while it was copied');
     } catch (error) {
       await removeCopyMark(stateDir);
@@ -112,7 +112,7 @@ async function copyAll(
 }
 
 /**
- * @returns whether a copy of this state into the database has not ended.
+ * @returns whether there is an unfinished copy of this state in the database.
  * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
  */
 async function isOurCopy(

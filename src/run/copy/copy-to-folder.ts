@@ -52,7 +52,7 @@ export async function copyToFolder(
     releasers.add(database);
     const session = await database.openParts();
     const mark = await readMark(session);
-    // It was stopped between the two marks: the copy cannot be used, so this state can.
+    // The copy was stopped between the two marks, so it cannot be used: this state can be used again.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === stateDir) await removeMark(session);
     else refuseMarked(place, mark, 'change');
     if (await isEmptyState(session)) throw stateMissing(from);
@@ -61,7 +61,7 @@ export async function copyToFolder(
     releasers.add(leases);
     const held: HeldLock[] = [];
     for (const name of await pipelinesOf(leases, pipeline)) {
-      // Each has a fence of its own: nothing is changed here.
+      // Each lease has an unused fence of its own, because nothing is changed under it.
       const lock = createLeases(async () => leases, { held: undefined });
       const one = await waitForLock(lock, { pipeline: name, holder, wait: 0 }, context);
       releasers.add(one);
@@ -78,7 +78,7 @@ export async function copyToFolder(
     await target.putInPlace();
     await writeMark(session, { mark: 'moved', place: stateDir, at: now });
     try {
-      // A pipeline may have begun in it that had no lease before.
+      // A pipeline that had no lease before may have begun in the state.
       const rows = await sumRows(postgresRows(session));
       expectSame(copied.tables, rows, 'the state has changed while it was copied');
     } catch (error) {
@@ -113,7 +113,7 @@ async function copyAll(
   return { tables, parts, answers };
 }
 
-/** @throws LockedError `STATE_COPY_FLEET`: jobs of a fleet are not copied, and would be done in the state that was. */
+/** @throws LockedError `STATE_COPY_FLEET`: a fleet's jobs are not copied, so its workers would do them in the old state. */
 async function refuseWorkers(address: DatabaseAddress): Promise<void> {
   const fleet = await openFleetReader(address);
   const workers = (await fleet?.workers().finally(fleet.close)) ?? [];
@@ -131,7 +131,7 @@ async function refuseWorkers(address: DatabaseAddress): Promise<void> {
 }
 
 /**
- * @returns whether a copy of this database into the folder has not ended.
+ * @returns whether there is an unfinished copy of this database in the folder.
  * @throws ConfigError `STATE_NOT_EMPTY`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
  */
 function isOurCopy(stateDir: string, place: string): boolean {
@@ -146,13 +146,13 @@ function isOurCopy(stateDir: string, place: string): boolean {
   });
 }
 
-/** What a folder holds of a state. */
+/** The names in a folder that belong to a state. */
 function stateNames(stateDir: string): readonly string[] {
   let names: string[] = [];
   try {
     names = readdirSync(stateDir);
   } catch {
-    // It is made later, and that call reports what is wrong with it.
+    // The folder is made later, and that call reports what is wrong with it.
   }
   return names.filter((name) => /^(checkpoint\.db.*|searches\.log|runs|reuse|deltas|spool)$/.test(name));
 }

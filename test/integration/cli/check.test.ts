@@ -143,7 +143,7 @@ describe('what answers at the address', () => {
     expect(text.stdout).toContain(`next: ${hint}`);
   });
 
-  it('a reply that is not coded as it says is no whole answer', async () => {
+  it('a reply that is not coded as it says is no complete answer', async () => {
     const { code, items } = await checkAt((response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('{}'),
     );
@@ -151,7 +151,7 @@ describe('what answers at the address', () => {
     expect(items.service).toMatchObject({
       ok: false,
       code: 'SERVICE_UNAVAILABLE',
-      told: expect.stringMatching(/gives no whole answer: the reply claims to be gzip, but is not/),
+      told: expect.stringMatching(/gives no complete answer: the reply is said to be gzip, and is not/),
     });
   });
 

@@ -89,7 +89,7 @@ describe('the message names the file, its times, and', () => {
   it('that what was sent is unchanged', async () => {
     const message = await saidOf((text) => `${text}New,1 New St,MT,new\n`);
     expect(message).toMatch(
-      /60 records then, 61 now\n.*\n {2}records 1 to \d+ would be sent as they were: the difference is behind them, or in columns that are not sent$/,
+      /60 records then, 61 now\n.*\n {2}records 1 to \d+ would be sent as they were: the difference is after them, or in columns that are not sent$/,
     );
   });
 });
