@@ -113,7 +113,7 @@ async function copyAll(
   return { tables, parts, answers };
 }
 
-/** @throws LockedError `STATE_COPY_FLEET`: a fleet's jobs are not copied, so its workers would do them in the old state. */
+/** @throws LockedError `STATE_COPY_FLEET`: jobs of a fleet are not copied, and its workers would go on in the old state. */
 async function refuseWorkers(address: DatabaseAddress): Promise<void> {
   const fleet = await openFleetReader(address);
   const workers = (await fleet?.workers().finally(fleet.close)) ?? [];

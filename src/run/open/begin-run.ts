@@ -42,7 +42,7 @@ interface Before {
   readonly run: NewRun;
   /** The run that the new one replaces. */
   readonly unfinished: Run | undefined;
-  /** What was paid for in it; undefined if nothing was. */
+  /** What was paid for in that run; undefined if nothing was. */
   readonly givenUp: GivenUpRun | undefined;
   /** See `chooseForRun`. */
   readonly lookup: AnswerLookup | undefined;
@@ -114,8 +114,8 @@ function logGivenUp(logger: Logger, { id }: Run, givenUp: GivenUpRun | undefined
 }
 
 /**
- * @throws GuardError when it would send more than a guard or a budget allows; the errors of `checkLoad` when the output
- *   could not be loaded.
+ * @throws GuardError when the run would send more than a guard or a budget allows; the errors of `checkLoad` when the
+ *   output could not be loaded.
  */
 async function checkNewRun(
   context: BeginRunContext,
@@ -148,7 +148,7 @@ async function checkNewRun(
 export type NewRun = Pick<Run, 'id' | 'pipeline' | 'createdAt' | 'frozen'>;
 
 /**
- * A run that may begin, of which nothing is recorded yet.
+ * A run that may begin. Nothing of it is recorded yet.
  * @param fixed the values of the config that are fixed for the run.
  * @param now epoch milliseconds.
  */

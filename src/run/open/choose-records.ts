@@ -89,7 +89,7 @@ export async function chooseForRun(
     } catch (error) {
       const id = error instanceof ConfigError ? error.facts.segment : undefined;
       const segment = (await checkpoint.segments()).find((one) => one.id === id);
-      // Another process has just pruned or forgotten it.
+      // Another process has just pruned or forgotten the segment.
       const isGone = typeof id === 'string' && segment === undefined && !repaired.has(id);
       if (isGone) {
         repaired.add(id);
@@ -140,7 +140,7 @@ export async function planChoice(
   return lookUp(context, options, source, (lookup) => lookup.plan({ now, ...config.reuse }));
 }
 
-/** Looks up all records once more if the source was touched meanwhile: what was read may be other records. */
+/** Looks up all records once more if the source was touched meanwhile: other records may have been read. */
 async function lookUp<T>(
   context: ChooseContext,
   options: Pick<RunOptions, 'reuse'>,
@@ -172,7 +172,7 @@ async function openLookup(
   const all = (await checkpoint?.segments()) ?? [];
   const filled = all.filter(({ successful, failed }) => successful + failed > 0);
   const usable = filled.filter((segment) => isReusing && isUsable(segment, config));
-  // The first segment that has an answer decides. Those of other epochs are only compared with.
+  // The first segment that has an answer decides. Answers of other epochs are not taken: new ones are compared with them.
   const segments = [
     ...usable.filter(({ epoch }) => epoch === reuse.epoch),
     ...usable.filter(({ epoch }) => epoch !== reuse.epoch),

@@ -21,8 +21,8 @@ import type { BeginRunContext } from './begin-run.js';
 import { type GivenUpRun, waysFromChanged } from './given-up-run.js';
 
 /**
- * The run that has done a source, see `pickDoneRun`: also one from before the service had its name, and none that a local
- * service has answered at another address.
+ * The run that has done a source, see `pickDoneRun`. Runs from before the service had its name count, too. Runs that a
+ * local service has answered at another address do not.
  * @throws ConfigError `RUN_DONE_OTHERWISE`.
  */
 export async function findDoneRun(
@@ -66,8 +66,8 @@ function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string, strin
 }
 
 /**
- * `upload.duplicates` decides only how often equal records are sent: their answers are the same. Nor does it matter who
- * has given the same content.
+ * `upload.duplicates` decides only how often equal records are sent: their answers are the same. Nor does it matter which
+ * query has given the same content.
  */
 function decidesWhatIsSent(key: string): boolean {
   if (key === 'upload.duplicates' || key === 'source.query' || isOutputValue(key)) return false;
@@ -132,7 +132,7 @@ export async function canReopen({
 }
 
 /**
- * Checks the source of a run that has begun, and reads the copy that it has read, if any. A run of an older version has
+ * Checks the source of a run that has begun; if the run has read a copy of it, that copy. A run of an older version has
  * sent the blank records, and skips none.
  */
 export async function checkAgain(
@@ -209,7 +209,7 @@ export async function sourceChangedError(
   );
 }
 
-/** The first file that is not the one that the run has read, as it was then. */
+/** The first file that has changed, as it was when the run read it. */
 function filesText({ files }: Source, now: Source): string {
   const file = files.find(({ sha256 }, at) => now.files[at]?.sha256 !== sha256) ?? files[0]!;
   return `${showText(file.name ?? file.path, 200)} with ${file.bytes} bytes, sha256 ${file.sha256}`;

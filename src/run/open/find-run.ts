@@ -82,7 +82,7 @@ export async function findRun(given: ResumeContext, options: RunOptions): Promis
   const givenUp = unfinished && (await findGivenUp(context, options, unfinished, null));
   checkGivenUp(givenUp, options);
   const latest = await checkpoint.latestRun(config.pipeline, limit);
-  // A kill may have come before its files were removed.
+  // A kill may have come before the run's files were removed.
   if (latest?.state === 'withheld') await removeWaitingFiles(latest, config.stateDir);
   const watch = await watchRecords(context, options, unfinished);
   try {
@@ -192,4 +192,89 @@ function sameParsing(run: Run | undefined, frozen: Readonly<Record<string, strin
     .filter((key) => key.startsWith('source.') || key.startsWith('chunks.') || key.startsWith('upload.'))
     .every((key) => run?.frozen[key] === frozen[key]);
   return same ? run : undefined;
+}
+
+async function continueRun(
+  context: FindRunContext,
+  run: Run,
+  source: Source,
+  options: RunOptions,
+): Promise<FoundRun> {
+  const { existing } = options;
+  if (source.sha256 !== run.source.sha256) {
+    const givenUp = await findGivenUp(context, options, run, true);
+    const files = await context.files.ofRun(run.id);
+    throw await sourceChangedError({ ...context, files }, run, source, givenUp);
+  }
+  const { config, output, checkpoint, logger, clock } = context;
+  const { path } = config.output;
+  // A run that has begun has looked at its own path, but its state may be an older copy.
+  const owner = { ...options, logger };
+  if (typeof existing === 'string') await checkReplaced(output, config, clock.now(), checkpoint, owner);
+  else await refuseBehind(output, path, config.pipeline, checkpoint, owner);
+  await context.prepareOutput(path);
+  await keepCopies(config, context.copies, source);
+  if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
+  if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
+  if (run.state === 'open' && isEchoChanged(context.config, run)) {
+    context.logger.info(
+      { run: run.id, echo: context.config.result.echo },
+      'result.echo has changed: the stored results are joined and written again',
+    );
+    await context.checkpoint.recordUnjoined(run.id);
+  } else if (run.state === 'open' && declaresOtherColumns(context.config, run)) {
+    // The rows are written again from the stored results, with the new header.
+    await context.checkpoint.recordUnmerged(run.id, 1);
+  }
+  const interrupted = await context.checkpoint.recordInterrupted(run.id);
+  if (run.state === 'open' && typeof existing !== 'string') await logContinuing(context, run);
+  if (interrupted > 0) {
+    context.logger.warn(
+      { run: run.id, chunks: interrupted },
+      `${countOf(interrupted, 'upload')} ${interrupted === 1 ? 'was' : 'were'} cut off when the last process ended; whether the service accepted ${interrupted === 1 ? 'it' : 'them'} is not known`,
+    );
+  }
+  return { run: (await context.checkpoint.run(run.id))!, found: 'continued' };
+}
+
+/**
+ * Checks the disks for what a run has still to write, unless all is sent: an estimate must not hold back what was bought.
+ */
+async function checkDiskAgain(
+  { config, checkpoint, logger }: FindRunContext,
+  options: RunOptions,
+  run: Run,
+): Promise<void> {
+  const { records: of } = await checkpoint.tally(run.id);
+  const sent = of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const all = recordsToSend(run);
+  // Once the whole source is cut, the chunks of rounds are counted, too.
+  const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
+  if (toSend <= 0) return;
+  const records = toSend + of.submitted + of.finished;
+  const workFile = workPathOf(config.output.path, run.id, config.stateDir);
+  const reserve = reservePath(config.stateDir, run.id);
+  const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile, reserve };
+  await checkDisk(config, write, { ...options, logger });
+}
+
+function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
+  // In a run without a success, rows have no added columns.
+  return result.columns.length > 0 && JSON.stringify(result.columns) !== JSON.stringify(columns ?? []);
+}
+
+/** Logs which run continues, its age and how many chunks are left. */
+async function logContinuing({ checkpoint, clock, logger }: FindRunContext, run: Run): Promise<void> {
+  const { chunks } = await checkpoint.tally(run.id);
+  const here = chunks.downloaded + chunks.unprocessed + chunks.refused;
+  const cut = Object.values(chunks).reduce((sum, count) => sum + count, 0) - chunks.split;
+  const age = formatDuration(clock.now() - run.createdAt);
+  const left =
+    run.chunks === null
+      ? `${cut - here} of the ${countOf(cut, 'chunk')} cut so far ${cut === 1 ? 'is' : 'are'}`
+      : `${run.chunks - here} of ${countOf(run.chunks, 'chunk')}`;
+  logger.info(
+    { run: run.id, chunks: run.chunks, downloaded: here, openFolios: chunks.submitted },
+    `continuing ${run.source.limit === undefined ? 'run' : 'sample'} ${run.id} of ${age} ago, ${left} left, ${countOf(chunks.submitted, 'folio')} open at the service`,
+  );
 }

@@ -1,4 +1,4 @@
-/** The values of a config that an unfinished run has frozen: a resume takes no others. */
+/** The values of a config that an unfinished run has frozen: a resume accepts no others. */
 
 import { existsSync } from 'node:fs';
 import type { Run } from '../../checkpoint/checkpoint.js';
@@ -15,7 +15,7 @@ export interface FrozenValues {
   readonly values: Readonly<Record<string, string | null>>;
 }
 
-/** The keys of a config that a frozen value is made of, where that is not the value of one key. */
+/** The keys of the config from which a frozen value is made, if it is not the value of one key. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   service: ['service.name', 'service.baseUrl'],
   'service.address': ['service.baseUrl'],
@@ -38,8 +38,9 @@ export async function frozenValues(config: Config): Promise<FrozenValues | undef
 }
 
 /**
- * What `--set` takes to go on with an unfinished run where the config has other values than those with which it began.
- * @returns none if it has the same, or if a flag cannot give one of them: then no command goes on, and `run` says why.
+ * The values for `--set` with which an unfinished run goes on, if the config has other values than when the run began.
+ * @returns none if the values are the same, or if a flag cannot set one of them: then no command goes on, and `run` says
+ *   why.
  */
 export function settingsToGoOn(config: Config, run: Run): readonly string[] {
   const now = withAddressOf(config, run);
@@ -47,8 +48,8 @@ export function settingsToGoOn(config: Config, run: Run): readonly string[] {
 }
 
 /**
- * The file that an unfinished run reads, where the config names another one: without it, no command goes on.
- * @returns undefined also where that file is gone, or is one of several.
+ * The file that an unfinished run reads, if the config names another one: without it, no command goes on.
+ * @returns undefined also if that file is gone, or is one of several.
  */
 export function sourceToGoOn({ source: { path } }: Config, { source: { files } }: Run): string | undefined {
   const [first, ...others] = files;

@@ -1,4 +1,4 @@
-/** What is lost when a new run replaces an unfinished one: what was paid for, and what later runs take of it. */
+/** What is lost when a new run replaces an unfinished one: what was paid for, less what later runs take. */
 import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
@@ -17,13 +17,13 @@ export interface GivenUpRun {
   readonly paid: number;
   /** How many of these have no answer that a later run takes, and their price; null without `budget.pricePerRecord`. */
   readonly inVain: { readonly records: number; readonly amount: number | null; readonly currency: string };
-  /** Folios whose parts are not all here. */
+  /** Folios whose parts are not all downloaded. */
   readonly open: Sum;
-  /** Uploads of which it is unknown whether they were accepted. */
+  /** Uploads that may have been accepted. */
   readonly ambiguous: Sum;
-  /** Chunks whose answers are here and in no complete output. */
+  /** Chunks whose answers are downloaded, and in no complete output. */
   readonly collected: Sum;
-  /** Why later runs buy the collected answers again; null if they take them. */
+  /** Why later runs buy the collected answers again; null if those runs take them. */
   readonly boughtAgain: string | null;
   /** Whether later runs take the collected answers only if the source is unchanged. */
   readonly onlyIfUnchanged: boolean;
@@ -131,9 +131,9 @@ export function checkGivenUp(givenUp: GivenUpRun | undefined, { yes }: Pick<RunO
 }
 
 /**
- * Checks once more when the answers of the run were made ready for later runs: those that cannot be are bought again,
- * such as where the service has changed what it gives back.
- * @param lost the runs whose answers could not all be made ready.
+ * Checks once more when a segment was made of the run's answers: those that could not be put into it are bought again,
+ * for example because the service now returns other columns.
+ * @param lost the runs whose answers could not all be put into a segment.
  * @returns what is lost.
  * @throws ConfigError `RUN_UNFINISHED_PAID`.
  */
@@ -192,7 +192,7 @@ export function waysFromChanged(
   const back = `${isFile ? 'put the old file back' : 'give the old content again'} to finish run ${run}`;
   if (givenUp === undefined)
     return `${back}; or start a new run: ${newRunCommand(false)}; nothing was paid for in run ${run}`;
-  return `${back}; or foliopipe run --set source.onChange=supersede fetches what the open folios bring, and then starts a new run; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
+  return `${back}; or foliopipe run --set source.onChange=supersede fetches the answers of the open folios, and then starts a new run; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
 }
 
 /** What was paid in vain and what is kept. The text has no capital and no full stop. */

@@ -34,7 +34,7 @@ export interface SegmentContext {
  * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
  * source has changed is left out if its results do not hold what was sent: its records are bought again.
  * @param unfinished a run that will be superseded.
- * @returns the runs whose answers cannot be reused, with `unfinished` if only some of its answers can be.
+ * @returns the runs whose answers cannot be reused. `unfinished` is one of them even if some of its answers can be.
  */
 export async function makeMissingSegments(
   context: SegmentContext,
@@ -49,7 +49,7 @@ export async function makeMissingSegments(
     if (!(await remakeSegment(context, run, replaced))) lost.push(run.id);
     else if (run.id === unfinished?.id && (await isPartlyKept(checkpoint, run))) partly.push(run.id);
   }
-  // Those that were said before are not said each night. The newest run has just been superseded, or is given up now.
+  // The same runs are not logged each night. The newest run is logged: it was superseded just now, or is given up.
   if (
     lost.length > 0 &&
     (known.length === 0 || lost.includes((await checkpoint.runs(config.pipeline))[0]!.id))
@@ -69,8 +69,7 @@ async function isPartlyKept(checkpoint: SegmentContext['checkpoint'], { id }: Ru
 
 /**
  * Runs that have ended and may have answers that could be reused, and that are in no segment.
- * @param unfinished a run that will be superseded: it is one of them also if it has got more answers since its segment
- *   was made.
+ * @param unfinished a run that will be superseded. It is one of them, too, if it has more answers than its segment.
  */
 export async function runsWithoutSegment(
   checkpoint: Pick<CheckpointReader, 'run' | 'runHeads' | 'segments' | 'answered' | 'replyKinds'>,
@@ -90,13 +89,13 @@ export async function runsWithoutSegment(
   for (const { id, rehearsal } of heads) {
     const run = (await checkpoint.run(id))!;
     if (!hasSentSame(run, config) || (await checkpoint.answered(id)).records === 0) continue;
-    // Where a local service has given some of the replies, it is unknown which answers are real.
+    // If a local service has given some of the replies, it is unknown which answers are real.
     if (!rehearsal || !(await checkpoint.replyKinds(id)).mixed) runs.push(run);
   }
   return runs;
 }
 
-/** Whether the run of a segment has other answers by now. Not if some were taken out: they would come back. */
+/** Whether the run has other answers now than its segment. Never if some were taken out: a new segment would have them. */
 async function lacksAnswers(
   checkpoint: Pick<CheckpointReader, 'answered'>,
   { run, successful, failed, takenOut }: Segment,
@@ -124,10 +123,10 @@ export async function remakeSegment(
     const stages = await contextOf(context, run, chosen);
     const segment = await makeSegment(stages, replaced, replaced?.of && { of: replaced.of });
     if (segment === undefined) return false;
-    // Another process may have replaced it meanwhile, such as by one without some of its answers.
+    // Another process may have replaced the segment meanwhile, such as by one without some of its answers.
     if (!(await checkpoint.recordSegment(segment, replaced?.id))) return true;
     await removeReplaced(context, { segment, replaced: replaced?.id });
-    // A run that will be superseded may still go on, and needs them then.
+    // A run that will be superseded may still go on, and would need its chunk files.
     if (!isUnfinished(run)) await removeKeptChunks({ ...stages, checkpoint });
     const count = countOf(segment.successful + segment.failed, 'answer');
     logger.info({ run: run.id, segment: segment.id }, `${count} of run ${run.id} can be reused now`);

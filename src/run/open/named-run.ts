@@ -67,7 +67,7 @@ export async function shownRun(
   return run === undefined && name === 'last' ? (await checkpoint.runs(pipeline))[0] : run;
 }
 
-/** The run that is named in the options; undefined if none is, or there is none. @throws ConfigError `RUN_AMBIGUOUS`. */
+/** The run that the options name; undefined without a name or such a run. @throws ConfigError `RUN_AMBIGUOUS`. */
 export async function givenRun(
   checkpoint: Parameters<typeof namedRun>[0],
   pipeline: string,

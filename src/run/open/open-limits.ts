@@ -1,4 +1,4 @@
-/** The limits of a run: open folios and requests a second, of this process alone or of a shared account. */
+/** The limits of a run: open folios and requests a second, of only this process or of a shared account. */
 import type { RequestLimiter } from '../../api/rate-limiter.js';
 import { SharedLimiter } from '../../api/shared-limiter.js';
 import type { Config } from '../../config/schema.js';
@@ -25,7 +25,7 @@ interface LimitsContext {
 }
 
 /**
- * @param given limits of the caller, which come first.
+ * @param given limits of the caller, which take precedence.
  * @param service the identity of the service.
  */
 export function openLimits(
@@ -51,7 +51,7 @@ export function openLimits(
 }
 
 /**
- * The limit of requests for work without a lease: it keeps what the account allows, and its own wish holds for itself.
+ * The limit of requests for work without a lease. It obeys the limit of the account, and its own limit only affects it.
  * @returns undefined: the client limits its requests itself.
  */
 export function openRequestLimit(

@@ -84,7 +84,7 @@ export function runError(
   return asDiskError(run.config, unrecordedError(run) ?? stopReason(run.signal, error));
 }
 
-/** An unknown error is no bug if the rows of the run are gone: somebody has removed them. */
+/** Replaces an unknown error if the rows of the run are gone: somebody has removed them, so it is not a bug. */
 async function afterRemoval({ id, checkpoint }: OpenRun, error: unknown): Promise<unknown> {
   if (error instanceof FoliopipeError) return error;
   const run = await checkpoint.run(id).catch(() => null);
@@ -142,7 +142,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
   }
 }
 
-/** What every step has: this process, and what stops it and closes what it has opened. */
+/** What every step of opening a run uses, and what stops this process and closes what it has opened. */
 interface Opening extends StateContext {
   readonly controller: AbortController;
   readonly releasers: Releasers;
@@ -169,12 +169,12 @@ async function lockState(config: Config, options: RunOptions, opening: Opening):
   return state;
 }
 
-/** Unless the caller has given a clock, a run goes by the time of all machines that share its state. */
+/** Unless the caller has given a clock, a run uses the one that all machines with its state share. */
 function inSharedTime(opening: Opening, { clock }: RunOptions, { now }: OpenState['lock']): Opening {
   return clock !== undefined || now === undefined ? opening : { ...opening, clock: { ...systemClock, now } };
 }
 
-/** The config and the options with what the run that they name has begun with: the service's address, and the limit. */
+/** The config and the options, with the service's address and the limit of the run that the options name. */
 async function valuesOfRun(whole: Config, options: RunOptions, checkpoint: Checkpoint) {
   const named = await givenRun(checkpoint, whole.pipeline, options);
   const limit = named === undefined ? options.limit : named.source.limit;
@@ -182,7 +182,7 @@ async function valuesOfRun(whole: Config, options: RunOptions, checkpoint: Check
   return { given, options: { ...options, limit }, limit };
 }
 
-/** Opens the client of the service. Before it is closed, its uploads in flight are waited for. */
+/** Opens the client of the service. Closing it first waits for its uploads in flight. */
 function openClient(
   config: Config,
   options: RunOptions,
@@ -224,7 +224,7 @@ function reportBegun(
 }
 
 /**
- * What a run has chosen; null if it sends every record, or was pruned and keeps its figures only. The choice of a run
+ * What a run has chosen; null if it sends every record, or was pruned and keeps only its figures. The choice of a run
  * whose rows are all written is opened when it is needed: there may be nothing to write again.
  */
 async function openChosen(
@@ -250,7 +250,7 @@ function watchProgress(
   releasers.add(watchRun(id, { checkpoint, clock, percentages, waits, admitted }, onProgress));
 }
 
-/** What the stages share that is known at once. */
+/** The part of the stages' context that needs no further work. */
 function contextOf(
   run: Run,
   config: Config,

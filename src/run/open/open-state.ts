@@ -75,7 +75,7 @@ export async function openState(
   const opened = { files, stores, lock: held, outputs: database?.outputs };
   const given = options.checkpoint ?? database?.checkpoint;
   if (given !== undefined) {
-    // The account counts what is done under its leases.
+    // The account counts only what is done under its own leases.
     const account = options.lock === undefined ? database?.account : undefined;
     return { ...opened, checkpoint: given, account };
   }
@@ -94,13 +94,13 @@ async function openDatabase(
   return (await loadPostgres()).openPostgresState(state, { hear: logTrouble(logger) });
 }
 
-/** Says once that the database is away, and once that it is back. */
+/** Logs once that the database does not answer, and once that it answers again. */
 function logTrouble(logger: Logger): HearTrouble {
   return (trouble, leftMs) => {
     if (trouble === undefined) return logger.info({}, 'the database of the state answers again');
     const reason = trouble instanceof Error ? trouble.message : String(trouble);
     const left = formatDuration(leftMs);
-    logger.warn({ reason }, `${reason}; the run waits for it, and ends in ${left} unless it is back`);
+    logger.warn({ reason }, `${reason}; the run waits for it, and ends in ${left} unless it answers again`);
   };
 }
 
@@ -210,7 +210,7 @@ export async function waitForLock(
       return withoutFailure(await lock.take(pipeline, holder), pipeline, logger);
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
-      // If the lease is not renewed, its holder is gone: it is taken when it ends.
+      // A lease that is not renewed has lost its holder: this process waits for its end, and takes it.
       const isStale =
         error instanceof LeaseHeldError &&
         error.facts.here !== true &&

@@ -31,7 +31,7 @@ interface PreparedOutput extends HeldLock {
 }
 
 /**
- * The store of a run's outputs, which is changed only while the prepared ones are those of this process.
+ * The store of a run's outputs, which changes them only while this process may write all that were prepared.
  * @returns also the function that prepares an output, each once. Its lock is freed when the run is closed.
  */
 export function createGuardedOutput(
@@ -74,7 +74,7 @@ export function createGuardedOutput(
  * @param path the path of the output.
  * @param outputs the locks of outputs, if the machines share them.
  * @param isLocal whether foliopipe itself puts outputs in place; on a local disk they can be locked.
- * @returns the output, locked; a store of others has a lock of its own.
+ * @returns the output. It is locked if the machines share the locks of outputs, or if it is on a local disk.
  * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
  */
 async function prepareOutput(
@@ -134,7 +134,7 @@ function refuseFolder(store: Pick<OutputStore, 'sweep'>, path: string): void {
 }
 
 /**
- * The store, asked before each change whether this process may still make it.
+ * The store. Before each change it checks whether this process may still make it.
  * @param expectOurs as that of `PreparedOutput`.
  */
 function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
@@ -224,7 +224,7 @@ function outputLocked(path: string, { holder, here = false }: Taken): LockedErro
   });
 }
 
-/** While this process frees the lock, its file of the holder is gone already. */
+/** @param holder undefined while the lock is being freed: the file with the holder is removed first. */
 function nameOf(holder: LockHolder | undefined, here: boolean): string {
   if (holder === undefined) return here ? 'this process' : 'another process';
   const { pid, command } = holder;

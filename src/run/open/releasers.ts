@@ -11,7 +11,7 @@ export interface Releasers extends Closeable {
 
 /**
  * Closes resources in reverse order. After a failure the others are still closed, and the first error is thrown at the
- * end. A close while another one works ends with it: each resource is still needed until those after it are closed.
+ * end. A second `close` meanwhile ends with the first: each resource is needed until those after it are closed.
  */
 export function createReleasers(): Releasers {
   const opened: Closeable[] = [];

@@ -14,7 +14,7 @@ export async function endUploads(inFlight: ReadonlySet<Promise<unknown>>): Promi
 /** A controller for the run, which aborts when the caller's signal does, with a FoliopipeError. */
 export function linkedController(signal: AbortSignal | undefined, releasers: Releasers): AbortController {
   const controller = new AbortController();
-  // Every folio and part on its way listens: they are bounded by `concurrency`, and Node would warn at eleven.
+  // Every folio and part in flight listens: `concurrency` bounds them, and Node would warn at eleven.
   setMaxListeners(0, controller.signal);
   if (signal === undefined) return controller;
   const leave = followCaller(controller, signal);
@@ -25,7 +25,7 @@ export function linkedController(signal: AbortSignal | undefined, releasers: Rel
 /** Aborts the run when its pipeline's lock has passed to another process. */
 export function stopWhenLost(controller: AbortController, { lost }: HeldLock): void {
   const stop = () => controller.abort(lost?.reason);
-  // It may have been lost while the state was opened.
+  // The lock may have been lost while the state was opened.
   if (lost?.aborted) stop();
   lost?.addEventListener('abort', stop, { once: true });
 }
@@ -48,7 +48,7 @@ export function stopAtDeadline(controller: AbortController, deadline: number, cl
       }),
     );
   };
-  // Only its closing ends the wait with an error.
+  // The wait fails only when it is closed.
   const ended = wait().catch(() => undefined);
   return {
     close: () => {
@@ -66,5 +66,5 @@ export function closedError(run: string): ConfigError {
   });
 }
 
-/** A timer cannot wait for months, and stands still while the machine sleeps; the clock on the wall does not. */
+/** A timer cannot wait for months, and stops while the machine sleeps. So the clock is read at least this often. */
 const checkDeadlineEveryMs = 60_000;

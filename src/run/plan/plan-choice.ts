@@ -109,7 +109,7 @@ async function withStored<T>(
   return withStores(config, (stores) => use(stores.answers));
 }
 
-/** A state without answers has no secret yet, and a plan must not make one: its look-up gets a folder of its own. */
+/** A state without answers has no secret yet, and a plan must not make one: its look-up gets a temporary folder. */
 async function withAnswers<T>(
   { config, checkpoint }: Pick<PlanContext, 'config' | 'checkpoint'>,
   { answers }: Pick<RunOptions, 'answers'>,

@@ -68,7 +68,7 @@ export async function leftOf(
   const held = (of: Tally['chunks']) => (policy === 'hold' ? doubtful(of) : 0);
   const toSend = (of: Tally['chunks']) => of.cut + doubtful(of) - held(of);
   const perhaps = doubtful(tally.records);
-  // Once the source is cut to its end, its chunks are counted, including those of rounds.
+  // Once the whole source is cut, its chunks are counted, including those of rounds.
   if (run.chunks !== null) return { chunks: toSend(tally.chunks), records: toSend(tally.records), perhaps };
   const settled = (of: Tally['chunks']) =>
     of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused + held(of);

@@ -19,9 +19,9 @@ export interface RetryPlan {
   readonly by: RetryWay;
   /** Failed records that it would send. By search: at most, because a record without a name is not searched. */
   readonly records: number;
-  /** Failed records whose answer is one of an earlier run: they are not asked for again. */
+  /** Failed records that have taken the answer of an earlier run: they are not asked for again. */
   readonly reused: number;
-  /** Failed records that an earlier round has sent, and that the service may have: no file has them once more. */
+  /** Failed records that an earlier round has sent, and that the service may have accepted: they are not sent again. */
   readonly held: number;
   /** What the records cost; null without `budget.pricePerRecord`, 0 in a rehearsal. */
   readonly amount: number | null;
@@ -36,7 +36,7 @@ type RetryReads = Pick<
 >;
 
 /**
- * Reads the checkpoint alone.
+ * Reads only the checkpoint.
  * @param run done or withheld, with its results.
  * @param now epoch milliseconds.
  */
@@ -118,7 +118,7 @@ export function checkRetryBudget({ run, records, budget }: RetryPlan, logger: Lo
         'BUDGET_TOO_SMALL',
         `budget.${cap} leaves ${formatCount(left)} of ${countOf(limit, 'record')}, and a retry of run ${run} has ${formatCount(records)} to send`,
         {
-          hint: `nothing was sent, and the run is as it was; raise budget.${cap}${waitText(cap)}, then type the same command again`,
+          hint: `nothing was sent, and the run is unchanged; raise budget.${cap}${waitText(cap)}, then type the same command again`,
           facts,
         },
       );

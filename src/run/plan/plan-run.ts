@@ -1,6 +1,6 @@
 /**
- * Plans a run: what it would do, cost and save. Takes no lock and changes nothing. Uses no network, but for an output in
- * S3 and for a source that is a query: asks it, unless an unfinished run has its answer.
+ * Plans a run: what it would do, cost and save. Takes no lock and changes nothing. Uses no network, except for an output
+ * in S3 and for a source that is a query, which is asked unless an unfinished run has its answer.
  */
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
@@ -40,11 +40,11 @@ export interface Plan {
   /** Null if neither the config nor an earlier run has an address. */
   readonly service: string | null;
   readonly source: Source;
-  /** Whether the source was copied for this plan alone: foliopipe run asks for it, or reads it, again. */
+  /** Whether the source was copied only for this plan: foliopipe run asks for it, or reads it, again. */
   readonly asked: boolean;
   /** The path of the output. That of a new run holds `{run}` where `output.path` does: its id is not known yet. */
   readonly output: string;
-  /** How many of its records may be bad or blank. */
+  /** How many records of the source may be bad or blank. */
   readonly maxRejected: RejectLimit;
   /** The records that the run sends, cut into chunks: their number and sums. Of a done run: of the whole source. */
   readonly chunks: { readonly count: number; readonly records: number; readonly bytes: number };
@@ -130,7 +130,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       const checking = { ...options, onExcess, kept, copies, folder };
       return checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     });
-    // A run whose output is being put in place is finished first, and --new is then taken for it.
+    // A run whose output is being put in place is finished first. That run then counts as the one that --new begins.
     const isLeft = open?.state === 'publishing' && open.source.sha256 === source.sha256;
     const found =
       fresh && !isLeft

@@ -86,7 +86,7 @@ describe('retry of a published run', () => {
       await expect(retry(budget(29 + records), run)).rejects.toMatchObject({
         code: 'BUDGET_TOO_SMALL',
         exitCode: 9,
-        hint: expect.stringContaining('the run is as it was; raise budget.perRun'),
+        hint: expect.stringContaining('the run is unchanged; raise budget.perRun'),
       });
       expect((await job.enrich()).found).toBe('done');
       const said: string[] = [];
