@@ -18,8 +18,8 @@ export function indexOfLineFeed(bytes: Uint8Array, from: number, to: number): nu
 }
 
 /** Where the content of a line ends: at its line feed, or before a CR that precedes the line feed. */
-export function contentEnd(bytes: Uint8Array, start: number, lineFeed: number): number {
-  return lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
+export function contentEnd(bytes: Uint8Array, lineFeed: number): number {
+  return bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
 }
 
 /** Line feeds in `bytes[from, to)`. */

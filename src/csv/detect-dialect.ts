@@ -157,7 +157,7 @@ export function readWith(sample: Uint8Array, delimiter: number, hasQuotes: boole
       isFieldStart = true;
       isClosed = false;
     } else if (byte === LF) {
-      const isCrlf = i > start && sample[i - 1] === CR;
+      const isCrlf = sample[i - 1] === CR;
       if (i - start > (isCrlf ? 1 : 0)) {
         if (records === 0) columns = fields;
         if (!isMisquoted) {

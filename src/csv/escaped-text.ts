@@ -39,7 +39,7 @@ export function findEscapes(text: Uint8Array, delimiter: number, isWhole: boolea
     }
     start = record.end + 1;
   }
-  if (enclosed > 0 && enclosed * 2 >= records) return undefined;
+  if (enclosed * 2 >= records) return undefined;
   if (escaped >= 2 || (escaped === 1 && nulls > 0)) return 'delimiters';
   return nulls >= 2 || (nulls === 1 && records <= 2 && isWhole) ? 'nulls' : undefined;
 }

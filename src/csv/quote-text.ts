@@ -65,7 +65,7 @@ export class TextQuoter {
       let start = quote;
       while (start > at && !this.#endsField(fields[start - 1]!)) start--;
       const mark = this.#fieldEnd(fields, quote);
-      const end = fields[mark] === LF ? contentEnd(fields, start, mark) : mark;
+      const end = fields[mark] === LF ? contentEnd(fields, mark) : mark;
       this.#out.copy(fields, at, start);
       this.#writeQuoted(fields, start, end);
       at = end;
@@ -81,7 +81,7 @@ export class TextQuoter {
   /** Ends the field of which a part is held. @param isLine whether a line feed ends it. */
   #endHeld(isLine: boolean): void {
     const held = this.#held.view();
-    const end = isLine ? contentEnd(held, 0, held.length) : held.length;
+    const end = isLine ? contentEnd(held, held.length) : held.length;
     if (this.#isOpen) {
       this.#writeDoubled(held, 0, end);
       this.#out.byte(QUOTE);
@@ -100,7 +100,7 @@ export class TextQuoter {
       this.#out.byte(QUOTE);
       this.#isOpen = true;
     }
-    const end = contentEnd(held, 0, held.length);
+    const end = contentEnd(held, held.length);
     this.#writeDoubled(held, 0, end);
     this.#held.clear();
     if (end < held.length) this.#held.byte(CR);

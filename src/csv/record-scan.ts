@@ -177,7 +177,7 @@ export class RecordScan {
       const isCut = lineFeed === -1 && !isLast;
       if (isCut && to - at < this.#kernel.maxBytesToEnd) return at;
       const behind = lineFeed === -1 ? to : lineFeed + 1;
-      const end = lineFeed === -1 ? to : contentEnd(bytes, at, lineFeed);
+      const end = lineFeed === -1 ? to : contentEnd(bytes, lineFeed);
       this.#report(careful.stop, bytes, at, end, this.#line);
       this.#line += countLineFeeds(bytes, at, behind);
       this.#skipping = isCut;
@@ -238,7 +238,7 @@ export class RecordScan {
     let at = from;
     for (; at < miscounted.length && miscounted[at] === row; at += MISCOUNTED_INTS) {
       const start = miscounted[at + 1]!;
-      const end = contentEnd(bytes, start, miscounted[at + 2]!);
+      const end = contentEnd(bytes, miscounted[at + 2]!);
       const line = this.#line + miscounted[at + 4]!;
       this.#report('SOURCE_FIELD_COUNT', bytes, start, end, line, miscounted[at + 3]!);
     }

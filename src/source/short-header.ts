@@ -57,7 +57,7 @@ export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
 function isFirstAsLong(text: Buffer, { delimiter, columns }: HeaderOfFile): boolean {
   const line = text.subarray(0, text.indexOf(LF) + 1);
   const first = readWith(line, delimiter.charCodeAt(0), true);
-  return first.lf + first.crlf === 1 && first.agreeing === 1 && first.columns === columns.length;
+  return first.lf + first.crlf === 1 && first.columns === columns.length;
 }
 
 /** None if they are malformed. The last one is left out, because the sample may cut it off. */
