@@ -74,20 +74,22 @@ export async function continueRun(
 }
 
 /**
- * Checks the disks for what a run has still to write. Not if all is sent: a guess must not hold back what was bought.
+ * Checks the disks for what a run has still to write, unless all is sent: an estimate must not hold back what was
+ * bought.
  */
 async function checkDiskAgain(
   { config, checkpoint, logger }: ResumeContext,
   options: RunOptions,
   run: Run,
 ): Promise<void> {
-  const { records: of } = await checkpoint.tally(run.id);
-  const sent = of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused;
+  const { records: inState } = await checkpoint.tally(run.id);
+  const sent =
+    inState.submitted + inState.finished + inState.downloaded + inState.unprocessed + inState.refused;
   const all = recordsToSend(run);
-  // Once the source is cut to its end, the chunks of rounds are counted too.
-  const toSend = run.chunks === null ? all - sent : of.cut + of.uploading + of.ambiguous;
+  // Once the whole source is cut, the chunks of rounds are counted, too.
+  const toSend = run.chunks === null ? all - sent : inState.cut + inState.uploading + inState.ambiguous;
   if (toSend <= 0) return;
-  const records = toSend + of.submitted + of.finished;
+  const records = toSend + inState.submitted + inState.finished;
   const workFile = workPathOf(config.output.path, run.id, config.stateDir);
   const reserve = reservePath(config.stateDir, run.id);
   const write = { source: run.source, records, keepsAnswers: run.choice !== null, workFile, reserve };
@@ -95,7 +97,7 @@ async function checkDiskAgain(
 }
 
 function declaresOtherColumns({ result }: Config, { columns }: Run): boolean {
-  // The rows of a run without a success have no added columns.
+  // In a run without a success, rows have no added columns.
   return result.columns.length > 0 && JSON.stringify(result.columns) !== JSON.stringify(columns ?? []);
 }
 
