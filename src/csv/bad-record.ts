@@ -94,7 +94,7 @@ const NOT_UTF8 = 'bytes that are not UTF-8';
 const OTHER_THAN_UTF8 = HINTS.SOURCE_ENCODING.replace('utf8 or windows-1252', 'windows-1252 or latin1');
 
 /** Another encoding would change the letters of all other records unnoticed. */
-const MARKED_UTF8 =
+export const MARKED_UTF8 =
   'write these bytes as UTF-8 where the file comes from: its byte order mark says that it is UTF-8';
 
 /** Facts for the message of a bad record. */

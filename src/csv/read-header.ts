@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { SourceError } from '../errors.js';
 import { showText } from '../text.js';
+import { MARKED_UTF8 } from './bad-record.js';
 import { contentEnd, LF, NUL, QUOTE } from './bytes.js';
 
 export interface Header {
@@ -17,6 +18,8 @@ export interface HeaderPlace {
   readonly name: string;
   readonly line: number;
   readonly byte: number;
+  /** Whether the file begins with the byte order mark of UTF-8, and is read so. Default: no. */
+  readonly isMarkedUtf8?: boolean;
 }
 
 /**
@@ -76,7 +79,9 @@ export function readNames(decoded: Buffer, delimiter: string, place: HeaderPlace
       'SOURCE_ENCODING',
       place,
       'bytes that are not UTF-8',
-      "set source.encoding to the file's encoding, for example windows-1252",
+      place.isMarkedUtf8
+        ? MARKED_UTF8
+        : "set source.encoding to the file's encoding, for example windows-1252",
     );
   }
   if (isEndedByCarriageReturns(columns, bytes)) {

@@ -81,7 +81,8 @@ async function inspectSample(
     refuseEscaped(text, path, { delimiter, isWhole, isFixed: format.delimiter !== 'auto' });
 
   const decoded = dialect.quote === 'none' ? quoteText(text, delimiter) : text;
-  const place = { name: path, line: 1 + skipped.lineFeeds, byte: skipped.bytes };
+  const isMarkedUtf8 = dialect.bom && dialect.encoding === 'utf8';
+  const place = { name: path, line: 1 + skipped.lineFeeds, byte: skipped.bytes, isMarkedUtf8 };
   const option = format.header ?? 'first';
   const header = readColumns(decoded, { dialect, place, isWhole }, option);
   const lines = countLineFeeds(decoded, 0, header.bytes);

@@ -222,6 +222,11 @@ describe('no source at all', () => {
       code: 'SOURCE_ENCODING',
       hint: expect.stringMatching(/^(?!.*windows-1252).*byte order mark.*source\.maxRejected=1/s),
     });
+    const header = await write('b.csv', Buffer.concat([mark, Buffer.from('a,Stra\xdfe\n1,c\n', 'latin1')]));
+    await expect(scanPaths([header])).rejects.toMatchObject({
+      code: 'SOURCE_ENCODING',
+      hint: expect.stringMatching(/^(?!.*windows-1252).*byte order mark/),
+    });
   });
 
   it('SOURCE_NO_RECORDS: every record is rejected', async () => {
