@@ -35,17 +35,21 @@ it('permits go to the pipeline that has waited longest, even if another one asks
   expect(await ask(second)).toMatchObject({ granted: [], ahead: 0, others: 0 });
 });
 
-it('permits are given again when nobody asks alone any more, because it is not known what became of that upload', async () => {
-  const [one, other] = [await openMember('one', 2, 1), await openMember('other', 2, 1)];
-  await one.acquire(1);
-  await one.intend(1);
-  expect(await one.permits.refused?.(one.nameOf(1))).toBe(true);
-  const waiting = other.acquire(1);
-  await expectWaiting('other');
-  // What its next process does.
-  await one.checkpoint.recordInterrupted(one.run);
-  expect(await waiting).toBe(true);
-});
+it.each(['is in doubt', 'belongs to a process that is gone'] as const)(
+  'permits are given again when the upload that is tried again alone %s',
+  async (why) => {
+    const [one, other] = [await openMember('one', 2, 1), await openMember('other', 2, 1)];
+    await one.acquire(1);
+    await one.intend(1);
+    expect(await one.permits.refused?.(one.nameOf(1))).toBe(true);
+    const waiting = other.acquire(1);
+    await expectWaiting('other');
+    // What its next process does.
+    if (why === 'is in doubt') await one.checkpoint.recordInterrupted(one.run);
+    else await one.die();
+    expect(await waiting).toBe(true);
+  },
+);
 
 it('permits that another process gives at the same moment count', async () => {
   const [one, other] = [await openMember('one', 1, 1), await openMember('other', 1, 1)];
