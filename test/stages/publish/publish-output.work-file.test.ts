@@ -109,6 +109,19 @@ describe('a work file that this process has written', () => {
     expect(await output(run)).toBe(whole);
   });
 
+  it('in another process is checked and published, also a stretch that is longer than one read', async () => {
+    const long = 'x'.repeat(300_000);
+    const source = `name,address\n${['a', 'b', 'c', 'd'].map((name) => `${name},${long}\n`).join('')}`;
+    const run = await createStageRun(await folder(), { source });
+    await downloadAll(run);
+    await appendMerged(run)(mergeResults(run)(nothing()));
+    const stretch = await run.checkpoint.lastStretch(run.id);
+    expect(stretch).toMatchObject({ firstRecord: 3, lastRecord: 4 });
+    const written = await readFile(workPath(run), 'utf8');
+    await publish(nextProcess(run));
+    expect(await output(run)).toBe(written);
+  });
+
   it('in part, and to which somebody appends, is not published, but written anew', async () => {
     const run = await downloaded();
     await appendMerged(run)(only(mergeResults(run)(nothing()), 1));
