@@ -231,8 +231,8 @@ export class SharedLimiter implements RequestLimiter {
 
   #first(): Waiter {
     const waiters = [...this.#waiters];
-    const of = (rank: Rank) => waiters.find((waiter) => waiter.rank === rank);
-    return (of('again') ?? of('upload') ?? of('other'))!;
+    const firstOf = (rank: Rank) => waiters.find((waiter) => waiter.rank === rank);
+    return (firstOf('again') ?? firstOf('upload') ?? firstOf('other'))!;
   }
 
   async #take(): Promise<void> {

@@ -39,7 +39,11 @@ function withoutIntent(upload: Upload): Upload {
 /** @param again how many of the uploads that were cut off follow an ambiguous or accepted one of the same chunk. */
 function withDoubt(tally: Tally, again: number): Tally {
   const { chunks, records, uploads, ambiguousRecords } = tally;
-  const move = (of: Tally['chunks']) => ({ ...of, uploading: 0, ambiguous: of.ambiguous + of.uploading });
+  const move = (counts: Tally['chunks']) => ({
+    ...counts,
+    uploading: 0,
+    ambiguous: counts.ambiguous + counts.uploading,
+  });
   return {
     ...tally,
     chunks: move(chunks),

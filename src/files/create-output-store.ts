@@ -33,13 +33,13 @@ export function createOutputStore(
   const { connect: connectMs, idle: idleMs } = timeouts;
   const s3 = createS3OutputStore({ ...output.s3, connectMs, idleMs, ...options }, options.begunUploads);
   const placeOf = (name: string) => (isS3(name) ? s3 : local);
-  const of = (name: string) => (isFolder(name) ? folders : placeOf(name));
+  const storeOf = (name: string) => (isFolder(name) ? folders : placeOf(name));
   return {
-    put: (localFile, name, mode, cut) => of(name).put(localFile, name, mode, cut),
-    identity: (name) => of(name).identity(name),
-    read: (name, bytes) => of(name).read(name, bytes),
-    stream: (name) => of(name).stream(name),
-    remove: (name) => of(name).remove(name),
+    put: (localFile, name, mode, cut) => storeOf(name).put(localFile, name, mode, cut),
+    identity: (name) => storeOf(name).identity(name),
+    read: (name, bytes) => storeOf(name).read(name, bytes),
+    stream: (name) => storeOf(name).stream(name),
+    remove: (name) => storeOf(name).remove(name),
     check: (names, sources, own) => placeOf(names.output).check(names, sources, own),
     checkWritable: (names) => placeOf(names.output).checkWritable(names),
     prepare: (names) => placeOf(names.output).prepare(names),

@@ -150,11 +150,11 @@ function stagedValue({ staged, cast }: FittedColumn): string {
 function mergeText(plan: StatementPlan): string {
   const { table, columns, isDelta } = plan;
   const inTable = ({ name }: FittedColumn) => quoteName(name);
-  const of = (...roles: readonly string[]) => columns.filter(({ role }) => roles.includes(role));
+  const withRole = (...roles: readonly string[]) => columns.filter(({ role }) => roles.includes(role));
   const excluded = (column: FittedColumn) => `excluded.${inTable(column)}`;
-  const followed = of('source', 'status', 'reason');
-  const answered = of('answer', 'lineage');
-  const isSuccess = (value: typeof excluded) => `${value(of('status')[0]!)} = 'SUCCESSFUL'`;
+  const followed = withRole('source', 'status', 'reason');
+  const answered = withRole('answer', 'lineage');
+  const isSuccess = (value: typeof excluded) => `${value(withRole('status')[0]!)} = 'SUCCESSFUL'`;
   const sets = [
     ...followed.map((column) => `${inTable(column)} = ${excluded(column)}`),
     ...answered.map(
@@ -166,13 +166,13 @@ function mergeText(plan: StatementPlan): string {
   const changed = (value: typeof excluded) => {
     const differ = (which: readonly FittedColumn[]) =>
       `(${which.map((column) => `t.${inTable(column)}`).join(', ')}) is distinct from (${which.map(value).join(', ')})`;
-    const answers = of('answer');
+    const answers = withRole('answer');
     return [
       differ(followed),
       ...(answers.length > 0 ? [`(${isSuccess(value)} and ${differ(answers)})`] : []),
     ].join('\n   or ');
   };
-  const key = of('key');
+  const key = withRole('key');
   const onlyNews = `\n where not exists (select 1 from ${table} t where ${isSameKey(columns)} and not (${changed(stagedValue)}))`;
   return `${insertText(plan)}${isDelta ? '' : onlyNews}
 on conflict (${key.map(inTable).join(', ')}) do update set

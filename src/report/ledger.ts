@@ -243,8 +243,8 @@ async function searchEntries(
     sums.set(key, { ...sum, at: Math.min(sum.at, startedAt), records: sum.records + 1 });
   }
   return [...sums.values()].map((sum) => {
-    const of = { pipeline: run.pipeline, run: run.id, rehearsal: run.isLocal, sample: run.isSample };
-    return searchEntry({ ...sum, ...of }, pricePerRecord);
+    const owner = { pipeline: run.pipeline, run: run.id, rehearsal: run.isLocal, sample: run.isSample };
+    return searchEntry({ ...sum, ...owner }, pricePerRecord);
   });
 }
 
@@ -253,8 +253,8 @@ function singleSearchEntry(
   { pipeline, startedAt: at, state, local }: SingleSearch,
   pricePerRecord: number | null,
 ): LedgerEntry {
-  const of = { pipeline, run: null, rehearsal: local === true, sample: false };
-  return searchEntry({ ...of, at, state: searchState(state), records: 1 }, pricePerRecord);
+  const owner = { pipeline, run: null, rehearsal: local === true, sample: false };
+  return searchEntry({ ...owner, at, state: searchState(state), records: 1 }, pricePerRecord);
 }
 
 function searchEntry(

@@ -117,9 +117,9 @@ function messageOf(excess: Excess, limit: RejectLimit, blanks: readonly PlacedBl
       : []),
     ...(rejected > 0 ? [`${are(rejected)} bad:${badLines(firstBad, rejected)}`] : []),
   ];
-  const of = `${formatCount(rejected + blank)} of ${countOf(records, 'record')}`;
-  if (isStrict(limit) && blank === 0) return `${of} are bad:${badLines(firstBad, rejected)}`;
-  return `${of} cannot be sent, more than source.maxRejected (${limitText(limit)}): ${kinds.join('; ')}`;
+  const counted = `${formatCount(rejected + blank)} of ${countOf(records, 'record')}`;
+  if (isStrict(limit) && blank === 0) return `${counted} are bad:${badLines(firstBad, rejected)}`;
+  return `${counted} cannot be sent, more than source.maxRejected (${limitText(limit)}): ${kinds.join('; ')}`;
 }
 
 /** A line for each of them, with its file where that differs from the line before. */

@@ -101,8 +101,8 @@ export async function scanSource(options: ScanSourceOptions): Promise<Source> {
   if (excess !== undefined) options.onExcess?.(excess);
   const skipped = blank > 0 && { blank };
   const columns = { columns: first.columns, columnBytes: totals.columnBytes.average() };
-  const of = { files, ...columns, records, rejected, ...skipped };
-  return { ...of, ...(limit !== undefined && { limit }), sha256: hashOf(files, limit) };
+  const found = { files, ...columns, records, rejected, ...skipped };
+  return { ...found, ...(limit !== undefined && { limit }), sha256: hashOf(files, limit) };
 }
 
 /** The error for a source without a good record. @param totals what was read; left out if there was nothing. */

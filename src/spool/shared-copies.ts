@@ -13,14 +13,14 @@ type Pipeline = Pick<Config, 'pipeline'>;
 
 export interface SharedCopies {
   /** Brings the copies that a run has read into the spool of this machine. One that is missing or damaged is left out. */
-  fetch(of: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
+  fetch(owner: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
   /**
    * Keeps the copies in the spool of this machine. When the promise has resolved, they are durable.
    * @throws LockedError `LEASE_LOST`.
    */
-  keep(of: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
+  keep(owner: Pipeline, source: Pick<Source, 'files'>): Promise<void>;
   /** Removes the kept copies of a pipeline, except those with these hashes. @throws LockedError `LEASE_LOST`. */
-  removeAllBut(of: Pipeline, hashes: ReadonlySet<string>): Promise<void>;
+  removeAllBut(owner: Pipeline, hashes: ReadonlySet<string>): Promise<void>;
 }
 
 /** @param cache with the folder of `spoolFolder`. */
@@ -30,8 +30,8 @@ export function createSharedCopies(shared: SharedFiles, cache: FileCache): Share
   const copiesOf = ({ pipeline }: Pipeline, { files }: Pick<Source, 'files'>) =>
     files.map(({ sha256 }) => ({ name: copyName(pipeline, sha256), sha256 }));
   return {
-    fetch: async (of, source) => {
-      for (const { name, sha256 } of copiesOf(of, source)) {
+    fetch: async (owner, source) => {
+      for (const { name, sha256 } of copiesOf(owner, source)) {
         const kept = await shared.find(name);
         // A copy that is here only is not removed.
         if (kept === undefined) continue;
@@ -42,16 +42,16 @@ export function createSharedCopies(shared: SharedFiles, cache: FileCache): Share
         damaged.add(name);
       }
     },
-    keep: async (of, source) => {
-      for (const { name, sha256 } of copiesOf(of, source)) {
+    keep: async (owner, source) => {
+      for (const { name, sha256 } of copiesOf(owner, source)) {
         if (!damaged.has(name) && (await shared.find(name))?.sha256 === sha256) continue;
         await cache.store(name);
         damaged.delete(name);
       }
     },
-    removeAllBut: async (of, hashes) => {
-      const kept = new Set([...hashes].map((sha256) => copyName(of.pipeline, sha256)));
-      const all = await shared.list(spoolName(of.pipeline));
+    removeAllBut: async (owner, hashes) => {
+      const kept = new Set([...hashes].map((sha256) => copyName(owner.pipeline, sha256)));
+      const all = await shared.list(spoolName(owner.pipeline));
       const unneeded = all.map(({ name }) => name).filter((name) => !kept.has(name));
       if (unneeded.length > 0) await shared.remove(unneeded);
     },

@@ -196,10 +196,10 @@ function inOrderOfEnds(uploads: readonly UploadRow[], { folio }: CutRow): readon
 }
 
 function* uploadLines(run: RunRow, upload: UploadRow, chunk: CutRow | undefined): Generator<JournalLine> {
-  const of = { chunk: upload.chunk, attempt: upload.attempt };
+  const attempt = { chunk: upload.chunk, attempt: upload.attempt };
   yield {
     type: 'intent',
-    ...of,
+    ...attempt,
     firstRecord: chunk?.firstRecord ?? null,
     lastRecord: chunk?.lastRecord ?? null,
     records: upload.records,
@@ -214,14 +214,14 @@ function* uploadLines(run: RunRow, upload: UploadRow, chunk: CutRow | undefined)
     const rehearsal = (local ?? run.rehearsal) === 1;
     yield {
       type: 'accepted',
-      ...of,
+      ...attempt,
       folio: folio!,
       serviceRecords,
       rehearsal,
       at: at ?? upload.started_at,
     };
   } else if (upload.state !== 'intent') {
-    yield { type: upload.state, ...of, at, ...(upload.doubt !== null && { doubt: upload.doubt }) };
+    yield { type: upload.state, ...attempt, at, ...(upload.doubt !== null && { doubt: upload.doubt }) };
   }
 }
 

@@ -13,7 +13,8 @@ export function changeChunk(run: RunBuilder, chunk: number, values: Partial<Rebu
   Object.assign(run.chunks.get(chunk) ?? {}, values);
 }
 
-const keyOf = (of: { readonly chunk: number; readonly attempt: number }) => `${of.chunk}/${of.attempt}`;
+const keyOf = (upload: { readonly chunk: number; readonly attempt: number }) =>
+  `${upload.chunk}/${upload.attempt}`;
 
 /** Begins an upload as ambiguous. The line of its end changes this; after a kill there is no such line. */
 export function beginUpload(run: RunBuilder, line: Extract<JournalLine, { type: 'intent' }>): void {

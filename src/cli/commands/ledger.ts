@@ -120,18 +120,18 @@ function tableLedger({ timeZone, currency, pricePerRecord }: Config['budget']): 
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const minuteText = createLastText((minute) => clock.format(minute * MINUTE));
   const timeOf = (at: number) => minuteText(Math.floor(at / MINUTE));
-  let of: (Pick<LedgerEntry, 'pipeline' | 'run' | 'sample' | 'rehearsal'> & { year: string }) | undefined;
+  let last: (Pick<LedgerEntry, 'pipeline' | 'run' | 'sample' | 'rehearsal'> & { year: string }) | undefined;
   /** The heading of the line, if it is not that of the line before. */
   const headingOf = ({ pipeline, run, sample, rehearsal }: LedgerLine, year: string): string => {
     const isSame =
-      of !== undefined &&
-      of.run === run &&
-      of.pipeline === pipeline &&
-      of.sample === sample &&
-      of.rehearsal === rehearsal &&
-      (run !== null || of.year === year);
+      last !== undefined &&
+      last.run === run &&
+      last.pipeline === pipeline &&
+      last.sample === sample &&
+      last.rehearsal === rehearsal &&
+      (run !== null || last.year === year);
     if (isSame) return '';
-    of = { pipeline, run, sample, rehearsal, year };
+    last = { pipeline, run, sample, rehearsal, year };
     // The id of a run has its year.
     const name = run ?? `searches of no run in ${year}`;
     return `${name}  ${pipeline}${sample ? '  sample' : ''}${rehearsal ? '  rehearsal' : ''}\n`;

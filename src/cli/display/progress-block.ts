@@ -126,11 +126,11 @@ export function recordsToAnswer({ toSend, sentAgain }: ProgressSnapshot): number
 
 function barLine(shown: ProgressSnapshot, now: number, width: number): string {
   const all = recordsToAnswer(shown);
-  const [done, of, what] =
+  const [done, total, what] =
     all > 0 ? [shown.answered, all, 'records'] : [shown.merged.records, shown.records, 'rows'];
-  const share = of === 0 ? 1 : Math.min(done / of, 1);
+  const share = total === 0 ? 1 : Math.min(done / total, 1);
   const percent = `${Math.floor(100 * share)}%`;
-  const parts = [percent, `${formatCount(done)} of ${formatCount(of)} ${what}`, ...paceTexts(shown, now)];
+  const parts = [percent, `${formatCount(done)} of ${formatCount(total)} ${what}`, ...paceTexts(shown, now)];
   const text = fitParts(parts, '  ', width);
   const room = Math.min(width - cellsOf(text) - 3, longestBar);
   if (room < shortestBar) return text;
@@ -154,15 +154,15 @@ function chunksText({ chunks, byState }: ProgressSnapshot): string {
     : `${formatCount(done)} of ${countOf(chunks, 'chunk')} done`;
 }
 
-function statesOf({ byState: of, merged, chunks }: ProgressSnapshot): readonly string[] {
+function statesOf({ byState: inState, merged, chunks }: ProgressSnapshot): readonly string[] {
   const states: readonly (readonly [number, string])[] = [
-    [of.cut, 'cut'],
-    [of.uploading, 'uploading'],
-    [of.ambiguous, 'ambiguous'],
-    [of.submitted, 'open'],
-    [of.finished, 'downloading'],
-    [of.unprocessed, 'unprocessed'],
-    [of.refused, 'refused'],
+    [inState.cut, 'cut'],
+    [inState.uploading, 'uploading'],
+    [inState.ambiguous, 'ambiguous'],
+    [inState.submitted, 'open'],
+    [inState.finished, 'downloading'],
+    [inState.unprocessed, 'unprocessed'],
+    [inState.refused, 'refused'],
     [chunks === 0 ? 0 : merged.chunks, 'written'],
   ];
   return states.filter(([count]) => count > 0).map(([count, state]) => `${formatCount(count)} ${state}`);

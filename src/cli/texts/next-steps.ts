@@ -203,18 +203,18 @@ function configFlags(command: Command): ConfigFlag[] {
   const {
     config = [],
     set = [],
-    ...of
+    ...given
   } = command.optsWithGlobals<Partial<Record<string, string & string[]>>>();
   const { limit } = command.opts<{ readonly limit?: number }>();
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'file');
   const file: unknown = at < 0 ? onlyConfig(command) : (command.processedArgs[at] ?? fileAsRun(command));
   const all: [ConfigFlag['name'], unknown][] = [
     ...[...config, file].map((value): [ConfigFlag['name'], unknown] => ['-c', value]),
-    ['--source', of.source],
+    ['--source', given.source],
     // Of a report it names the page, and of the other commands the output of a run.
-    ['--output', command.name() === 'report' ? undefined : of.output],
-    ['--base-url', of.baseUrl],
-    ['--state-dir', of.stateDir],
+    ['--output', command.name() === 'report' ? undefined : given.output],
+    ['--base-url', given.baseUrl],
+    ['--state-dir', given.stateDir],
     ...[...set].map((value): [ConfigFlag['name'], unknown] => ['--set', shownFlag(value)]),
     ['--limit', limit === undefined ? undefined : String(limit)],
   ];

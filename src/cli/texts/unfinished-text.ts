@@ -25,9 +25,9 @@ export interface Stand {
 /** How a run stands; undefined if it has ended, or is not known. */
 export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefined {
   if (snapshot?.state !== 'open') return undefined;
-  const { run, pipeline, toSend, byState, recordsByState: of, rehearsal } = snapshot;
-  const open = of.submitted + of.finished;
-  const fetched = of.downloaded;
+  const { run, pipeline, toSend, byState, recordsByState: records, rehearsal } = snapshot;
+  const open = records.submitted + records.finished;
+  const fetched = records.downloaded;
   return {
     run,
     pipeline,
@@ -35,8 +35,8 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
     paid: fetched + open,
     fetched,
     open: { folios: byState.submitted + byState.finished, records: open },
-    perhaps: of.ambiguous + of.uploading,
-    givenUp: of.unprocessed,
+    perhaps: records.ambiguous + records.uploading,
+    givenUp: records.unprocessed,
     rehearsal,
   };
 }
@@ -67,17 +67,24 @@ export function laterRunText({
   toSend,
   sentAgain,
   byState,
-  recordsByState: of,
+  recordsByState: records,
 }: ProgressSnapshot): string {
   if (state === 'publishing') return 'puts the output in place; nothing more is sent';
-  const perhaps = of.ambiguous + of.uploading;
+  const perhaps = records.ambiguous + records.uploading;
   const left =
-    toSend + sentAgain - of.submitted - of.finished - perhaps - of.downloaded - of.unprocessed - of.refused;
+    toSend +
+    sentAgain -
+    records.submitted -
+    records.finished -
+    perhaps -
+    records.downloaded -
+    records.unprocessed -
+    records.refused;
   const folios = (state: 'submitted' | 'finished', kind: string) =>
-    `${countOf(byState[state], kind)} with ${countOf(of[state], 'record')}`;
+    `${countOf(byState[state], kind)} with ${countOf(records[state], 'record')}`;
   const steps = [
-    ...(of.submitted > 0 ? [`waits for ${folios('submitted', 'open folio')}`] : []),
-    ...(of.finished > 0 ? [`fetches ${folios('finished', 'finished folio')}`] : []),
+    ...(records.submitted > 0 ? [`waits for ${folios('submitted', 'open folio')}`] : []),
+    ...(records.finished > 0 ? [`fetches ${folios('finished', 'finished folio')}`] : []),
     ...(perhaps > 0 ? [`decides on ${countOf(perhaps, 'record')} that may have been accepted`] : []),
     ...(left > 0 ? [`sends ${countOf(left, 'record')}`] : []),
   ];

@@ -30,7 +30,7 @@ export async function readTableName(rows: Rows, table: string): Promise<TableNam
  * @throws ConfigError `LOAD_NOT_A_TABLE` for a view.
  */
 export async function readTable(rows: Rows, { schema, name }: TableName): Promise<FoundTable | undefined> {
-  const of = `database_name = current_database() and lower(schema_name) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`;
+  const isTable = `database_name = current_database() and lower(schema_name) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`;
   const [found] = await rows<{ kind: string }>(
     `select table_type as kind from information_schema.tables
       where table_catalog = current_database() and lower(table_schema) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`,
@@ -39,16 +39,16 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
   if (found.kind !== 'BASE TABLE') throw notTableError({ schema, name });
   const columns = await rows<{ name: string; type: string; nullable: boolean; value: string | null }>(
     `select column_name as name, data_type as type, is_nullable as nullable, column_default as value
-       from duckdb_columns() where ${of} order by column_index`,
+       from duckdb_columns() where ${isTable} order by column_index`,
   );
-  const [created] = await rows<{ sql: string }>(`select sql from duckdb_tables() where ${of}`);
+  const [created] = await rows<{ sql: string }>(`select sql from duckdb_tables() where ${isTable}`);
   const collated = collatedColumns(created!.sql);
   const constraints = await rows<{ columns: readonly string[] }>(
     `select constraint_column_names as columns from duckdb_constraints()
-      where ${of} and constraint_type in ('PRIMARY KEY', 'UNIQUE')`,
+      where ${isTable} and constraint_type in ('PRIMARY KEY', 'UNIQUE')`,
   );
   const indexes = await rows<{ expressions: string }>(
-    `select expressions from duckdb_indexes() where ${of} and is_unique`,
+    `select expressions from duckdb_indexes() where ${isTable} and is_unique`,
   );
   return {
     isOwner: true,

@@ -96,12 +96,12 @@ export function createImportedRows(
       }
       if (found === 'SUCCESSFUL') outcomes.successful += 1;
       else outcomes.failed += 1;
-      const of = lineageOf(batch, row);
-      const key = `${found}\n${of.run}\n${of.folio}\n${of.part}\n${of.answeredAt}`;
+      const lineage = lineageOf(batch, row);
+      const key = `${found}\n${lineage.run}\n${lineage.folio}\n${lineage.part}\n${lineage.answeredAt}`;
       let index = indexes.get(key);
       if (index === undefined) {
         const table = found === 'SUCCESSFUL' ? values : reasons!;
-        index = sources.push({ origin: 'sent', ...of, table, answered: [REASON_COLUMN], records }) - 1;
+        index = sources.push({ origin: 'sent', ...lineage, table, answered: [REASON_COLUMN], records }) - 1;
         indexes.set(key, index);
       }
       source[row] = index;

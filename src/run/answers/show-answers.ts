@@ -115,7 +115,8 @@ function unusedOf(segment: Segment, config: Config, now: number): Unused | null 
 }
 
 function totals(segments: readonly ShownSegment[]): AnswerTotals {
-  const sum = (of: (segment: ShownSegment) => number) => segments.reduce((all, one) => all + of(one), 0);
+  const sum = (countOf: (segment: ShownSegment) => number) =>
+    segments.reduce((all, one) => all + countOf(one), 0);
   const successful = sum((one) => one.successful);
   const failed = sum((one) => one.failed);
   const bytes = sum((one) => one.bytes);

@@ -64,14 +64,19 @@ export async function leftOf(
   all: Pick<PlannedChunks, 'count' | 'records'>,
 ): Promise<{ readonly chunks: number; readonly records: number; readonly perhaps: number }> {
   const tally = await reader.tally(run.id);
-  const doubtful = (of: Tally['chunks']) => of.uploading + of.ambiguous;
-  const held = (of: Tally['chunks']) => (policy === 'hold' ? doubtful(of) : 0);
-  const toSend = (of: Tally['chunks']) => of.cut + doubtful(of) - held(of);
+  const doubtful = (counts: Tally['chunks']) => counts.uploading + counts.ambiguous;
+  const held = (counts: Tally['chunks']) => (policy === 'hold' ? doubtful(counts) : 0);
+  const toSend = (counts: Tally['chunks']) => counts.cut + doubtful(counts) - held(counts);
   const perhaps = doubtful(tally.records);
   // Once the whole source is cut, its chunks are counted, including those of rounds.
   if (run.chunks !== null) return { chunks: toSend(tally.chunks), records: toSend(tally.records), perhaps };
-  const settled = (of: Tally['chunks']) =>
-    of.submitted + of.finished + of.downloaded + of.unprocessed + of.refused + held(of);
+  const settled = (counts: Tally['chunks']) =>
+    counts.submitted +
+    counts.finished +
+    counts.downloaded +
+    counts.unprocessed +
+    counts.refused +
+    held(counts);
   const chunks = Math.max(all.count - settled(tally.chunks), 0);
   return { chunks, records: all.records - settled(tally.records), perhaps };
 }

@@ -279,9 +279,9 @@ async function findNext(
 }
 
 async function whyPublishedAgain(
-  of: Parameters<typeof checkPublished>[0],
+  context: Parameters<typeof checkPublished>[0],
   done: Run,
 ): Promise<string | null> {
-  const output = await checkPublished(of, done);
+  const output = await checkPublished(context, done);
   return output.kind === 'publish' ? output.why : null;
 }

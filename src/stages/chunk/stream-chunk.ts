@@ -54,10 +54,13 @@ export async function sentFieldsOf(
     checkNextRecords(run, chunk, numbers, row, window);
     const { buffer, byteOffset, byteLength } = window.bytes;
     const from = Buffer.from(buffer, byteOffset, byteLength);
-    for (let of = 0; of < window.count; of++, row++) {
+    for (let inWindow = 0; inWindow < window.count; inWindow++, row++) {
       starts[row] = length;
       for (const [field, { sourceField }] of wanted.entries()) {
-        const [start, end] = [fieldStart(window, of, sourceField), fieldEnd(window, of, sourceField)];
+        const [start, end] = [
+          fieldStart(window, inWindow, sourceField),
+          fieldEnd(window, inWindow, sourceField),
+        ];
         if (length + end - start > bytes.length) bytes = enlarged(bytes, length, length + end - start);
         from.copy(bytes, length, start, end);
         length += end - start;
