@@ -48,6 +48,8 @@ describe('namedRun', () => {
 it('whoever looks finds a sample as the last run, if there is nothing else', async () => {
   const samples = { ...checkpoint, latestRun: async () => undefined };
   expect(await shownRun(samples, 'nightly', 'last')).toBe(runs[0]);
+  const sampleAfterNight = { ...checkpoint, latestRun: async () => runs[1] };
+  expect(await shownRun(sampleAfterNight, 'nightly', 'last')).toBe(runs[1]);
   expect(await namedRun(samples, 'nightly', 'last')).toBeUndefined();
   expect(await shownRun(samples, 'nightly', '2025')).toBeUndefined();
 });
