@@ -165,16 +165,6 @@ describe('part files', () => {
     expect(error).toBeInstanceOf(DamagedPartError);
     expect(error).toMatchObject({ chunk: 3, fileStatus: 'FAILED', part: 2 });
   });
-
-  it('that the system cannot read are no damaged ones: they are not fetched again', async () => {
-    const { files, path } = await open();
-    const written = await files.writePart(3, reference, contentOf('one'));
-    const [name] = await readdir(path);
-    await rm(join(path, name!));
-    await symlink(name!, join(path, name!));
-    const reading = readWhole(files.readPart(3, { ...reference, ...written, records: 1 }));
-    await expect(reading).rejects.toMatchObject({ code: 'ELOOP' });
-  });
 });
 
 it('a folder that cannot be read is an error, and no run without files: its results would stay for ever', async () => {
