@@ -151,7 +151,7 @@ describe('what answers at the address', () => {
     expect(items.service).toMatchObject({
       ok: false,
       code: 'SERVICE_UNAVAILABLE',
-      told: expect.stringMatching(/gives no complete answer: the reply is said to be gzip, and is not/),
+      told: expect.stringMatching(/gives no complete answer: the reply claims to be gzip, but is not/),
     });
   });
 
