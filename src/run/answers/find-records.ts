@@ -29,8 +29,8 @@ export interface FindRecordsOptions extends Pick<OpenSourceOptions, 'copies' | '
 }
 
 /**
- * Reads the whole source, or the copy that the latest run has read of one that is copied first.
- * @param keys for each record the value of the key's column; of several columns, a line of CSV.
+ * Reads the whole source; if it is one that is copied first, the copy that the latest run has read.
+ * @param keys for each record the value of the key's column; for several columns, a line of CSV.
  * @throws ConfigError `REUSE_KEY_MISSING` without `source.key`; `REUSE_KEY_UNKNOWN` when a record is not in the source.
  */
 export async function findRecords(

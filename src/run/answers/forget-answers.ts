@@ -25,7 +25,7 @@ export type ForgetWhat =
 export interface Forgotten {
   /** The segments that have lost answers, with what they have lost and what is left. */
   readonly segments: readonly DroppedAnswers[];
-  /** Answers that were given up. Their records are bought again when they are in a source; equal ones count each. */
+  /** Answers that were given up, counting equal ones each time. Their records are bought again if a source has them. */
   readonly successful: number;
   readonly failed: number;
 }
@@ -72,7 +72,7 @@ export async function forgetAnswers(
     const found = await dropAnswers({ checkpoint, answers }, segment, unwanted, now);
     if (found !== undefined) segments.push(found);
   }
-  // No answer is left that was stored with it.
+  // No answer is left that needs the secret.
   if ('all' in what) await answers.removeDamagedSecret();
   return {
     segments,
@@ -81,7 +81,7 @@ export async function forgetAnswers(
   };
 }
 
-/** The id of the last run, if that is named; else the name. */
+/** The id of the last run, if the name is `last`; else the name. */
 async function idOf(
   name: string,
   checkpoint: Pick<ForgetContext['checkpoint'], 'latestRun'>,

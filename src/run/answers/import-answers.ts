@@ -196,7 +196,7 @@ async function addRows(
   if ((await fileStamp(path)).stamp !== stamp) throw aboutAnswers(sourceChanged(path, 'it was written to'));
 }
 
-/** The same error, with a hint that is about a file of answers and not about the source, where the error's own is. */
+/** The same error. A hint about the source is replaced by one about a file of answers. */
 function aboutAnswers(error: SourceError): SourceError {
   const isAboutSource = /\bsource\.|foliopipe (?:run|plan)\b/.test(error.hint ?? '');
   const hint = HINTS[error.code] ?? (isAboutSource ? CORRECT : undefined);

@@ -10,7 +10,7 @@ import { manifestPath } from '../../report/publication-files.js';
 import { isFileMissing } from '../../streams/system-error.js';
 import { serviceNames } from '../configured-service.js';
 
-/** From where the time is: given, from the manifest, or of the file's last change. */
+/** Where the time comes from: the caller, the manifest, or the file's last change. */
 export type PaidFrom = 'given' | 'manifest' | 'file';
 
 export interface ImportFacts {
@@ -30,8 +30,8 @@ interface Manifest {
 }
 
 /**
- * @param file with its hash; a manifest that describes another file is not asked for the time.
- * @param given epoch milliseconds; undefined if nobody has said it.
+ * @param file with its hash: the time of a manifest that describes another file is not used.
+ * @param given when the answers were paid for, epoch milliseconds; undefined if that was not given.
  * @throws ConfigError `IMPORT_REHEARSAL` when a local service gave the answers and the config names another;
  *   `IMPORT_OTHER_SERVICE` when another service gave them.
  */

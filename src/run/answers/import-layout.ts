@@ -1,4 +1,4 @@
-/** Finds in the header of a file of answers what was sent, what was answered, and how. */
+/** Finds the sent columns, the answers and how rows ended in the header of a file of answers. */
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import { showText } from '../../text.js';
@@ -12,13 +12,13 @@ export interface ImportLayout {
   readonly answers: readonly number[];
   /** How rows ended; null if the file does not say: then a row is an answer if it has any value. */
   readonly status: { readonly status: number; readonly code: number; readonly error: number } | null;
-  /** Who has paid for a row, and when; null if the file does not say. */
+  /** Which run has paid for a row, and when; null if the file does not say. */
   readonly lineage: Readonly<Record<(typeof LINEAGE)[number], number>> | null;
 }
 
 const STATUS = ['status', 'error_code', 'error'] as const;
 const LINEAGE = ['run', 'folio', 'part', 'record', 'answered_at'] as const;
-/** The column by which a file of changes differs from an output. */
+/** The column that a delta file has and an output has not. */
 const CHANGE = 'change';
 
 export interface ImportNames {
@@ -87,7 +87,7 @@ interface AnswerField {
   readonly field: number;
 }
 
-/** @param own names after the prefix that are no answers; null if the file is not an output. */
+/** @param own names after the prefix that are not answers; null if the file is not an output. */
 function answerFields(
   header: readonly string[],
   {

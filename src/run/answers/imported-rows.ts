@@ -7,7 +7,7 @@ import { REASON_COLUMN } from '../../reuse/answer-tables.js';
 import type { FileStatus } from '../../types.js';
 import type { ImportLayout } from './import-layout.js';
 
-/** What becomes of the rows. */
+/** How many rows have which outcome. */
 export interface RowOutcomes {
   successful: number;
   failed: number;
@@ -38,9 +38,9 @@ const NO_ANSWER: AnswerSource = {
 
 /**
  * @param delimiter of the file, a byte.
- * @param paidAt when rows were paid for that do not say it.
- * @param now the latest time for those that do.
- * @param outcomes are added up.
+ * @param paidAt the time of payment for rows that do not have one.
+ * @param now the latest time of payment that is accepted from a row.
+ * @param outcomes the rows of each batch are added to it.
  */
 export function createImportedRows(
   { sent, columns, answers, status, lineage }: ImportLayout,
@@ -113,7 +113,7 @@ export function createImportedRows(
 
 const NONE: ReadonlySet<number> = new Set();
 
-/** The number of a part or a record in an output; null for any other text, which somebody else has written. */
+/** The number of a part or a record in an output; null for any other text, which foliopipe has not written. */
 function wholeNumber(text: string): number | null {
   return /^\d{1,9}$/.test(text) ? Number(text) : null;
 }

@@ -27,10 +27,10 @@ export interface PruneAnswersTerms {
 
 /**
  * Removes the segments in which every answer is too old: those that runs of this pipeline have bought, and the imports
- * that count for it. Segments of another epoch stay until then, because new answers are compared with them. A run that
- * still has its results keeps its row with an empty segment: else the next run would make the segment again. Rows
- * change first; files that a kill leaves go with a later prune.
- * @returns the segments as they were.
+ * that count for it. Segments of another epoch stay as long, because new answers are compared with them. A run that still
+ * has its results keeps an empty segment: otherwise the next run would make the segment again. Rows change first; files
+ * that a kill leaves are removed by a later prune.
+ * @returns the segments before the change.
  */
 export async function pruneAnswers(
   { checkpoint, answers, config }: PruneAnswersContext,
@@ -134,7 +134,7 @@ export async function dropAnswers(
   return found && dropAnswers(stores, found, unwanted, now);
 }
 
-/** Without the secret no answer can be found and no segment can be written: this one is removed. */
+/** Removes the segment if the secret is lost: without it, no answer can be found and no segment can be written. */
 async function dropUseless(
   { checkpoint, answers }: DropAnswersContext,
   { id, run, successful, failed }: Segment,

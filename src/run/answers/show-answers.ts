@@ -33,7 +33,7 @@ export interface ShownSegment
   readonly from: 'run' | 'import';
   /** Null: a run of the config takes its answers. */
   readonly unused: Unused | null;
-  /** When the last SUCCESSFUL and the last FAILED answer are too old; epoch milliseconds, null if there is none. */
+  /** When the last SUCCESSFUL and the last FAILED answer become too old; epoch milliseconds, null if there is none. */
   readonly expires: { readonly successful: number | null; readonly failed: number | null };
 }
 
@@ -47,7 +47,7 @@ export interface AnswerTotals {
   readonly bytesPerRecord: number | null;
 }
 
-/** What is stored for a service. */
+/** The stored answers of a state, of all services. */
 export interface ShownAnswers {
   /** Newest answers first. */
   readonly segments: readonly ShownSegment[];
@@ -61,7 +61,7 @@ export const IMPORT = 'import-';
 
 /**
  * Shows which answers are stored. Changes nothing.
- * @param answers whose files are looked for, but not read.
+ * @param answers the store: its files are looked for, and not read.
  * @param now epoch milliseconds.
  */
 export async function showAnswers(
@@ -78,7 +78,7 @@ export async function showAnswers(
   return { segments, taken: totals(segments.filter(({ unused }) => unused === null)), all: totals(segments) };
 }
 
-/** When the answers of a segment are too old. A SUCCESSFUL one may be so up to a fifth of `reuse.maxAge` earlier. */
+/** When a segment's answers become too old. For a SUCCESSFUL one, that may be up to a fifth of `reuse.maxAge` earlier. */
 function expiryOf(
   { newest, successful, failed }: Pick<Segment, 'newest' | 'successful' | 'failed'>,
   { maxAge, failedAge }: Pick<Config['reuse'], 'maxAge' | 'failedAge'>,

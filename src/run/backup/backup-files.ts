@@ -1,4 +1,4 @@
-/** Copies files with their hashes, and names those of a state folder that belong into a backup. */
+/** Copies files with their hashes, and names those of a state folder that belong in a backup. */
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -54,7 +54,7 @@ export function stateFiles(
 }
 
 /**
- * The copies of sources in pipelines with an unfinished run: what a query or standard input gave it may never come
+ * The copies of sources in pipelines with an unfinished run: a query or standard input may never give the same content
  * again.
  */
 export function copiesOfOpenRuns(
@@ -75,7 +75,7 @@ const PIECE = 1024 * 1024;
 const YIELD_PIECES = 16;
 
 /**
- * Copies a file, 0600, and its folders, 0700. When the promise resolves, the content is on the disk.
+ * Copies a file, 0600, and its folders, 0700. The content is durable when the promise has resolved.
  * @throws the system's error; `ENOENT` if there is no such file.
  */
 export async function copyFile(from: string, to: string): Promise<HashedFile> {

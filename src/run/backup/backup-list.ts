@@ -61,7 +61,7 @@ export async function checkBackedUpFiles(folder: string, { files }: BackupList):
   }
 }
 
-/** A folder or a pipe in place of a file is no file, nor is one below a file. */
+/** False for a folder or a pipe, and for a path below a file. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();

@@ -1,6 +1,6 @@
 /**
- * Backs up a state folder while runs work on it. Invariant: the database is copied before the journals, so the backup's
- * journals know at least what its database knows, which is what `recover` brings together again.
+ * Backs up a state folder while runs work on it. Invariant: the database is copied before the journals. So the backup's
+ * journals know at least what its database knows, and `recover` can add what is missing in the database.
  */
 
 import {
@@ -104,17 +104,17 @@ async function backUp(
   }
 }
 
-/** The folders that are not there, of a folder and its parents, the deepest first. */
+/** Those of a folder and its parents that do not exist, the deepest first. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))];
 }
 
-/** Removes a folder that was made in vain, unless something else is in it by now. */
+/** Removes a folder that a failed backup has made, unless it holds something. */
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // It was not made, or it is used.
+    // The folder was not made, or it is used.
   }
 }
 
@@ -142,7 +142,7 @@ async function copyState(
       if (!isFileMissing(error)) throw error;
     }
   };
-  // Journals first, then the rest: a run's choice and answers are there before its journal tells of them.
+  // Journals first, then the rest: a run's choice and answers exist before its journal mentions them.
   const { journals } = stateFiles(stateDir);
   for (const path of journals) await copy(path);
   const { parts, answers, deltas, copies } = stateFiles(stateDir);
@@ -163,7 +163,7 @@ async function copyState(
   return { list, partsLeftOut: results ? 0 : parts.length };
 }
 
-/** What is kept of each pipeline's last publication: it must be of the same moment as the database. */
+/** What is kept of each pipeline's last publication: in a backup, it must fit the database. */
 function readLastPublications(stateDir: string): string {
   return stateFiles(stateDir)
     .deltas.filter((path) => path.endsWith('/last.json'))
@@ -178,7 +178,7 @@ function readLastPublications(stateDir: string): string {
     .join('\n');
 }
 
-/** A segment that the database names and that was not there to be copied. */
+/** A segment that the database names, and that was missing when the files were copied. */
 function lostSegment({ segments }: CopiedDatabase, files: readonly BackedUpFile[]): string | undefined {
   const paths = new Set(files.map(({ path }) => path));
   return segments.find((id) => !paths.has(`reuse/segments/${id}.seg`));
@@ -228,7 +228,7 @@ async function refusePlace(folder: string, stateDir: string): Promise<void> {
 const PARTIAL = '.partial-';
 const OLD_MS = 24 * 60 * 60 * 1000;
 
-/** Removes what killed backups have left beside their folder. A younger one may still be written. */
+/** Removes what killed backups have left beside their folder. More recent ones may still be written. */
 function removeOldPartials(folder: string, now: number): void {
   for (const name of readdirSync(dirname(folder))) {
     const path = join(dirname(folder), name);

@@ -20,8 +20,8 @@ interface PartFile {
 
 /**
  * @param chunks the chunks whose parts are wanted; a chunk may have parts of several downloads.
- * @returns by chunk number, the newest set of parts that holds as many results as the chunk has records. Other chunks
- *   are missing. The join proves later whether each result belongs to its record.
+ * @returns by chunk number, the newest set of parts that holds as many results as the chunk has records. Chunks without
+ *   such a set are left out. The join proves later whether each result belongs to its record.
  */
 export async function findParts(
   folder: string,

@@ -1,4 +1,4 @@
-/** What the journals of a backup, and of what is left of a state folder, know of the requests that were paid. */
+/** What the journals in a backup, and those that are left in a state folder, know of the requests that were paid. */
 import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
@@ -40,7 +40,7 @@ export function chooseJournal(backup: string, stateDir: string, path: string): J
   );
 }
 
-/** What a journal knows to be paid for, or perhaps. Damaged lines are left out. */
+/** The requests that were, or may have been, paid for, as a journal knows them. Damaged lines are left out. */
 function paymentsIn(path: string): ReadonlySet<string> {
   const payments = new Set<string>();
   for (const line of readJournal(path, () => undefined)) {
@@ -53,11 +53,11 @@ function paymentsIn(path: string): ReadonlySet<string> {
 }
 
 /**
- * Whether what is left of a state folder knows of everything that was paid. Journals alone cannot tell: a lost journal,
- * or the lost end of one, leaves no trace. So it is known only where the database of the same state is left too, is
- * whole, and tells the same. A database that lacks what the backup knows is another one: of a new state, which a night
- * has begun after the old one was lost, or of an older copy. A state that was restored before counts as one that does
- * not know. Sends and changes nothing.
+ * Whether what is left of a state folder knows everything that was paid. Journals cannot prove it by themselves, because
+ * a lost journal, or its lost end, leaves no trace. So the database of the same state must be left, too, undamaged and in
+ * agreement with them. A database that lacks what the backup knows is another one: that of a new state, which a night has
+ * begun after the old one was lost, or an older copy. A state that was restored before counts as one that does not know
+ * everything. Sends and changes nothing.
  */
 export async function knowsPayments(stateDir: string, backup: CopiedDatabase): Promise<boolean> {
   const path = join(stateDir, DATABASE);
@@ -82,7 +82,7 @@ function isSuccessor(now: PaidCounts | undefined, then: PaidCounts): boolean {
   return now !== undefined && now.folios >= then.folios && now.searches >= then.searches;
 }
 
-/** Whether a state folder holds no run, no search and no answer: a night has begun it, and has ended before it paid. */
+/** Whether a state folder holds no run, search or answer, because the night that made it ended before it paid. */
 export function holdsNothing(stateDir: string): boolean {
   const path = join(stateDir, DATABASE);
   if (!existsSync(path)) return false;

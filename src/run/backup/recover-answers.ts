@@ -18,9 +18,8 @@ export interface RecoveredAnswers {
 export const NO_ANSWERS: RecoveredAnswers = { segments: 0, successful: 0, failed: 0, lost: [] };
 
 /**
- * Records every segment of which there is a file and no row. Left out are those of a run that has a row in a readable
- * checkpoint, because that has forgotten them, and those of a run that goes on, because that makes its segment when it is
- * published.
+ * Records every segment that has a file and no row. Leaves out those of runs that a readable checkpoint knows, because
+ * their answers were forgotten, and those of unfinished runs, because these make their segments when they are published.
  * @param rebuilt the runs that have been put into the database.
  */
 export async function recoverAnswers(

@@ -52,7 +52,7 @@ export interface RecoveredRun {
    * unchanged.
    */
   readonly found: 'kept' | 'renewed' | 'rebuilt' | 'lost';
-  /** What is wrong with the journal; null if it is whole. */
+  /** What is wrong with the journal; null if nothing is. */
   readonly reason: string | null;
   readonly state: RunState | null;
   readonly prunedAt: number | null;
@@ -74,13 +74,13 @@ export interface Recovered {
   readonly base: BaseState;
   readonly runs: readonly RecoveredRun[];
   readonly answers: RecoveredAnswers;
-  /** Paid searches that belong to no run and have a row again. */
+  /** Paid searches of no run that were missing in the checkpoint, and have a row again. */
   readonly searches: number;
-  /** Whether a rebuilt checkpoint has replaced it. */
+  /** Whether a rebuilt checkpoint has replaced the old one. */
   readonly replaced: boolean;
   /** Paths under which the files of the old checkpoint are kept; the database comes first, if there was one. */
   readonly aside: readonly string[];
-  /** Whether runs may be missing that a version without journals has pruned. */
+  /** Whether runs may be missing, because a version without journals has pruned them. */
   readonly mayLackPruned: boolean;
 }
 

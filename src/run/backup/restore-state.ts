@@ -46,7 +46,7 @@ import { isRestoring, markRestored, markRestoring } from './restored-mark.js';
 export interface RestoreOptions extends Pick<RunOptions, 'signal' | 'logger' | 'holder' | 'clock'> {
   /** The folder of the backup. */
   readonly folder: string;
-  /** Restore although the state folder holds a state: its database is set aside, what it knows more is kept. */
+  /** Restore although the state folder holds a state: its database is set aside, and what only it knows is kept. */
   readonly replace?: boolean | undefined;
   /** Only check the backup. */
   readonly dryRun?: boolean | undefined;
@@ -61,8 +61,8 @@ export interface Restored {
   /** What was brought together from the journals; null after a dry run. */
   readonly recovered: Recovered | null;
   /**
-   * Whether everything that was paid for is known: the old database was still in the state folder, whole, and had the
-   * same as the journals. Otherwise payments after the backup may be unknown, and the next command that pays asks first.
+   * Whether everything that was paid for is known: the old database was still in the state folder, undamaged, and agreed
+   * with the journals. Otherwise payments after the backup may be unknown, and the next command that pays asks first.
    */
   readonly isComplete: boolean;
   /** Outputs in place that were published after the backup. */
@@ -101,7 +101,7 @@ async function restoreFolder(
   const outputs = await newerOutputs(database.publications);
   const { createdAt, results, runs } = list;
   const report = { createdAt, results, runs, files: list.files.length, newerOutputs: outputs };
-  // What stands there of this backup's own unfinished restore is no state yet, nor is one that knows nothing.
+  // What an unfinished restore of this backup has left does not count as a state, nor does a state that holds nothing.
   const mayReplace =
     options.replace === true || isRestoring(stateDir, folder, createdAt) || holdsNothing(stateDir);
   if (options.dryRun) {
@@ -118,7 +118,7 @@ async function restoreFolder(
     makeFolder(stateDir, 0o700);
     await refuseNetworkFolder(stateDir);
     const holder = holderHere(options.holder, clock.now());
-    // The state folder may have no lock of a pipeline yet that another process begins now.
+    // Another process may begin a pipeline now that has no lock in the state folder yet.
     for (const name of new Set([pipeline, ...runs.map((run) => run.pipeline)])) {
       const request = { pipeline: name, holder, wait: 0 };
       releasers.add(await waitForLock(createFileLock(stateDir), request, context));
@@ -177,7 +177,7 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
   const isComplete = await knowsPayments(stateDir, database);
   await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
-  // Not the ending under which `recover` keeps files: both may happen in the same second.
+  // Differs from the ending that `recover` gives to the files that it keeps: both may happen in the same second.
   const end = `.${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.replaced`;
   const aside: string[] = [];
   const setAside = (path: string) => {
@@ -186,7 +186,7 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
     renameSync(from, `${from}${end}`);
     aside.push(`${from}${end}`);
   };
-  // What is kept of a last publication fits the output in place, so the one that is still there is kept.
+  // What is kept of a last publication must fit the output in place, so existing files are not replaced.
   const kept = new Set(
     list.files
       .filter(({ path }) => path.endsWith('/last.json') && existsSync(join(stateDir, path)))
@@ -201,7 +201,7 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
     if (isJournal(path)) {
       if (journals.get(path) !== 'backup') continue;
     } else if (path === SEARCHES && existsSync(join(stateDir, path))) {
-      // It is only ever added to, so the one that is still there knows more.
+      // This journal only grows, so the existing one knows more.
       continue;
     } else if (kept.has(dirname(path)) || !(await isMissingOrOther(stateDir, file))) continue;
     if (await isOther(stateDir, file)) setAside(path);
@@ -247,7 +247,7 @@ function refuseState(stateDir: string, isReplaced: boolean): void {
   );
   if (state.length === 0 || isReplaced) return;
   throw new ConfigError('STATE_NOT_EMPTY', `${stateDir} holds a state: ${state.join(', ')}`, {
-    hint: 'nothing was restored; if the database is lost or damaged, foliopipe recover may rebuild it without a backup; to restore here, add --replace: the database is set aside, and what the journals know more is kept',
+    hint: 'nothing was restored; if the database is lost or damaged, foliopipe recover may rebuild it without a backup; to restore here, add --replace: the database is set aside, and what only the journals know is kept',
     facts: { stateDir },
   });
 }
@@ -263,7 +263,7 @@ export interface NewerOutput {
   readonly run: string;
 }
 
-/** The head of a manifest comes first; the list of chunks may be long. */
+/** Enough for the head of a manifest. The list of chunks after it may be long. */
 const HEAD_BYTES = 64 * 1024;
 
 /** Finds outputs that were published after the backup: their manifests have higher numbers than the database. */
@@ -274,7 +274,7 @@ async function newerOutputs(publications: CopiedDatabase['publications']): Promi
   }
   const newer: NewerOutput[] = [];
   for (const { pipeline, path } of publications) {
-    // Of a file that cannot be read, nothing is known.
+    // A manifest that cannot be read counts as missing.
     const head = String(await readBeginning(ownerPath(path), HEAD_BYTES).catch(() => ''));
     const publication = Number(/^ {2}"publication": (\d+),?$/m.exec(head)?.[1] ?? 0);
     const run = /^ {2}"run": "([\w.-]+)",?$/m.exec(head)?.[1];

@@ -50,7 +50,7 @@ export function isRestored({ stateDir }: Pick<Config, 'stateDir'>): boolean {
 }
 
 /**
- * Lets a command pass that may pay, if nothing was restored, or if it was confirmed now or before.
+ * Lets a command that may pay go on if the state was not restored, or if that was confirmed now or before.
  * @throws GuardError `RESTORED_UNCONFIRMED`; ConfigError `RESTORE_UNFINISHED`.
  */
 export async function refuseUnconfirmed(

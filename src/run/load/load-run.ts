@@ -20,7 +20,7 @@ import { checkLoadFile } from '../check/check-load-file.js';
 import type { RunOptions } from '../run-options.js';
 import { failedLoad, recordLoad } from './load-status.js';
 
-/** The target of a run; null without one. The local service in this process only rehearses. */
+/** The target of a run; null without one, and if the local service in this process answers: that is a rehearsal. */
 export function openLoadTarget(
   config: Config,
   { loadTarget }: Pick<RunOptions, 'loadTarget'> = {},
@@ -64,7 +64,7 @@ export async function checkLoad(
   await loadTarget.check(createLoadTable(config, layout, added), signal);
 }
 
-/** Checks the target before more is paid, if a run has something left to send: one that goes on, or after its canary. */
+/** Checks the target before more is paid, if a run that goes on, or one after its canary, has something left to send. */
 export async function checkLoadOfRest(
   run: Pick<RunContext, 'id' | 'config' | 'loadTarget' | 'signal'> & {
     readonly checkpoint: Pick<Checkpoint, 'knownColumns' | 'run' | 'tally'>;
@@ -120,7 +120,7 @@ type LoadNeeds = Pick<
 /**
  * Loads a publication that is in place, unless it was loaded before or must not be loaded, and records how that ended.
  * @returns undefined if the config loads nothing.
- * @throws FoliopipeError as `LoadTarget.load` does. The publication stays in place, and the load can be done alone.
+ * @throws FoliopipeError as `LoadTarget.load` does. The publication stays in place, and the load can be repeated.
  */
 export async function loadPublication(
   run: LoadNeeds,
@@ -145,7 +145,7 @@ export async function loadPublication(
 
 /**
  * The last step of a job: `loadPublication`, whose error then says that the output is published, and names the command
- * that does the load alone.
+ * that repeats only the load.
  */
 export async function loadAfterPublishing(
   run: LoadNeeds,
@@ -166,7 +166,7 @@ function onlyLoadMissing(error: unknown, { id, state }: Run, { number, partial }
   if (!(error instanceof FoliopipeError) || !LOAD_CODES.test(error.code)) return error;
   const message = `${error.message}; the output of run ${id} is published, as publication ${number}, and only its load is missing`;
   // The run of a partial publication is unfinished: the same command goes on with it.
-  const alone = partial || state !== 'done' ? undefined : `for the load alone: foliopipe load ${id}`;
+  const alone = partial || state !== 'done' ? undefined : `to repeat only the load: foliopipe load ${id}`;
   const hints = [error.hint, error.hint?.includes('foliopipe load') ? undefined : alone];
   return reworded(error, {
     message,
@@ -191,7 +191,7 @@ type Ended = Pick<RecordedLoad, 'why' | 'base' | 'written' | 'removed' | 'added'
 async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promise<Ended> {
   const { table, into } = run.config.load!;
   const facts = { run: row.id, publication: publication.number, into: String(into), table };
-  // Without a target the local service in this process has answered, also if nothing was sent to it.
+  // Without a target, the run uses the local service in this process, even if nothing was sent to it.
   const why =
     run.loadTarget === null ? 'it is a rehearsal' : whyNotLoaded(row, publication, run.config.load!);
   if (why !== undefined || run.loadTarget === null) {
@@ -211,7 +211,7 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
   return { ...loaded, state: already ? 'already' : 'loaded', why: null };
 }
 
-/** What reads the output does not know its run. */
+/** Puts the run into the hint: the code that reads the output does not know it. */
 function nameRun(error: unknown, run: string): unknown {
   if (!(error instanceof ConfigError) || error.code !== 'OUTPUT_CHANGED') return error;
   const hint = `write it again with: foliopipe publish ${run}; then: foliopipe load ${run}`;
@@ -238,7 +238,7 @@ async function requestOf(
   };
 }
 
-/** Where the file of the delta was taken away, the output has all rows. */
+/** Null without a base, or if the delta's file is missing: then all rows of the output are loaded. */
 async function deltaOf(
   { delta }: Publication,
   output: LoadNeeds['output'],

@@ -8,7 +8,7 @@ import { FoliopipeError } from '../../errors.js';
 import type { LoadReport } from '../../load/load-target.js';
 import type { Logger } from '../../logger.js';
 
-/** What is stored of an attempt; the values that it did not get to are those of nothing. */
+/** What every attempt has. Values that it did not get to are taken from `NOTHING`. */
 type Attempt = Pick<RecordedLoad, 'publication' | 'into' | 'table' | 'mode' | 'at'>;
 
 const NOTHING = { why: null, code: null, base: null, written: 0, removed: 0, added: [] };
@@ -20,8 +20,8 @@ export function failedLoad(attempt: Attempt, error: unknown): RecordedLoad {
 }
 
 /**
- * Records how a load ended. A load that cannot be recorded is no failed load: that is only logged. That a publication is
- * loaded stays recorded, whatever becomes of further attempts: they do not change the table.
+ * Records how a load ended. If that fails, it is only logged: the load itself has not failed. A loaded publication stays
+ * recorded as such, however further attempts end: they do not change the table.
  */
 export async function recordLoad(
   checkpoint: Pick<Checkpoint, 'recordLoad' | 'lastLoad'>,
@@ -46,7 +46,7 @@ export async function recordLoad(
 }
 
 /**
- * How the load of the publication of a done run stands.
+ * The state of the load of a done run's publication.
  * @returns undefined if there is no publication, or nothing was loaded and the config loads nothing.
  */
 export async function loadStatus(

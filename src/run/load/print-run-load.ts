@@ -17,7 +17,7 @@ import { checkLoadable } from './load-run.js';
 
 /**
  * Before the first publication of the pipeline, the statements are an example made from the header of the source and from
- * `result.columns`. Asks no database but that of `source.query`, for the columns.
+ * `result.columns`. Asks no database except that of `source.query`, and that only for the columns.
  * @param id names a run of the pipeline (see `namedRun`).
  * @throws ConfigError `LOAD_MISSING` without the section `load`; `RUN_UNKNOWN`, `RUN_UNFINISHED`,
  *   `LOAD_NOT_LOADABLE`, `LOAD_NEEDS_CSV`, `LOAD_NAMES`, and `OUTPUT_MISSING` or `OUTPUT_CHANGED` when the publication is
@@ -26,7 +26,7 @@ import { checkLoadable } from './load-run.js';
 export async function printRunLoad(config: Config, id: string, dialect: PrintDialect): Promise<string> {
   if (config.load === null) {
     throw new ConfigError('LOAD_MISSING', 'the config has no section load, which names table and mode', {
-      hint: 'for statements alone: load: { into: none, table: businesses, mode: merge }',
+      hint: 'to print statements only: load: { into: none, table: businesses, mode: merge }',
     });
   }
   const reader = await openStateReader(config);

@@ -68,7 +68,7 @@ it('names what is done and what is missing, and a failed attempt never hides tha
       'LOAD_UNREACHABLE',
       5,
       `it cannot be reached; the output of run ${b} is published, as publication 2, and only its load is missing`,
-      `look at it; for the load alone: foliopipe load ${b}`,
+      `look at it; to repeat only the load: foliopipe load ${b}`,
     ]);
     expect(await recorded(job, b!)).toMatchObject({ state: 'failed', why: 'it cannot be reached' });
 
