@@ -152,5 +152,9 @@ it('the caps of a day and of a month hold for all pipelines of an account togeth
   await expect(search(SERVICE, 10)).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
   await search(SERVICE, 11);
   await search('https://elsewhere.test', 2);
+  // The search counts too.
+  await expect(
+    other.checkpoint.recordIntent(other.run, 1, fileName, 1, sampleBudget({ perDay: 20 })),
+  ).rejects.toMatchObject({ code: 'BUDGET_REACHED', facts: { cap: 'perDay', spent: 11 } });
   await other.checkpoint.recordIntent(other.run, 1, fileName, 1, sampleBudget({ perRun: 10, perDay: 21 }));
 });
