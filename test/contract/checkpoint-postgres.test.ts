@@ -15,7 +15,7 @@ import type { PostgresSession } from '../../src/postgres/session.js';
 import { createSharedAnswerStore } from '../../src/reuse/shared-answer-store.js';
 import { readWhole } from '../../src/streams/read-pieces.js';
 import { useNewFolders } from '../helpers/folders/folders.js';
-import { type Database, openPostgres, type PostgresServer } from '../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../helpers/postgres/postgres-state.js';
 import { describeAnswerStore } from './answer-store-contract.js';
 import { checkpointContract } from './checkpoint-contract.js';
@@ -24,22 +24,20 @@ import { describeFileStore } from './files-contract.js';
 import { lockContract } from './lock-contract.js';
 import { describeSharedFiles } from './shared-files-contract.js';
 
-let server: PostgresServer;
+const server = usePostgres();
 let database: Database;
 let empty: () => Promise<void>;
 let state: PostgresState;
 
 beforeAll(async () => {
-  server = await openPostgres();
   database = await server.createDatabase();
   state = await openState(database);
   empty = await stateEmptier(database);
-}, 60_000);
+});
 
 afterAll(async () => {
   await connection?.close();
   await state.close();
-  await server.close();
 });
 
 // As a run uses it: every change proves its lease, and the same question is asked once between two changes.

@@ -1,21 +1,17 @@
 /** The targets of loads under the same contract, on real databases. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { DatabaseAddress } from '../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../src/load/configured-load.js';
 import { createDuckdbTarget } from '../../src/load/duckdb/duckdb-target.js';
 import { keepDuckdb } from '../helpers/duckdb/kept-duckdb.js';
 import { queryDuckdb } from '../helpers/duckdb/query-duckdb.js';
 import { useFolder } from '../helpers/folders/folders.js';
-import { openPostgres, type PostgresServer } from '../helpers/postgres/postgres.js';
+import { usePostgres } from '../helpers/postgres/postgres.js';
 import { loadTargetContract } from './load-target-contract.js';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await openPostgres();
-});
-afterAll(() => server.close());
+const server = usePostgres();
 
 loadTargetContract('Postgres', async () => {
   const { url, query } = await server.createDatabase();

@@ -6,8 +6,9 @@ import { expect, it } from 'vitest';
 import { DatabaseAddress } from '../../src/config/sections/load-section.js';
 import { ConfigError } from '../../src/errors.js';
 import { withTransaction } from '../../src/postgres/connect.js';
-import { openPostgres } from '../helpers/postgres/postgres.js';
+import { usePostgres } from '../helpers/postgres/postgres.js';
 
+const server = usePostgres();
 const optionsOf = (address: DatabaseAddress) => ({
   address,
   connectMs: 10_000,
@@ -17,7 +18,7 @@ const optionsOf = (address: DatabaseAddress) => ({
 });
 
 it('is not ended by the time-outs of its role', async () => {
-  const database = await (await openPostgres()).createDatabase();
+  const database = await server.createDatabase();
   const address = new DatabaseAddress(await database.role('hurried', 'secret'));
   for (const limit of ['statement', 'transaction', 'idle_in_transaction_session']) {
     await database.query(`ALTER ROLE hurried SET ${limit}_timeout = '300ms'`);
@@ -55,7 +56,7 @@ it('ends when it is aborted while it connects to a server that does not answer',
 });
 
 it('ends when it is aborted while rows are copied, whether they are read then or not', async () => {
-  const database = await (await openPostgres()).createDatabase();
+  const database = await server.createDatabase();
   const text = "copy (select repeat('x', 1000) from generate_series(1, 200000)) to stdout";
   for (const reads of [true, false]) {
     const controller = new AbortController();

@@ -7,7 +7,7 @@ import { askEverything } from '../helpers/checkpoint/ask-everything.js';
 import { chunkChanges, runChanges, wrongChanges } from '../helpers/checkpoint/walk-steps.js';
 import { advance, aim, lookAt, type StepTarget } from '../helpers/checkpoint/walk-target.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
-import { openPostgres } from '../helpers/postgres/postgres.js';
+import { usePostgres } from '../helpers/postgres/postgres.js';
 import { openState, useStateDatabase } from '../helpers/postgres/postgres-state.js';
 import { forTime } from '../helpers/properties/for-time.js';
 import { expectRecovered } from '../helpers/state/expect-recovered.js';
@@ -223,7 +223,7 @@ describe('SQLite', () => {
 });
 
 describe('Postgres', () => {
-  const shared = useStateDatabase(openPostgres);
+  const shared = useStateDatabase(usePostgres());
   /**
    * There, the caps of a day and of a month count what other pipelines have spent too, and a process may end searches
    * that another one has marked as interrupted.

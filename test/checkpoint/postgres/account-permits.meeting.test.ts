@@ -1,10 +1,10 @@
 /** The open folios of an account where processes meet: turns, questions at the same moment, and what refusals teach all. */
 import { expect, it } from 'vitest';
 import { useAccount } from '../../helpers/postgres/account-members.js';
-import { openPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-const shared = useStateDatabase(openPostgres);
+const shared = useStateDatabase(usePostgres());
 const { openMember, expectWaiting, whileChanged } = useAccount(shared);
 
 it('permits go to the pipeline that has waited longest, even if another one asks first', async () => {

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { permitsContract } from '../../contract/permits-contract.js';
 import { sampleBudget } from '../../helpers/checkpoint/samples.js';
 import { fileName, SERVICE, useAccount } from '../../helpers/postgres/account-members.js';
-import { openPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-const shared = useStateDatabase(openPostgres);
+const shared = useStateDatabase(usePostgres());
 const { openMember, expectWaiting } = useAccount(shared);
 
 /** A process that does not answer for this long when it is its turn is passed over. */

@@ -9,20 +9,18 @@ import type { RequestSlots } from '../../../src/streams/request-slots.js';
 import { requestLimiterContract } from '../../contract/request-limiter-contract.js';
 import { mostInASecond } from '../../helpers/api/slot-account.js';
 import { noSignal } from '../../helpers/api/test-client.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { openState } from '../../helpers/postgres/postgres-state.js';
 
-let server: PostgresServer;
+const server = usePostgres();
 let database: Database;
 const opened: PostgresState[] = [];
 
 beforeAll(async () => {
-  server = await openPostgres();
   database = await server.createDatabase();
-}, 60_000);
+});
 afterAll(async () => {
   for (const state of opened) await state.close();
-  await server.close();
 });
 
 const monotonic = { now: () => performance.now(), sleep: systemClock.sleep };

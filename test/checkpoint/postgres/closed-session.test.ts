@@ -1,10 +1,10 @@
 /** A connection to the state that is closed: work in the background may still ask it. */
 import { expect, it } from 'vitest';
 import { statement } from '../../../src/postgres/statement.js';
-import { openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-const shared = useStateDatabase(openOwnPostgres);
+const shared = useStateDatabase(useOwnPostgres());
 
 const ask = statement<{ one: number }>('SELECT 1 AS one');
 const connections = () =>

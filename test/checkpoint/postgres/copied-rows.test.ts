@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
 import { postgresRows } from '../../../src/checkpoint/copy/postgres-rows.js';
 import { type Prepared, statement } from '../../../src/postgres/statement.js';
-import { openPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-const shared = useStateDatabase(openPostgres);
+const shared = useStateDatabase(usePostgres());
 
 const prepared: Prepared<{ count: number }> = statement(
   "SELECT count(*) AS count FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO spending%'",

@@ -28,11 +28,12 @@ import {
 } from '../../helpers/checkpoint/samples.js';
 import { ALL_STATES } from '../../helpers/checkpoint/walk-target.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
 const newFolder = useFolder();
-const shared = useStateDatabase(openOwnPostgres);
+const server = useOwnPostgres();
+const shared = useStateDatabase(server);
 
 const holder = { pid: 4242, command: 'foliopipe run', since: 0 };
 const fileName = { before: 'a-', after: '.csv' };
@@ -365,7 +366,7 @@ it('has a lease for as long as it renews it, by its own clocks', async () => {
 });
 
 it('makes its tables once when many processes start at the same time', async () => {
-  const other = await shared.server.createDatabase();
+  const other = await server.createDatabase();
   const states = await Promise.all(Array.from({ length: 5 }, () => openState(other)));
   await Promise.all(states.map((state) => state.close()));
   const rows = await other.query('SELECT version FROM foliopipe.migrations');
@@ -373,7 +374,7 @@ it('makes its tables once when many processes start at the same time', async () 
 });
 
 it('refuses the tables of a newer version', async () => {
-  const other = await shared.server.createDatabase();
+  const other = await server.createDatabase();
   await (await openState(other)).close();
   await other.query('INSERT INTO foliopipe.migrations VALUES (99)');
   await expect(openState(other)).rejects.toMatchObject({
@@ -384,7 +385,7 @@ it('refuses the tables of a newer version', async () => {
 });
 
 it('lets nobody take a lease while it migrates, and refuses who has waited with an older version', async () => {
-  const other = await shared.server.createDatabase();
+  const other = await server.createDatabase();
   const older = await openState(other);
   const session = await openStateConnection(other);
   const newer = [...migrations, 'SELECT pg_sleep(2)'];
@@ -405,10 +406,10 @@ it('lets nobody take a lease while it migrates, and refuses who has waited with 
 it('waits for a server that restarts, and keeps what was committed', async () => {
   const state = await openState(shared.database);
   await state.checkpoint.recordRun(sampleRun('r1'));
-  await shared.server.kill();
+  await server.kill();
   const reading = state.checkpoint.run('r1');
-  await shared.server.start();
+  await server.start();
   expect(await reading).toMatchObject({ id: 'r1' });
   await state.checkpoint.recordCut('r1', sampleChunk(1));
   await state.close();
-}, 60_000);
+});

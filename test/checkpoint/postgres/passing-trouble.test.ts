@@ -7,9 +7,10 @@ import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { type Prepared, statement } from '../../../src/postgres/statement.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
-import { type Database, openPostgres } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection } from '../../helpers/postgres/postgres-state.js';
 
+const server = usePostgres();
 let database: Database;
 /** The same database for a role that has no others, and its name. */
 let own: Database;
@@ -17,7 +18,7 @@ let role: string;
 let state: PostgresState;
 
 beforeEach(async () => {
-  database = await (await openPostgres()).createDatabase();
+  database = await server.createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   role = `worker_of_${name}`;
   own = { ...database, url: await database.role(role, 'secret') };
@@ -26,7 +27,7 @@ beforeEach(async () => {
   await state.checkpoint.recordRun(sampleRun('r1'));
   await state.checkpoint.recordCut('r1', sampleChunk(1));
   await state.checkpoint.recordIntent('r1', 1, { before: 'a-', after: '.csv' }, 1, sampleBudget());
-}, 60_000);
+});
 afterEach(() => state.close());
 
 const accepted = () =>

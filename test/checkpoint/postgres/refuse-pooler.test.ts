@@ -1,20 +1,17 @@
 /** A pooler that lends the connection of a session to others, as PgBouncer does in transaction mode. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { refusePooler } from '../../../src/checkpoint/postgres/migrate.js';
 import { translateStateError } from '../../../src/checkpoint/postgres/translate-state-error.js';
 import { hintOf } from '../../../src/hints.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { openStateConnection } from '../../helpers/postgres/postgres-state.js';
 
-let server: PostgresServer;
+const server = usePostgres();
 let database: Database;
 
 beforeAll(async () => {
-  server = await openPostgres();
   database = await server.createDatabase();
 });
-
-afterAll(() => server.close());
 
 it('is refused where two sessions have one connection, and not where each has its own', async () => {
   const session = await openStateConnection(database);

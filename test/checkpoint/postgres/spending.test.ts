@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { addChunk, beginUpload } from '../../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, sampleRun } from '../../helpers/checkpoint/samples.js';
-import { openPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { openState, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-const shared = useStateDatabase(openPostgres);
+const shared = useStateDatabase(usePostgres());
 
 const pipelines = ['nightly', 'weekly'];
 const DAYS = 25;

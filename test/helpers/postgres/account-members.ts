@@ -6,14 +6,13 @@ import { type Permits, permitName } from '../../../src/streams/permits.js';
 import { createSharedPermits } from '../../../src/streams/shared-permits.js';
 import { noSignal } from '../api/test-client.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../checkpoint/samples.js';
-import type { PostgresServer } from './postgres.js';
 import { openState, type StateDatabase } from './postgres-state.js';
 
 export const SERVICE = 'https://service.test';
 export const fileName = { before: 'a-', after: '.csv' };
 
 /** @param shared of the test file; each test's processes are closed after it. */
-export function useAccount(shared: Pick<StateDatabase<PostgresServer>, 'database'>) {
+export function useAccount(shared: Pick<StateDatabase, 'database'>) {
   const opened: PostgresState[] = [];
   afterEach(async () => {
     for (const state of opened.splice(0)) await state.close();

@@ -1,5 +1,5 @@
 /** The state in a Postgres database, emptied for each test, because making its tables takes much longer. */
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import {
   openConnection,
   openPostgresState,
@@ -22,32 +22,22 @@ export async function stateEmptier({ connect }: Database): Promise<() => Promise
 }
 
 /** A database with the tables of a state, which each test of a file finds empty. */
-export interface StateDatabase<Server> {
-  readonly server: Server;
+export interface StateDatabase {
   readonly database: Database;
   /** Deletes all rows. */
   empty(): Promise<void>;
 }
 
-/** @param open opens the server. */
-export function useStateDatabase<Server extends PostgresServer>(
-  open: () => Promise<Server>,
-): StateDatabase<Server> {
-  let server: Server;
+export function useStateDatabase(server: PostgresServer): StateDatabase {
   let database: Database;
   let empty: () => Promise<void>;
   beforeAll(async () => {
-    server = await open();
     database = await server.createDatabase();
     await (await openState(database)).close();
     empty = await stateEmptier(database);
-  }, 60_000);
+  });
   beforeEach(() => empty());
-  afterAll(() => server.close());
   return {
-    get server() {
-      return server;
-    },
     get database() {
       return database;
     },

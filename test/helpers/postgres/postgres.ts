@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
 
 export interface Database {
   /** With the password of the superuser. */
@@ -25,7 +26,6 @@ export interface Database {
 
 export interface PostgresServer {
   createDatabase(): Promise<Database>;
-  close(): Promise<void>;
 }
 
 export interface OwnPostgresServer extends PostgresServer {
@@ -40,10 +40,29 @@ let shared: Promise<PostgresServer> | undefined;
  * Gives the server that the test files of this worker share, because its start takes longer than most tests. It ends
  * with the worker. Roles are those of the whole server.
  */
-export async function openPostgres(): Promise<PostgresServer> {
-  shared ??= openOwnPostgres();
-  const { createDatabase } = await shared;
-  return { createDatabase, close: async () => undefined };
+export function usePostgres(): PostgresServer {
+  const started = () => {
+    shared ??= openServer();
+    return shared;
+  };
+  beforeAll(started);
+  return { createDatabase: async () => (await started()).createDatabase() };
+}
+
+/**
+ * Gives a server that one test file may kill. It has no durability: a killed one recovers from its log all the same.
+ */
+export function useOwnPostgres(): OwnPostgresServer {
+  let server: Awaited<ReturnType<typeof openServer>>;
+  beforeAll(async () => {
+    server = await openServer();
+  });
+  afterAll(() => server.close());
+  return {
+    createDatabase: () => server.createDatabase(),
+    kill: () => server.kill(),
+    start: () => server.start(),
+  };
 }
 
 /** Whether every user may enter the folder. */
@@ -102,10 +121,7 @@ function startChild(settings: object) {
   };
 }
 
-/**
- * Starts a server that one test file may kill. It has no durability: a killed one recovers from its log all the same.
- */
-export async function openOwnPostgres(): Promise<OwnPostgresServer> {
+async function openServer(): Promise<OwnPostgresServer & { close(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'foliopipe-postgres-'));
   const port = await freePort();
   const password = randomBytes(8).toString('hex');

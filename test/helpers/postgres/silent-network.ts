@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, beforeEach } from 'vitest';
-import { type Database, openPostgres } from './postgres.js';
+import { type Database, usePostgres } from './postgres.js';
 import { useStateDatabase } from './postgres-state.js';
 
 export interface SilentNetwork {
@@ -76,7 +76,7 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
 
 /** A database for states as `useStateDatabase` gives it, and for each test a network to it of its own. */
 export function useSilentNetwork(): { readonly database: Database; readonly network: SilentNetwork } {
-  const state = useStateDatabase(openPostgres);
+  const state = useStateDatabase(usePostgres());
   let network: SilentNetwork;
   beforeEach(async () => {
     network = await openSilentNetwork(state.database);

@@ -1,7 +1,9 @@
 /** The local service for jobs of the command line, and the folios in its database. */
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import { openService } from '../../../src/service/open-service.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
+import { useSharedFolder } from '../folders/folders.js';
 import { type CliEnd, spawnCli } from '../processes/cli.js';
 import { serviceOptions } from './client.js';
 
@@ -27,6 +29,37 @@ export async function openServe(dataDir: string, options: ServeOptions = {}): Pr
     serviceOptions(dataDir, { token: serveToken, maxOpen: 1_000, ...options }),
   );
   return { url: service.baseUrl, port: Number(new URL(service.baseUrl).port), stop: service.close };
+}
+
+/** The local service that all tests of a file share. */
+export interface SharedServe extends Pick<Serve, 'url' | 'stop'> {
+  /** Opens it again after `stop`, at the same address. */
+  start(): Promise<void>;
+  /** The accepted folios of files whose names begin so, oldest first. The service is closed and opened again. */
+  served(begin?: string): Promise<ServedFolio[]>;
+}
+
+export function useServe(options: ServeOptions = {}): SharedServe {
+  const folder = useSharedFolder();
+  let serve: Serve;
+  const start = async () => {
+    serve = await openServe(await folder(), { port: serve?.port ?? 0, ...options });
+  };
+  beforeAll(start);
+  afterAll(() => serve.stop());
+  return {
+    get url() {
+      return serve.url;
+    },
+    stop: () => serve.stop(),
+    start,
+    served: async (begin = '') => {
+      await serve.stop();
+      const folios = servedFolios(await folder());
+      await start();
+      return folios.filter(({ fileName }) => fileName.startsWith(begin));
+    },
+  };
 }
 
 /** Runs `foliopipe serve` in a process of its own, which a test can kill. */

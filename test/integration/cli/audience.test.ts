@@ -10,27 +10,22 @@ import { open } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type Job } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, nodeFlags } from '../../helpers/processes/cli.js';
-import { openServe, type Serve } from '../../helpers/service/serve.js';
+import { openServe, useServe } from '../../helpers/service/serve.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 const folder = useSharedFolder();
-let serve: Serve;
+const serve = useServe();
 let done: Job;
 
 beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
   done = await createJob(await folder(), { pipeline: 'done', baseUrl: serve.url });
   expect(await enrichJob(done)).toMatchObject({ exitCode: 0 });
 });
-afterAll(async () => {
-  await serve.stop();
-});
-
 const newJob = async (pipeline: string, chunk = 10) =>
   createJob(await folder(), {
     pipeline,

@@ -5,27 +5,22 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import type { ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { checkSetup, loadConfig } from '../../../pipelines/index.js';
 import { openScriptedServer, type SeenRequest, sendJson } from '../../fake-service/scripted-server.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
+import { serveToken, useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
 let job: Job;
-let serve: Serve;
+const serve = useServe();
 
 beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
   job = await createJob(await folder(), { baseUrl: serve.url });
 });
-afterAll(async () => {
-  await serve.stop();
-});
-
 interface Checked {
   /** The exit code that the command would end with. */
   readonly code: number;

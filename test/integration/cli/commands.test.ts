@@ -1,31 +1,26 @@
 /** The commands plan, check, status, runs, publish and search, typed as a person would. */
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
-let serve: Serve;
+const serve = useServe();
 let job: Job;
 const cli = (...args: string[]) => callMain(args, { env: job.env });
 /** Runs the command in a process of its own, which must end by itself. */
 const apart = (...args: string[]) => runCli(args, { env: job.env });
 
 beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
   job = await createJob(await folder(), {
     baseUrl: serve.url,
     settings: { budget: { pricePerRecord: 0.5 } },
   });
 });
-afterAll(async () => {
-  await serve.stop();
-});
-
 describe('plan', () => {
   it('needs no network, writes nothing, and shows the chunks that a run then makes', async () => {
     const away = ['--base-url', 'http://127.0.0.1:9'];
@@ -170,10 +165,7 @@ describe('publish', () => {
     expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('next: ') });
     await writeFile(job.source, 'BusinessName,Address,State,Note\nA,B,MT,\n');
     expect(await cli('publish', id, job.config)).toMatchObject({ code: 4 });
-    expect(servedFolios(join(await folder(), 'service')).filter((f) => f.fileName.includes(id))).toHaveLength(
-      6,
-    );
-    serve = await openServe(join(await folder(), 'service'), { port: serve.port });
+    expect(await serve.served(`nightly-${id}-`)).toHaveLength(6);
   });
 });
 

@@ -1,24 +1,17 @@
 /** Every exit code, each at least once by a real process; every error says what happened, where, and which command comes next. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Reply } from '../../fake-service/behaviour.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type JobOptions } from '../../helpers/jobs/cli-job.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { runCli, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios, serveToken } from '../../helpers/service/serve.js';
+import { openServe, servedFolios, serveToken, useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
-let serve: Serve;
-
-beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
-});
-afterAll(async () => {
-  await serve.stop();
-});
+const serve = useServe();
 
 describe('2, usage and config', () => {
   it('a malformed proxy; the embedded service does not keep the process alive', async () => {

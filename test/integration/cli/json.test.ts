@@ -1,23 +1,16 @@
 /** Data goes to stdout, everything else to stderr; the summary is last, and the token is nowhere. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, filesHolding, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
+import { serveToken, useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
-let serve: Serve;
-
-beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'), { recordsPerSecond: 40 });
-});
-afterAll(async () => {
-  await serve.stop();
-});
+const serve = useServe({ recordsPerSecond: 40 });
 
 describe('--json', () => {
   it('stdout has only objects, progress first and the summary last; the log file has the same', async () => {

@@ -1,27 +1,22 @@
 /** `foliopipe recover` after a real kill: what it prints, what it keeps, and how the job goes on. */
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
-let serve: Serve;
+const serve = useServe({ segmentRecords: 7 });
 let unbroken: Buffer;
 
 beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'), { segmentRecords: 7 });
   const job = await newJob('unbroken');
   expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   unbroken = await readFile(job.output);
-});
-
-afterAll(async () => {
-  await serve.stop();
 });
 
 async function newJob(pipeline: string): Promise<Job> {

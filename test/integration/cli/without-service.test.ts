@@ -1,26 +1,23 @@
 /** Commands that need no service work without its address and without a token. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { openServe, type Serve } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
 /** Both are as they are in the first minutes: the variables of the config are not set. */
 const unset = ['--set', `service.baseUrl=\${UNSET_URL}`, '--set', `service.token=\${UNSET_TOKEN}`];
-let serve: Serve;
+const serve = useServe();
 let job: Job;
 
 beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
   job = await createJob(await folder(), { baseUrl: serve.url });
   await enrichJob(job);
   await serve.stop();
 });
-afterAll(() => serve.stop());
-
 describe('without address and token', () => {
   it.each([
     [['plan'], 'has done this source already; foliopipe run -c '],

@@ -7,12 +7,12 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import type { PredictionErrorCode, PredictionStatus } from '../../../src/types.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -31,11 +31,7 @@ const codes = {
   DEADLINE: true,
 } satisfies Record<PredictionErrorCode, true>;
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await openPostgres();
-});
-afterAll(() => server.close());
+const server = usePostgres();
 
 interface Tests {
   readonly name: string;

@@ -16,7 +16,7 @@ import { handle, type Message } from '../../../examples/programs/queue-consumer.
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { fineNames, predictedCode } from '../../helpers/jobs/local-job.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 
 const folderOf = useFolder();
 const names = fineNames(25);
@@ -184,14 +184,10 @@ describe('a queue’s consumer', () => {
 });
 
 describe('a cursor of a database', () => {
-  let server: PostgresServer;
+  const server = usePostgres();
   let client: pg.Client;
-  beforeAll(async () => {
-    server = await openPostgres();
-  });
   afterAll(async () => {
     await client?.end();
-    await server.close();
   });
 
   it('fills in the codes that are missing; an error leaves the table as it was and pays once', async () => {

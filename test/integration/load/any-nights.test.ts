@@ -5,17 +5,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { load, publish, retry } from '../../../pipelines/index.js';
 import { type LoadedJob, type Row, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { forTime } from '../../helpers/properties/for-time.js';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await openPostgres();
-});
-afterAll(() => server.close());
+const server = usePostgres();
 
 /** As the source has it, with its quotes. */
 const note = fc.constantFrom('', '""', 'plain', '"plain"', '"a, ""b""\nc"');

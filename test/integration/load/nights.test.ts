@@ -3,18 +3,14 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from } from 'pg-copy-streams';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { load as loadRun, printRunLoad, publish } from '../../../pipelines/index.js';
 import { createDeadline, deadlineAt } from '../../helpers/jobs/deadline.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { type Business, type LoadedJob, type Row, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await openPostgres();
-});
-afterAll(() => server.close());
+const server = usePostgres();
 
 /** ZIP codes with leading zeros as ids, and names that only a CSV reader gets right. */
 const first: readonly Business[] = Array.from({ length: 25 }, (_, at) => ({

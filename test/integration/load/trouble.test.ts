@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { load } from '../../../pipelines/index.js';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../../src/load/configured-load.js';
@@ -10,17 +10,13 @@ import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 import { createGates } from '../../helpers/streams/gates.js';
 
 const listeners = process.listenerCount('SIGTERM');
-let server: OwnPostgresServer;
-beforeAll(async () => {
-  server = await openOwnPostgres();
-});
-afterAll(() => server.close());
+const server = useOwnPostgres();
 
 it('the server of these tests listens to no signal of their process', () => {
   expect(process.listenerCount('SIGTERM')).toBe(listeners);

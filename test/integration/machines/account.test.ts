@@ -1,28 +1,21 @@
 /** Two pipelines that share an account, each in a process of its own: one is killed, and its permits come back. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
+import { serveToken, useServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
-let server: PostgresServer;
+const server = usePostgres();
 let database: Database;
-let serve: Serve;
+const serve = useServe();
 
 beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
-  server = await openPostgres();
   database = await server.createDatabase();
-}, 60_000);
-
-afterAll(async () => {
-  await serve.stop();
-  await server.close();
 });
 
 async function createPipeline(pipeline: string, changes: object = {}) {
@@ -117,7 +110,7 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
   const search = ['search', '--name', 'Harbor Hardware'];
   expect(await callMain([...search, ...other.args], other)).toMatchObject({ code: 0 });
   expect(performance.now() - asked).toBeGreaterThan(900);
-}, 60_000);
+});
 
 it('counts a budget by the days of the database, whatever the clock of a machine shows', async () => {
   const budget = { perDay: 60, perMonth: 60 };

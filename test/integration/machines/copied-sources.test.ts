@@ -5,37 +5,28 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { loadConfig, submit } from '../../../pipelines/index.js';
 import { queryDuckdb } from '../../helpers/duckdb/query-duckdb.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
 import { loseMachine, type Machine, openSite, type Site } from '../../helpers/postgres/machines.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const RECORDS = 60;
 const CHUNKS = 6;
 const folder = useSharedFolder();
-let server: PostgresServer;
-let serve: Serve;
-let dataDir: string;
+const server = usePostgres();
+const serve = useServe({ segmentRecords: 7 });
 /** What is asked for a source. */
 let asked: Database;
 const query =
   'SELECT id, name AS "BusinessName", address AS "Address", state AS "State" FROM businesses ORDER BY id';
 
 beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 7 });
-  server = await openPostgres();
   asked = await server.createDatabase();
-}, 60_000);
-
-afterAll(async () => {
-  await serve.stop();
-  await server.close();
 });
 
 const fillTable = () =>
@@ -74,13 +65,7 @@ const keptCopies = async ({ database }: Site) =>
   (await database.query("SELECT name FROM foliopipe.shared_files WHERE name LIKE 'spool/%'")).length;
 
 /** How many uploads of a pipeline the service has accepted. */
-async function uploadsOf(pipeline: string): Promise<number> {
-  const { port } = serve;
-  await serve.stop();
-  const accepted = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(`${pipeline}-`)).length;
-  serve = await openServe(dataDir, { port, segmentRecords: 7 });
-  return accepted;
-}
+const uploadsOf = async (pipeline: string) => (await serve.served(`${pipeline}-`)).length;
 
 it('a query that was asked by a machine that is gone is not asked again', async () => {
   await fillTable();
@@ -121,7 +106,7 @@ it('a query that was asked by a machine that is gone is not asked again', async 
   await asked.query('DROP TABLE businesses');
   await rm(site.output);
   await expectEnded(await site.machine('sixth'), 'publish', 'last');
-}, 60_000);
+});
 
 it('standard input that a machine that is gone has read is collected elsewhere', async () => {
   const site = await createSite('piped', { path: '-' }, 'folder');

@@ -13,11 +13,11 @@ import { silentLogger } from '../../../src/logger.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
 import { readMetrics } from '../../helpers/notify/parse-prometheus.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { openSilentNetwork } from '../../helpers/postgres/silent-network.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { type CliProcess, jsonLines, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, serveToken } from '../../helpers/service/serve.js';
+import { openServe, serveToken, useServe } from '../../helpers/service/serve.js';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isOld = major < 22 || (major === 22 && minor < 12);
@@ -33,9 +33,9 @@ if (isOld) {
   describe('a fleet', () => {
     const records = 60;
     const folder = useSharedFolder();
-    let server: PostgresServer;
+    const server = usePostgres();
     let database: Database;
-    let serve: Serve;
+    const serve = useServe({ segmentRecords: 7 });
     let unbroken: Buffer;
     const workers: CliProcess[] = [];
 
@@ -86,9 +86,7 @@ if (isOld) {
     }
 
     beforeAll(async () => {
-      server = await openPostgres();
       database = await server.createDatabase();
-      serve = await openServe(join(await folder(), 'service'), { segmentRecords: 7 });
       const file = await writeConfig('unbroken');
       expect(await callMain(['run', file], { env: env() })).toMatchObject({ code: 0 });
       unbroken = (await outputOf('unbroken'))!;
@@ -99,8 +97,6 @@ if (isOld) {
         worker.kill('SIGKILL');
         console.log((await worker.ended).stderr);
       }
-      await serve.stop();
-      await server.close();
     });
 
     it('has one job of a pipeline waiting, keeps schedules, and no secret', async () => {

@@ -5,7 +5,7 @@
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { copyState, loadConfig, submit } from '../../../pipelines/index.js';
 import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
 import { derivedColumns } from '../../../src/checkpoint/copy/postgres-rows.js';
@@ -15,27 +15,15 @@ import { openSqlite } from '../../../src/sqlite-driver.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesHolding, type Job, sourceText } from '../../helpers/jobs/cli-job.js';
 import { endLeases, loseMachine, openSite, type Site } from '../../helpers/postgres/machines.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const RECORDS = 60;
 const folder = useSharedFolder();
-let server: PostgresServer;
-let serve: Serve;
-let dataDir: string;
-
-beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 7 });
-  server = await openPostgres();
-}, 60_000);
-
-afterAll(async () => {
-  await serve.stop();
-  await server.close();
-});
+const server = usePostgres();
+const serve = useServe({ segmentRecords: 7 });
 
 const settings = {
   source: { key: ['id'] },
@@ -59,11 +47,7 @@ function nightText(night: number): string {
 
 /** The records that the service was sent for a pipeline, by upload. */
 async function sentRecords(pipeline: string): Promise<number[]> {
-  const { port } = serve;
-  await serve.stop();
-  const folios = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(`${pipeline}-`));
-  serve = await openServe(dataDir, { port, segmentRecords: 7 });
-  return folios.map(({ records }) => records);
+  return (await serve.served(`${pipeline}-`)).map(({ records }) => records);
 }
 
 const outputsOf = (output: string) =>
@@ -235,7 +219,7 @@ it('a copied state goes on in the copy, and back in a folder', async () => {
   // Two nights in chunks of 10, without what was known or equal.
   const sent = await sentRecords('moved');
   expect(sent.reduce((sum, records) => sum + records, 0)).toBe(48 + 1 + 5);
-}, 60_000);
+});
 
 it('a copy is begun again after a stop, and neither state is used twice', async () => {
   const { job, database, env } = await withNight('stopped');
@@ -326,7 +310,7 @@ it('a database is refused while the folder has runs that it does not know', asyn
   expect(copied, copied.stderr).toMatchObject({ code: 0 });
   expect(await call(exported, 'run')).toMatchObject({ code: 0 });
   expect(await sentRecords(pipeline)).toHaveLength(sent);
-}, 60_000);
+});
 
 it('several states are copied into one database, while it is used', async () => {
   const database = await server.createDatabase();
@@ -374,7 +358,7 @@ it('several states are copied into one database, while it is used', async () => 
   await rm(west.job.folder, { recursive: true });
   expect(await refused('west')).toMatch(/has runs of west already, .*STATE_COPY_PIPELINES/);
   expect(await refused('north', { reuse: { maxAge: '90d' } })).toMatch(/STATE_COPY_ANSWERS/);
-}, 60_000);
+});
 
 /** Every column of both databases is copied. */
 async function expectAllColumns(job: Job, database: Database): Promise<void> {

@@ -3,31 +3,18 @@
  * chunk up as ambiguous: the folio is recorded, and the next run fetches what it holds.
  */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { endLeases, openSite } from '../../helpers/postgres/machines.js';
-import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const records = 60;
 const chunks = 6;
 const folder = useSharedFolder();
-let server: OwnPostgresServer;
-let serve: Serve;
-let dataDir: string;
-
-beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir);
-  server = await openOwnPostgres();
-}, 60_000);
-
-afterAll(async () => {
-  await serve.stop();
-  await server.close();
-});
+const server = useOwnPostgres();
+const serve = useServe();
 
 it('fetches a folio that was recorded after its chunk was given up', async () => {
   const settings = { ambiguous: { policy: 'hold' }, concurrency: { uploads: 1 } };
@@ -65,6 +52,5 @@ it('fetches a folio that was recorded after its chunk was given up', async () =>
   expect(ended).toMatchObject({ code: 0 });
   expect(ended.stderr).toMatch(/of chunk 3, whose reply was recorded after the chunk was given up/);
   expect(await unprocessed()).toBeNull();
-  await serve.stop();
-  expect(servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(pipeline))).toHaveLength(chunks);
-}, 60_000);
+  expect(await serve.served(pipeline)).toHaveLength(chunks);
+});

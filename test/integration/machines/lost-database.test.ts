@@ -1,28 +1,17 @@
 /** A database that goes away while a run only waits for its folios: the run says so once, and ends. */
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { openSite } from '../../helpers/postgres/machines.js';
-import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { openSilentNetwork } from '../../helpers/postgres/silent-network.js';
 import { spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 const folder = useSharedFolder();
-let server: OwnPostgresServer;
-let serve: Serve;
-
-beforeAll(async () => {
-  // Its folios are not done before the database is gone.
-  serve = await openServe(join(await folder(), 'service'), { recordsPerSecond: 0.2 });
-  server = await openOwnPostgres();
-}, 60_000);
-
-afterAll(async () => {
-  await serve.stop();
-  await server.close();
-});
+const server = useOwnPostgres();
+/** Its folios are not done before the database is gone. */
+const serve = useServe({ recordsPerSecond: 0.2 });
 
 it('ends with the lease where the database gives no answer over an open connection', async () => {
   const setup = { parent: folder, server, baseUrl: serve.url, pipeline: 'silent', records: 60, chunks: 6 };
@@ -59,7 +48,7 @@ it('waits longer than the lease to record what the service has said of an upload
   const sent = await database.query("SELECT state FROM foliopipe.uploads WHERE state <> 'dropped'");
   expect(new Set(sent.map(({ state }) => state))).toEqual(new Set(['accepted']));
   await proxy.close();
-}, 60_000);
+});
 
 it('ends with the lease, and says why', async () => {
   const setup = { parent: folder, server, baseUrl: serve.url, pipeline: 'lost', records: 60, chunks: 6 };
@@ -71,4 +60,4 @@ it('ends with the lease, and says why', async () => {
   expect(stderr).toMatch(/STATE_DATABASE_LOST/);
   expect(stderr.match(/WARN: .*cannot be reached.*the run waits for it, and ends in \d/g)).toHaveLength(1);
   expect(code).toBe(5);
-}, 60_000);
+});

@@ -4,37 +4,28 @@
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { enrich, loadConfig } from '../../../pipelines/index.js';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jobs/cli-job.js';
 import { endLeases, loseMachine, openSite } from '../../helpers/postgres/machines.js';
-import { type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const records = 60;
 const chunks = 6;
 const folder = useSharedFolder();
-let server: OwnPostgresServer;
-let serve: Serve;
-let dataDir: string;
+const server = useOwnPostgres();
+const serve = useServe({ segmentRecords: 7 });
 let unbroken: Buffer;
 
 beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 7 });
-  server = await openOwnPostgres();
   const job = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url, records });
   expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   unbroken = await readFile(job.output);
-}, 60_000);
-
-afterAll(async () => {
-  await serve.stop();
-  await server.close();
 });
 
 const createSite = (
@@ -44,13 +35,7 @@ const createSite = (
 ) => openSite({ parent: folder, server, baseUrl: serve.url, pipeline, files, records, chunks, settings });
 
 /** The uploads that the service has accepted for a pipeline. */
-async function uploadsOf(pipeline: string): Promise<number> {
-  const { port } = serve;
-  await serve.stop();
-  const accepted = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(`${pipeline}-`)).length;
-  serve = await openServe(dataDir, { port, segmentRecords: 7 });
-  return accepted;
-}
+const uploadsOf = async (pipeline: string) => (await serve.served(`${pipeline}-`)).length;
 
 const kills: readonly { readonly point: Failpoint; readonly nth: number; readonly isAmbiguous: boolean }[] = [
   { point: 'after-post-before-commit', nth: 3, isAmbiguous: true },
@@ -88,7 +73,6 @@ it('publishes elsewhere what was bought with parts in a shared folder, and comma
   await rm(first.folder, { recursive: true });
   await rm(site.output);
   await serve.stop();
-  const { port } = serve;
   try {
     const { folder: cwd, args, env } = await site.machine('second');
     const call = (...words: string[]) => callMain([...words, ...args], { cwd, env });
@@ -110,7 +94,7 @@ it('publishes elsewhere what was bought with parts in a shared folder, and comma
     expect((await call('recover')).stderr).toMatch(/STATE_IN_DATABASE/);
     expect((await call('state', 'backup', 'copy')).stderr).toMatch(/STATE_IN_DATABASE/);
   } finally {
-    serve = await openServe(dataDir, { port, segmentRecords: 7 });
+    await serve.start();
   }
 });
 
@@ -137,7 +121,7 @@ it('stops a process that was paused for longer than its lease', async () => {
   expect(accepted).toBeGreaterThanOrEqual(chunks);
   // The stop may have come while an upload was in flight; it is told.
   expect(accepted).toBeLessThanOrEqual(chunks + uploads.ambiguous);
-}, 60_000);
+});
 
 it('says what is wrong with the database, without its password', async () => {
   const { machine, database } = await createSite('wrong');
@@ -219,4 +203,4 @@ it('waits for a database that is killed and started again in the middle of a run
   const accepted = await uploadsOf(site.pipeline);
   expect(accepted).toBeGreaterThanOrEqual(chunks);
   expect(accepted).toBeLessThanOrEqual(chunks + uploads.ambiguous);
-}, 60_000);
+});

@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   adopt,
   backupState,
@@ -38,7 +38,7 @@ import { behaviour, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { changedLines, sampleLines, withNights } from '../../helpers/jobs/nights.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 import { flipBit, loseCheckpoint } from '../../helpers/state/killed-state.js';
 import { withStateFixture } from '../../helpers/state/prepared-state.js';
 
@@ -54,14 +54,7 @@ function lastFolio(journal: string): { readonly from: number; readonly to: numbe
 
 describe('a real run that is killed', () => {
   const folder = useSharedFolder();
-  let serve: Serve;
-  let data: string;
-  beforeAll(async () => {
-    data = join(await folder(), 'service');
-    serve = await openServe(data, { recordsPerSecond: 60 });
-  });
-  afterAll(() => serve.stop());
-
+  const serve = useServe({ recordsPerSecond: 60 });
   it('is backed up while it works, restored after the loss of all state, and finished', async () => {
     const settings = { concurrency: { folios: 1, uploads: 1 } };
     const unbroken = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url });
@@ -105,11 +98,8 @@ describe('a real run that is killed', () => {
     expect(again.code, again.stderr).toBe(0);
     expect(again.stdout).toMatch(/\nwhat was there before is kept as \S+checkpoint\.db\.\w+\.replaced\n/);
 
-    await serve.stop();
-    const names = servedFolios(data).map(({ fileName }) => fileName);
-    const sent = names.filter((name) => name.startsWith('lost-'));
     // Bought twice: what was accepted after the backup, and nothing else.
-    expect(sent).toHaveLength(6 + 5 - known);
+    expect(await serve.served('lost-')).toHaveLength(6 + 5 - known);
   });
 });
 

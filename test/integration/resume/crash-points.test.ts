@@ -5,14 +5,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../../pipelines/index.js';
 import { type Failpoint, failpoints } from '../../../src/failpoints.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios, spawnServe } from '../../helpers/service/serve.js';
+import { openServe, servedFolios, spawnServe, useServe } from '../../helpers/service/serve.js';
 import { failPower } from '../../helpers/state/power-failure.js';
 
 const chunks = 6;
@@ -70,21 +70,14 @@ const windows = failpoints.filter((point) => !elsewhereToo.has(point));
 const folder = useSharedFolder();
 // Two processes per test, on a machine with two cores.
 const limit = pLimit(3);
-let serve: Serve;
-let dataDir: string;
+const serve = useServe({ segmentRecords: 7 });
 let unbroken: Buffer;
 const jobs: Job[] = [];
 
 beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 7 });
   const job = await newJob('unbroken');
   expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   unbroken = await readFile(job.output);
-});
-
-afterAll(async () => {
-  await serve.stop();
 });
 
 describe('a job that is killed', () => {
@@ -127,8 +120,7 @@ describe('a job that is killed', () => {
     }));
 
   it('has paid no chunk with a known folio twice, and reports every other additional upload', async () => {
-    await serve.stop();
-    const served = servedFolios(dataDir);
+    const served = await serve.served();
     for (const job of jobs) {
       const pipeline = job.folder.slice(job.folder.lastIndexOf('/') + 1);
       const names = served.map(({ fileName }) => fileName).filter((name) => name.startsWith(`${pipeline}-2`));

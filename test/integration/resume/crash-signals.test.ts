@@ -5,30 +5,23 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder, type Job } from '../../helpers/jobs/cli-job.js';
 import { type CliEnd, jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { openServe, servedFolios, useServe } from '../../helpers/service/serve.js';
 
 const chunks = 6;
 const folder = useSharedFolder();
-let serve: Serve;
-let dataDir: string;
+const serve = useServe({ segmentRecords: 7 });
 let unbroken: Buffer;
 
 beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 7 });
   const job = await createJob(await folder(), { pipeline: 'unbroken', baseUrl: serve.url });
   expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   unbroken = await readFile(job.output);
 });
-afterAll(async () => {
-  await serve.stop();
-});
-
 /** Runs the command that an interrupted one has printed, with more arguments. */
 async function goOn(job: Job, end: CliEnd, ...more: string[]): Promise<CliEnd> {
   const printed = /\n {2}go on with: foliopipe (.+)\n/.exec(end.stderr)?.[1];

@@ -7,21 +7,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, type Job } from '../../helpers/jobs/cli-job.js';
-import { openServe, type Serve } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const program = join(import.meta.dirname, '../../helpers/processes/unsynced-program.mjs');
 const library = pathToFileURL(join(import.meta.dirname, '../../../dist/bundle/index.js')).href;
 const folder = useSharedFolder();
-let serve: Serve;
-
-beforeAll(async () => {
-  serve = await openServe(join(await folder(), 'service'));
-});
-afterAll(() => serve.stop());
+const serve = useServe();
 
 const settings = {
   source: { key: ['BusinessName'], maxRejected: 1 },

@@ -1,12 +1,11 @@
 /** A night that sends few of many records: killed and continued, it has the same chunks, and pays for none twice. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 
 const RECORDS = 1_000;
 /** Numbers of the records that are changed in the second night: three chunks. */
@@ -14,20 +13,15 @@ const CHANGED = new Set([1, 2, 17, 18, 400, 401, 402, 403, 640, 641, 999, 1_000]
 const CHUNK = 5;
 
 const folder = useSharedFolder();
-let serve: Serve;
-let dataDir: string;
+const serve = useServe({ segmentRecords: 100 });
 let expected: Buffer;
 
 beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 100 });
   const job = await createJob(await folder(), { pipeline: 'plain', baseUrl: serve.url, chunk: RECORDS });
   await writeFile(job.source, source('second'));
   expect(await enrichJob(job)).toMatchObject({ exitCode: 0 });
   expected = await readFile(job.output);
 });
-
-afterAll(() => serve.stop());
 
 /** By window: at which passing the second night is killed. */
 const windows: readonly (readonly [Failpoint | undefined, number])[] = [
@@ -50,10 +44,8 @@ describe('a night with few changed records', () => {
   });
 
   it('has paid for no record twice', async () => {
-    await serve.stop();
     for (const [point] of windows) {
-      const pipeline = pipelineOf(point);
-      const sent = servedFolios(dataDir).filter(({ fileName }) => fileName.startsWith(`${pipeline}-2`));
+      const sent = await serve.served(`${pipelineOf(point)}-2`);
       // The first night has sent all records in one chunk.
       expect(sent.map(({ records }) => records).sort((a, b) => a - b)).toEqual([2, 5, 5, RECORDS]);
     }

@@ -5,12 +5,12 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunSummary } from '../../../pipelines/index.js';
 import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesUnder, type Job, killJobAt } from '../../helpers/jobs/cli-job.js';
-import { openServe, type Serve, servedFolios } from '../../helpers/service/serve.js';
+import { useServe } from '../../helpers/service/serve.js';
 import { failPower } from '../../helpers/state/power-failure.js';
 
 /** Chunks of the first night, and of the second one. */
@@ -48,8 +48,7 @@ const unsynced: Readonly<Partial<Record<Failpoint, number>>> = {
 
 const folder = useSharedFolder();
 const limit = pLimit(3);
-let serve: Serve;
-let dataDir: string;
+const serve = useServe({ segmentRecords: 4 });
 let unbroken: Buffer;
 /** The job after its first night. Each test has a copy of its folder. */
 let first: { readonly job: Job; readonly run: string };
@@ -57,8 +56,6 @@ let first: { readonly job: Job; readonly run: string };
 const seconds: ({ readonly where: string } & Pick<RunSummary, 'run' | 'uploads'>)[] = [];
 
 beforeAll(async () => {
-  dataDir = join(await folder(), 'service');
-  serve = await openServe(dataDir, { segmentRecords: 4 });
   first = await firstNight();
   const job = await secondNight('unbroken');
   const summary = await enrichJob(job);
@@ -66,8 +63,6 @@ beforeAll(async () => {
   seconds.push({ where: 'unbroken', ...summary });
   unbroken = await readFile(job.output);
 });
-
-afterAll(() => serve.stop());
 
 describe('a night with reuse that is killed', () => {
   it.concurrent.each(Object.entries(windows))('%s', (point, nth) =>
@@ -106,8 +101,7 @@ describe('a night with reuse that is killed', () => {
     }));
 
   it('has paid for no record twice', async () => {
-    await serve.stop();
-    const names = servedFolios(dataDir).map(({ fileName }) => fileName);
+    const names = (await serve.served()).map(({ fileName }) => fileName);
     expect(new Set(names).size).toBe(names.length);
     const ofRun = (run: string) => names.filter((name) => name.startsWith(`nightly-${run}-`)).length;
     let known = ofRun(first.run);

@@ -1,7 +1,7 @@
 /** `source.query`: a database is asked once, in one snapshot, and not again while its run is unfinished. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   backupState,
   enrich,
@@ -20,15 +20,11 @@ import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
-import { type Database, type OwnPostgresServer, openOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { type Database, useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
 
-let server: OwnPostgresServer;
-beforeAll(async () => {
-  server = await openOwnPostgres();
-});
-afterAll(() => server.close());
+const server = useOwnPostgres();
 
 const sql = "select * from businesses where note <> 's3cret-word' order by id;";
 

@@ -1,15 +1,11 @@
 /** Types of the columns of a Postgres table, to which the texts of an output are cast. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../../src/load/configured-load.js';
-import { openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await openPostgres();
-});
-afterAll(() => server.close());
+const server = usePostgres();
 
 it('a cast to a type without its length cuts nothing', async () => {
   const { url, query } = await server.createDatabase();

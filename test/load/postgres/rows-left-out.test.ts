@@ -1,21 +1,17 @@
 /** Tables of Postgres that decide on their rows themselves: a load stores every row, or nothing. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createLoadTarget } from '../../../src/load/configured-load.js';
 import type { LoadDelta, LoadFile, LoadRequest, LoadTable } from '../../../src/load/load-target.js';
 import { printLoad } from '../../../src/load/print/print-load.js';
-import { type Database, openPostgres, type PostgresServer } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 
-let server: PostgresServer;
+const server = usePostgres();
 let database: Database;
-beforeAll(async () => {
-  server = await openPostgres();
-});
 beforeEach(async () => {
   database = await server.createDatabase();
 });
-afterAll(() => server.close());
 
 type Way = Pick<LoadRequest, 'mode' | 'onRemoved'>;
 
