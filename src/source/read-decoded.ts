@@ -9,7 +9,7 @@ import iconv from 'iconv-lite';
 import { countLineFeeds, UTF8_BOM } from '../csv/bytes.js';
 import { TextQuoter } from '../csv/quote-text.js';
 import { SourceError } from '../errors.js';
-import { PIECE_BYTES, readPieces } from '../streams/read-pieces.js';
+import { PIECE_BYTES, readPieces, watchPieces } from '../streams/read-pieces.js';
 import type { Dialect } from '../types.js';
 import { unreadable } from './source-files.js';
 
@@ -166,7 +166,7 @@ export async function* readUnzipped(
   try {
     const unzipped = file.gzip
       ? unzip(file, onRaw)
-      : reportPieces(readPieces(file.path, start, file.bytes), onRaw);
+      : watchPieces(readPieces(file.path, start, file.bytes), onRaw);
     for await (const piece of unzipped) {
       signal?.throwIfAborted();
       yield piece;
@@ -186,7 +186,7 @@ type OnRaw = NonNullable<ReadOptions['onRaw']>;
 async function* unzip({ path, bytes }: ReadFile, onRaw: OnRaw): AsyncGenerator<Buffer, void, undefined> {
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
   let read = 0;
-  const raw = reportPieces(readPieces(path, 0, bytes), (piece) => {
+  const raw = watchPieces(readPieces(path, 0, bytes), (piece) => {
     read += piece.length;
     onRaw(piece);
   });
@@ -228,16 +228,6 @@ async function checkPadding(
 /** Whether a file is gzip, by its first two bytes (RFC 1952, 2.3.1), not by its name. */
 export function isGzip(begin: Uint8Array): boolean {
   return begin[0] === 0x1f && begin[1] === 0x8b;
-}
-
-async function* reportPieces(
-  disk: AsyncIterable<Buffer>,
-  onRaw: OnRaw,
-): AsyncGenerator<Buffer, void, undefined> {
-  for await (const piece of disk) {
-    onRaw(piece);
-    yield piece;
-  }
 }
 
 /** Copies each piece, for a consumer that requests the next piece before it has used the last one. */

@@ -131,3 +131,14 @@ function sizeOf(path: string): number | undefined {
     return undefined;
   }
 }
+
+/** Passes pieces on, each once `see` has seen it. */
+export async function* watchPieces(
+  pieces: AsyncIterable<Buffer>,
+  see: (piece: Buffer) => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const piece of pieces) {
+    see(piece);
+    yield piece;
+  }
+}

@@ -106,17 +106,6 @@ export function createColumnLimit(
   };
 }
 
-/** Passes on a part's pieces, once `limit` has seen them. */
-export async function* limitColumns(
-  content: AsyncIterable<Buffer>,
-  limit: (bytes: Uint8Array) => void,
-): AsyncGenerator<Buffer> {
-  for await (const piece of content) {
-    limit(piece);
-    yield piece;
-  }
-}
-
 function folioError(
   code: string,
   { number, folio }: ChunkRow,

@@ -13,6 +13,7 @@ import type { RunContext } from '../../run-context.js';
 import { gather } from '../../streams/gather.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { createPermits, type Permits } from '../../streams/permits.js';
+import { watchPieces } from '../../streams/read-pieces.js';
 import { withAnySignal } from '../../streams/time-limit.js';
 import type { Bytes, FolioCounts, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
@@ -22,7 +23,6 @@ import {
   createFolioBytes,
   type FolioBytes,
   folioTooLargeError,
-  limitColumns,
   maxFolioBytes,
 } from './folio-limits.js';
 
@@ -141,7 +141,7 @@ export async function fetchPart(
       async (content, { rehearsal }) => {
         await checkSameService(run.checkpoint, run.id, chunk, rehearsal);
         // A client need not call `watch`, so the pieces are limited here too.
-        const counted = countRecords(bytes.count(part, limitColumns(content, createLimit())));
+        const counted = countRecords(bytes.count(part, watchPieces(content, createLimit())));
         const written = await run.files.writePart(chunk.number, part, counted.content);
         return { fileStatus, part: number, ...written, records: counted.count() };
       },
