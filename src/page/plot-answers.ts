@@ -94,10 +94,9 @@ export function failuresFigure({ reasons, summary }: RunReport): Figure | undefi
 }
 
 /** Of an unfinished run, the rows that are written count. */
-function failedText({ counts, state }: RunReport['summary']): string {
-  const { successful, failed, unprocessed, read, rejected } = counts;
-  const isOpen = state === 'open' || state === 'superseded';
-  const all = isOpen ? successful + failed + unprocessed : read - rejected;
+function failedText({ counts }: RunReport['summary']): string {
+  const { successful, failed, unprocessed } = counts;
+  const all = successful + failed + unprocessed;
   const others =
     unprocessed === 0
       ? ''

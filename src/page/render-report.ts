@@ -98,8 +98,7 @@ function numbersOf({ summary, timeline }: RunReport): Html {
   const { counts, origins, saved, uploads, chunks, paid, retried, inVain, state } = summary;
   const { read, successful, failed, unprocessed, rejected } = counts;
   const isOpen = state === 'open' || state === 'superseded';
-  // The rows of an unfinished run are not written yet.
-  const rows = isOpen ? successful + failed + unprocessed : read - rejected;
+  const rows = successful + failed + unprocessed;
   const answered = timeline?.records.answered.reduce((sum, one) => sum + one, 0) ?? 0;
   const number = (name: string, value: number, small?: string | null) =>
     html`<div><dt>${name}</dt><dd data-number="${name}">${formatCount(value)}${small && html` <small>${small}</small>`}</dd></div>`;
