@@ -20,7 +20,7 @@ import { createLogger } from '../create-logger.js';
 import { printList, printResult } from '../output.js';
 import { warnOfMove } from '../session.js';
 import { withStopSignal } from '../stop-signals.js';
-import { isAnyLost } from './recover.js';
+import { isAnyLost } from '../texts/rebuilt-text.js';
 import { addStateCopy } from './state-copy.js';
 
 export function addState(command: Command, finish: Finish): void {
