@@ -188,6 +188,11 @@ function fullOnes(
   return full.length > 0 ? full.map(({ path }) => path) : places;
 }
 
+/** An error as the system throws it, for what SQLite reports in its own words. */
+export function systemError(code: string, path: string, syscall = 'open'): Error {
+  return Object.assign(new Error(code), { code, syscall, path });
+}
+
 /** Whether an error of the system is temporary, so that the same command can go on later: a full disk, for example. */
 export function isPassingTrouble(error: unknown): boolean {
   return diskError(error) instanceof TroubleError;

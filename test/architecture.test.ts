@@ -103,6 +103,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'sqlite-driver',
     'nearest-name',
     'quantities',
+    'disk-error',
     'make-folder',
     'types',
     'errors',

@@ -2,7 +2,7 @@
 import { accessSync, closeSync, constants, openSync, readFileSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { dirname, join } from 'node:path';
-import { diskError, freeSpaceAt } from '../../disk-error.js';
+import { diskError, freeSpaceAt, systemError } from '../../disk-error.js';
 import { ConfigError, type ErrorFacts, TroubleError } from '../../errors.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { codeOf } from '../../streams/system-error.js';
@@ -124,10 +124,6 @@ function isInState(path: string): boolean | 'hidden' {
     }
     if (folder === dirname(folder)) return false;
   }
-}
-
-function systemError(code: string, path: string, syscall = 'open'): Error {
-  return Object.assign(new Error(code), { code, syscall, path });
 }
 
 /** The file is not a SQLite database, or its pages are damaged. */

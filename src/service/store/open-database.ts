@@ -1,7 +1,8 @@
 /** Opens the service's database for this process only and migrates it to the newest version. */
 import { closeSync, openSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { ConfigError, LockedError, TroubleError } from '../../errors.js';
+import { diskError, systemError } from '../../disk-error.js';
+import { ConfigError, LockedError } from '../../errors.js';
 import { isSqliteError, openSqlite } from '../../sqlite-driver.js';
 
 /**
@@ -48,13 +49,7 @@ function migrate(db: Database, path: string): void {
 /** The error for a file that is no database, or that SQLite cannot write. A full disk passes. */
 export function unusable(error: unknown, path: string): unknown {
   if (!isSqliteError(error)) return error;
-  if (error.code === 'SQLITE_FULL') {
-    return new TroubleError('DISK_FULL', `no space left to write ${path}`, {
-      hint: 'make room, then run the same command again: it goes on where this one stopped',
-      facts: { path },
-      cause: error,
-    });
-  }
+  if (error.code === 'SQLITE_FULL') return diskError(systemError('ENOSPC', path, 'write'));
   return new ConfigError(
     'SERVICE_DATA_DIR',
     `the local service cannot use ${path}: ${error.message} (${error.code})`,
