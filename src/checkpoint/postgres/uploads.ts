@@ -21,10 +21,15 @@ type UploadMethod =
   | 'recordInterrupted'
   | 'recordMixed';
 
+/** A chunk that may be sent. */
+const SENDABLE = "run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')";
+
+const sendable: Prepared<{ records: number }> = statement(`SELECT records FROM chunks WHERE ${SENDABLE}`);
+
 const begin = fenced<{ attempt: number; records: number }>(`
   begun AS (
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1
-    WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND ${HELD}
+    WHERE ${SENDABLE} AND ${HELD}
     RETURNING attempt, records),
   intended AS (
     INSERT INTO uploads (run, chunk, attempt, file_name, records, started_at, day)
@@ -157,9 +162,8 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
       const begun = () => {
         if (!hasCaps(budget)) return db.change(begin, values, 'recordIntent', missing);
         return db.changes(async (query) => {
-          const [row] = await query(chunkByNumber, { run, chunk });
-          if (row?.state === 'cut' || row?.state === 'ambiguous')
-            await refuseOverBudget(query, { run }, row.records, budget);
+          const [chunkToSend] = await query(sendable, { run, chunk });
+          if (chunkToSend !== undefined) await refuseOverBudget(query, { run }, chunkToSend.records, budget);
           return expectRow(await query(begin.free, values), 'recordIntent', missing);
         });
       };
