@@ -1,7 +1,8 @@
 /** Jobs whose failed records may succeed when they are sent again, and what is expected of their records. */
+import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import { expect } from 'vitest';
-import { type Checkpoint, openCheckpointReader } from '../../../pipelines/index.js';
+import { type Checkpoint, openCheckpointReader, publish } from '../../../pipelines/index.js';
 import { fineNames, type LocalJob, type LocalJobSetup, predictedCode } from './local-job.js';
 
 /** A rule: this share of the records fails in the first `uploads` uploads. */
@@ -34,6 +35,14 @@ export async function expectPredicted(job: LocalJob, failed: readonly number[] =
       prediction_naics_code: isFailed ? '' : predictedCode(row.Name!),
     });
   }
+}
+
+/** Expects that the run, published again from what was bought, gives the same bytes. */
+export async function expectSameWhenPublished(job: LocalJob): Promise<void> {
+  const before = await readFile(job.output);
+  const { run } = await job.kept();
+  await publish(job.config(), run.id);
+  expect((await readFile(job.output)).equals(before)).toBe(true);
 }
 
 /** The numbers of the FAILED records in an output. */

@@ -178,6 +178,11 @@ export async function expectSuccess(job: Job, summary: RunSummary, failed: numbe
   ]);
 }
 
+/** Expects that each of the six chunks of the sample source was accepted once. */
+export function expectPaidOnce(job: Job): void {
+  expect([...job.service.acceptedByChunk().values()]).toEqual([1, 1, 1, 1, 1, 1]);
+}
+
 /** Expects exit 6 because answers cannot be trusted, and no file that a loader could take for an output. */
 export async function expectUntrusted(job: Job, code: string, changes?: Changes): Promise<UntrustedError> {
   const error = await job.failure(changes);
@@ -187,6 +192,11 @@ export async function expectUntrusted(job: Job, code: string, changes?: Changes)
   expect(untrusted.hint).toBeTruthy();
   expect((await job.published()).filter((name) => !name.endsWith('.partial'))).toEqual([]);
   return untrusted;
+}
+
+/** The folio of a chunk, of several the first. */
+export function folioOf(job: Job, chunk: number): string {
+  return job.service.folios.find((folio) => folio.chunk === chunk)!.id;
 }
 
 /** How many of the first `records` of the sample source fail. */

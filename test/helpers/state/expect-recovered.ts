@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { recover } from '../../../pipelines/index.js';
 import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
+import { loseDatabase } from './killed-state.js';
 
 /**
  * Does so twice: from the journals as they were written, and from journals made from the database alone.
@@ -14,7 +15,7 @@ export async function expectRecovered(stateDir: string): Promise<void> {
   const before = paidFacts(stateDir);
   for (const isRewritten of [false, true]) {
     await verifyAll(stateDir, isRewritten);
-    for (const end of ['', '-wal', '-shm']) await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+    await loseDatabase(stateDir);
     if (before.runs.length === 0) return;
     const { runs } = await recover({ stateDir, pipeline: 'nightly' });
     expect(runs.filter(({ found }) => found !== 'rebuilt')).toEqual([]);

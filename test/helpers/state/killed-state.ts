@@ -43,8 +43,13 @@ export function checkpointFile(job: Pick<Killable, 'config'>, end = ''): string 
 }
 
 /** Removes the database and its log. */
-export async function loseCheckpoint(job: Pick<Killable, 'config'>): Promise<void> {
-  for (const end of ['', '-wal', '-shm']) await rm(checkpointFile(job, end), { force: true });
+export function loseCheckpoint(job: Pick<Killable, 'config'>): Promise<void> {
+  return loseDatabase(job.config().stateDir);
+}
+
+/** The same in a state folder. */
+export async function loseDatabase(stateDir: string): Promise<void> {
+  for (const end of ['', '-wal', '-shm']) await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
 }
 
 /** The journal of the only run in the state folder. */

@@ -1,6 +1,5 @@
 /** `retry` sends the failed records of a published run once more, by upload or search, and publishes again. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collect, planRetry, prune, publish, recover, retry, submit } from '../../../pipelines/index.js';
 import {
@@ -14,6 +13,7 @@ import {
 import { fineNames, type LocalJob, sourceOf, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { killCliAt } from '../../helpers/processes/cli.js';
+import { loseCheckpoint } from '../../helpers/state/killed-state.js';
 
 const half = [failing('50%', 3)];
 
@@ -50,9 +50,7 @@ describe('retry of a published run', () => {
 
   it('also works after the checkpoint was rebuilt and nothing counts as merged', async () => {
     await published(async (job, run) => {
-      const { stateDir } = job.config();
-      for (const end of ['', '-wal', '-shm'])
-        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      await loseCheckpoint(job);
       await recover(job.config());
       expect(await retry(job.config(), run)).toMatchObject({ counts: { successful: 30, failed: 0 } });
       await expectPredicted(job);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { adopt, planRetry, publish, retry } from '../../../pipelines/index.js';
 import {
   expectPredicted,
+  expectSameWhenPublished,
   failedIn,
   failing,
   failingSetup,
@@ -261,13 +262,6 @@ describe('a job with rounds that is killed', () => {
 async function outputOf(job: LocalJob, failures: object): Promise<Buffer> {
   await job.enrich({ failures: { tolerate: '100%', ...failures } });
   return readFile(job.output);
-}
-
-async function expectSameWhenPublished(job: LocalJob): Promise<void> {
-  const before = await readFile(job.output);
-  const { run } = await job.kept();
-  await publish(job.config(), run.id);
-  expect((await readFile(job.output)).equals(before)).toBe(true);
 }
 
 /** Folios by round. */

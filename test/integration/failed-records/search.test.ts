@@ -1,9 +1,10 @@
 /** Records that failed finally are looked up by the single-record search: once each, counted, and kept across kills. */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type ConfigError, parseConfig, publish } from '../../../pipelines/index.js';
+import { type ConfigError, parseConfig } from '../../../pipelines/index.js';
 import {
   expectPredicted,
+  expectSameWhenPublished,
   failedIn,
   failing,
   failingSetup,
@@ -313,10 +314,3 @@ function problemsOf(work: () => unknown): unknown {
 }
 
 const searchesOf = (job: LocalJob) => withLatestRun(job, (reader, run) => reader.searches(run, 0, 500));
-
-async function expectSameWhenPublished(job: LocalJob): Promise<void> {
-  const before = await readFile(job.output);
-  const { run } = await job.kept();
-  await publish(job.config(), run.id);
-  expect((await readFile(job.output)).equals(before)).toBe(true);
-}

@@ -24,7 +24,7 @@ import type { Behaviour, TroubleMaker } from '../../fake-service/behaviour.js';
 import { htmlPage } from '../../fake-service/troubles.js';
 import { loadElsewhere } from '../../helpers/examples/load-elsewhere.js';
 import { loadThroughStreams } from '../../helpers/examples/load-through-streams.js';
-import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { type Changes, expectPaidOnce, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { predictedEnrichment, sourceText } from '../../helpers/jobs/sample-source.js';
 
 const source = parse(sourceText(60), { columns: true }) as Record<string, string>[];
@@ -57,10 +57,6 @@ function createTarget(broken = false) {
 }
 
 const ignore = () => undefined;
-
-function expectPaidOnce(job: Job): void {
-  expect([...job.service.acceptedByChunk().values()]).toEqual([1, 1, 1, 1, 1, 1]);
-}
 
 /** Goes on with the functions: the state that a broken chain leaves is complete. */
 async function expectGoesOn(job: Job): Promise<void> {

@@ -1,5 +1,5 @@
 /** `abandon` gives up a folio that is never finished, so that the run ends without it; `adopt` binds it again. */
-import { readdir, readFile, rm, truncate } from 'node:fs/promises';
+import { readdir, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -24,12 +24,14 @@ import {
   expectEnriched,
   expectSuccess,
   failingAmong,
+  folioOf,
   type Job,
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
 import { type Enrichment, predictedEnrichment } from '../../helpers/jobs/sample-source.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
+import { loseCheckpoint } from '../../helpers/state/killed-state.js';
 
 const folder = useSharedFolder();
 const all = failingAmong(60);
@@ -53,8 +55,6 @@ async function runInto(job: Job, changes: Changes = impatient): Promise<string> 
   expect(error).toMatchObject({ code: 'FOLIOS_TIMED_OUT', exitCode: 5 });
   return String(error.facts.run);
 }
-
-const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
 
 describe('a chunk whose answers are here and cannot be joined', () => {
   const columns = (names: readonly string[]) => names.filter((name) => name !== 'record_id');
@@ -178,9 +178,7 @@ describe('a folio past poll.timeout', () => {
     await withJob({ behaviour: stuck(4), config: impatient }, async (job) => {
       const run = await runInto(job, {});
       await abandon(job.config(), { run, chunk: 4 });
-      const { stateDir } = job.config();
-      for (const end of ['', '-wal', '-shm'])
-        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      await loseCheckpoint(job);
       await recover(job.config());
       expect(await job.enrich()).toMatchObject({ run, exitCode: 3, counts: { unprocessed: 10 } });
       await expectEnriched(job, without(4));

@@ -6,6 +6,7 @@ import {
   expectEnriched,
   expectSuccess,
   failingAmong,
+  folioOf,
   type Job,
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
@@ -14,7 +15,6 @@ const hold = { ambiguous: { policy: 'hold' } };
 const lost = (...chunks: number[]) => firstUploadOf(chunks, { kind: 'lose', share: 0 });
 
 /** The folio that the service accepted for a chunk. */
-const folioOf = (job: Job, chunk: number) => job.service.folios.find((folio) => folio.chunk === chunk)!.id;
 
 function refusal(job: Job, what: Adoption): Promise<unknown> {
   return adopt(job.config(hold), what).then(

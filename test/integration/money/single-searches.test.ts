@@ -19,6 +19,7 @@ import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt } from '../../helpers/processes/cli.js';
 import { openServe } from '../../helpers/service/serve.js';
+import { loseDatabase } from '../../helpers/state/killed-state.js';
 
 const folder = useSharedFolder();
 const asked = { name: 'Twin Rivers Roofing', state: 'MT' };
@@ -39,10 +40,6 @@ async function kept(job: Job) {
   } finally {
     await reader.close();
   }
-}
-
-async function removeCheckpoint({ stateDir }: { readonly stateDir: string }): Promise<void> {
-  for (const end of ['', '-wal', '-shm']) await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
 }
 
 const failure = (work: Promise<unknown>) =>
@@ -125,7 +122,7 @@ describe('a search of no run', () => {
       const before = await kept(job);
       expect(before).toMatchObject({ searches: [{ state, local: null }], spent: { day: spent } });
       expect(job.service.count('search')).toBe(1);
-      await removeCheckpoint(config);
+      await loseDatabase(config.stateDir);
       await recover(config);
       expect(await kept(job)).toEqual(before);
     });
@@ -146,7 +143,7 @@ describe('a search of no run', () => {
         [old, 'CHECKPOINT_BEHIND'],
         [undefined, 'CHECKPOINT_LOST'],
       ] as const) {
-        await removeCheckpoint(config);
+        await loseDatabase(stateDir);
         if (copy !== undefined) await writeFile(join(stateDir, 'checkpoint.db'), copy);
         expect(await failure(search(config, asked))).toMatchObject({ code, exitCode: 2 });
         expect(job.service.count('search')).toBe(2);

@@ -16,6 +16,7 @@ import {
 } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { DAY, type Line, line, type Nights, withNights } from '../../helpers/jobs/nights.js';
+import { loseCheckpoint } from '../../helpers/state/killed-state.js';
 
 const config = { failures: { tolerate: '5%', onExceeded: 'withhold' } };
 const good = Array.from({ length: 40 }, (_, at) => line(`Steady ${at + 1}`));
@@ -397,9 +398,7 @@ describe('a withheld run', () => {
 
   it('is known to a rebuilt checkpoint, with its answers', () =>
     afterBadNight(async (nights, { run, before }) => {
-      const { stateDir } = nights.config();
-      for (const end of ['', '-wal', '-shm'])
-        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      await loseCheckpoint(nights);
       await recover(nights.config());
       expect(await nights.again()).toMatchObject({ run, state: 'withheld', exitCode: 9, bought: [] });
       expect(await filesOf(nights)).toEqual(before);

@@ -230,8 +230,7 @@ describe('after the loss of', () => {
       await backupState({ stateDir }, { folder });
       const later = await nights.night(sampleLines(40));
       await rm(join(stateDir, 'runs', later.run), { recursive: true });
-      for (const end of ['', '-wal', '-shm'])
-        await rm(join(stateDir, `checkpoint.db${end}`), { force: true });
+      await loseCheckpoint(nights);
       expect(existsSync(join(stateDir, 'runs', run, 'paid.log'))).toBe(true);
       const restored = await restoreState(nights.config(), { folder, replace: true });
       expect(restored).toMatchObject({ isComplete: false });

@@ -1,5 +1,5 @@
 /** A journal that is damaged or empty is written again only if the checkpoint surely knows everything that was paid. */
-import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recover } from '../../../pipelines/index.js';
@@ -8,6 +8,7 @@ import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite
 import { addChunk, beginUpload, sampleReply } from '../../helpers/checkpoint/advance-chunk.js';
 import { sampleBudget, samplePublication, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { withFolder } from '../../helpers/folders/folders.js';
+import { loseDatabase } from '../../helpers/state/killed-state.js';
 
 /** The damaged lines, and how they are damaged. */
 type Damage = readonly [line: RegExp, what: string | RegExp, by: string];
@@ -193,8 +194,4 @@ async function within(folder: string, use: (checkpoint: Checkpoint) => Promise<u
 
 function journalOf(folder: string): string {
   return join(folder, 'runs', 'r1', 'paid.log');
-}
-
-async function loseDatabase(folder: string): Promise<void> {
-  for (const end of ['', '-wal', '-shm']) await rm(join(folder, `checkpoint.db${end}`), { force: true });
 }

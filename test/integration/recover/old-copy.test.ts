@@ -9,6 +9,7 @@ import { openSqlite } from '../../../src/sqlite-driver.js';
 import { addChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { samplePublication, sampleRun } from '../../helpers/checkpoint/samples.js';
 import { withFolder } from '../../helpers/folders/folders.js';
+import { loseDatabase } from '../../helpers/state/killed-state.js';
 
 type Change = (checkpoint: Checkpoint) => Promise<unknown>;
 interface Forgotten {
@@ -154,10 +155,6 @@ async function within<T>(folder: string, change: (checkpoint: Checkpoint) => Pro
   } finally {
     await checkpoint.close();
   }
-}
-
-async function loseDatabase(folder: string): Promise<void> {
-  for (const end of ['', '-wal', '-shm']) await rm(join(folder, `checkpoint.db${end}`), { force: true });
 }
 
 function factsOf(folder: string) {

@@ -20,6 +20,7 @@ import { all, behaviour, interrupt, stopAt, unbrokenOutput } from '../../helpers
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, nodeFlags, runCli } from '../../helpers/processes/cli.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
+import { loseDatabase } from '../../helpers/state/killed-state.js';
 import { withStateFixture } from '../../helpers/state/prepared-state.js';
 
 describe('a checkpoint that is damaged', () => {
@@ -67,8 +68,7 @@ describe('a checkpoint that is damaged', () => {
       await withJob({ behaviour }, async (job) => {
         await interrupt(job, stopAt('after-merged-before-next', 2));
         const { stateDir } = job.config();
-        for (const end of ['', '-wal', '-shm'])
-          await rm(path.join(stateDir, `checkpoint.db${end}`), { force: true });
+        await loseDatabase(stateDir);
         if (how === 'empty') await writeFile(path.join(stateDir, 'checkpoint.db'), '');
         const requests = job.service.seen.length;
         expect(await job.failure()).toMatchObject({

@@ -5,17 +5,13 @@ import type { SeenRequest, Trouble, TroubleMaker } from '../../fake-service/beha
 import { firstTimes, htmlPage } from '../../fake-service/troubles.js';
 import {
   expectEnriched,
+  expectPaidOnce,
   expectSuccess,
   failingAmong,
-  type Job,
   withJob,
 } from '../../helpers/jobs/fake-service-job.js';
 
 const all = failingAmong(60);
-
-function expectPaidOnce(job: Job): void {
-  expect([...job.service.acceptedByChunk().values()]).toEqual([1, 1, 1, 1, 1, 1]);
-}
 
 const halfAndSomeRubbish = (text: string): string => text.replace(/"content":"(.{8})/, '"content":"$1*');
 const shortContent = (text: string): string => text.replace(/"content":"(.{5})[^"]*"/, '"content":"$1"');
