@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { enrich, loadConfig, type RunSummary } from '../../../pipelines/index.js';
 import { killCliAt } from '../processes/cli.js';
-import { serveToken } from '../service/serve.js';
+import { cliEnv, cliSections, type Sections, withSections } from './job-sections.js';
 
 export interface JobOptions {
   readonly pipeline?: string;
@@ -11,8 +11,7 @@ export interface JobOptions {
   readonly records?: number;
   /** Records a chunk. */
   readonly chunk?: number;
-  /** Sections of the config; their keys replace the default ones. */
-  readonly settings?: Readonly<Record<string, object>>;
+  readonly settings?: Sections;
 }
 
 export interface Job {
@@ -30,19 +29,7 @@ export async function createJob(parent: string, options: JobOptions = {}): Promi
   const { pipeline = 'nightly', baseUrl = 'http://127.0.0.1:9', records = 60, chunk = 10 } = options;
   const folder = join(parent, pipeline);
   await mkdir(folder, { recursive: true });
-  const sections: Record<string, object> = {
-    source: { path: 'source.csv' },
-    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: { baseUrl, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
-    chunks: { maxRecords: chunk },
-    poll: { first: '20ms', max: '100ms', lostAfter: '300ms' },
-    retry: { first: '20ms', max: '100ms' },
-    failures: { tolerate: '100%' },
-    output: { path: 'out/enriched.csv' },
-  };
-  for (const [name, section] of Object.entries(options.settings ?? {})) {
-    sections[name] = { ...sections[name], ...section };
-  }
+  const sections = cliSections(baseUrl, withSections({ chunks: { maxRecords: chunk } }, options.settings));
   const paths = { config: join(folder, 'job.yaml'), source: join(folder, 'source.csv') };
   // JSON is valid YAML.
   await writeFile(paths.config, JSON.stringify({ pipeline, ...sections, stateDir: 'state' }, null, 2));
@@ -52,7 +39,7 @@ export async function createJob(parent: string, options: JobOptions = {}): Promi
     folder,
     output: join(folder, 'out', 'enriched.csv'),
     stateDir: join(folder, 'state'),
-    env: { FOLIOPIPE_TOKEN: serveToken },
+    env: cliEnv,
   };
 }
 

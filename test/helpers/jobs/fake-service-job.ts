@@ -14,6 +14,7 @@ import {
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { type FakeService, openFakeService } from '../../fake-service/fake-service.js';
 import { withFolder } from '../folders/folders.js';
+import { quickSections } from './job-sections.js';
 import { readManifest } from './read-manifest.js';
 import { type Enrichment, predictedEnrichment, readRaw, sourceText } from './sample-source.js';
 
@@ -33,6 +34,8 @@ export interface Job {
   readonly sourcePath: string;
   readonly outputPath: string;
   config(changes?: Changes): Config;
+  /** Writes the config into a file, for the command line. @returns its path. */
+  writeConfig(): Promise<string>;
   enrich(changes?: Changes, options?: RunOptions): Promise<RunSummary>;
   /** The error that the job ends with. */
   failure(changes?: Changes, options?: RunOptions): Promise<unknown>;
@@ -84,14 +87,20 @@ export async function withJob(setup: JobSetup, use: (job: Job) => Promise<void>)
 
 function createJob(folder: string, service: FakeService, base: Changes): Job {
   const outputPath = path.join(folder, 'out', 'enriched.csv');
-  const config = (changes: Changes = {}) =>
-    parseConfig(merge(merge(standard(service), base), changes) as ConfigInput, folder);
+  const own = merge(standard(service), base);
+  const config = (changes: Changes = {}) => parseConfig(merge(own, changes) as ConfigInput, folder);
   return {
     folder,
     service,
     sourcePath: path.join(folder, 'source.csv'),
     outputPath,
     config,
+    writeConfig: async () => {
+      const file = path.join(folder, 'job.yaml');
+      // JSON is valid YAML.
+      await writeFile(file, JSON.stringify(own));
+      return file;
+    },
     enrich: (changes, options) => enrich(config(changes), options),
     failure: (changes, options) =>
       enrich(config(changes), options).then(
@@ -107,15 +116,11 @@ function createJob(folder: string, service: FakeService, base: Changes): Job {
 function standard(service: FakeService): Changes {
   return {
     pipeline: 'hostile',
-    source: { path: 'source.csv' },
+    ...quickSections,
     upload: { columns: { name: 'Business', address: 'Address', state: 'State' } },
     service: { baseUrl: service.url, token: service.token, requestsPerSecond: 10_000 },
     chunks: { maxRecords: 10, maxBytes: '64KB' },
-    concurrency: { uploads: 2, folios: 4, downloads: 2 },
-    poll: { first: '5ms', max: '10ms', timeout: '1m', lostAfter: '150ms' },
-    retry: { first: '5ms', max: '20ms', giveUpAfter: '20s' },
-    failures: { tolerate: '100%' },
-    output: { path: 'out/enriched.csv' },
+    poll: { ...quickSections.poll, timeout: '1m' },
   };
 }
 

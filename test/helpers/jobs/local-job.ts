@@ -21,14 +21,14 @@ import { ALL_STATES } from '../checkpoint/walk-target.js';
 import { withFolder } from '../folders/folders.js';
 import { serviceOptions, TOKEN } from '../service/client.js';
 import { type ServedFolio, servedFolios } from '../service/serve.js';
+import { quickSections, type Sections, withSections } from './job-sections.js';
 
 export interface LocalJobSetup {
   /** Fault rules, see docs/faults.md. */
   readonly rules?: readonly object[];
   /** Names of the businesses, one record each. */
   readonly names: readonly string[];
-  /** Sections of the config; their keys replace the default ones. */
-  readonly config?: Readonly<Record<string, object>> | undefined;
+  readonly config?: Sections | undefined;
 }
 
 export interface LocalJob {
@@ -95,21 +95,12 @@ export async function withLocalJob(
 }
 
 function sectionsOf(url: string, ...changes: readonly LocalJobSetup['config'][]): Record<string, unknown> {
-  const sections: Record<string, object> = {
-    source: { path: 'source.csv' },
+  const sections = {
+    ...quickSections,
     upload: { columns: { name: 'Name', address: 'Address' } },
     service: { baseUrl: url, token: TOKEN, requestsPerSecond: 10_000 },
-    chunks: { maxRecords: 10 },
-    concurrency: { uploads: 2, folios: 4, downloads: 2 },
-    poll: { first: '5ms', max: '10ms', lostAfter: '150ms' },
-    retry: { first: '5ms', max: '20ms', giveUpAfter: '20s' },
-    failures: { tolerate: '100%' },
-    output: { path: 'out/enriched.csv' },
   };
-  for (const [name, section] of changes.flatMap((change) => Object.entries(change ?? {}))) {
-    sections[name] = { ...sections[name], ...section };
-  }
-  return { pipeline: 'nightly', ...sections, stateDir: 'state' };
+  return { pipeline: 'nightly', ...withSections(sections, ...changes), stateDir: 'state' };
 }
 
 function createJob(

@@ -1,5 +1,5 @@
 /** A job whose source is copied into the spool before it is read: standard input, a query, or Parquet files. */
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openCheckpointReader, type Run } from '../../../pipelines/index.js';
 import { type Changes, type Job, withJob } from './fake-service-job.js';
@@ -22,20 +22,8 @@ export async function withSpooledJob(
 ): Promise<void> {
   const sections = { source: { path: null, ...source }, ...config };
   await withJob({ behaviour, config: sections }, async (job) => {
-    const file = join(job.folder, 'job.yaml');
-    const { url, token } = job.service;
+    const file = await job.writeConfig();
     const stateDir = join(job.folder, '.foliopipe');
-    const rest = {
-      pipeline: 'hostile',
-      upload: { columns: { name: 'Business', address: 'Address', state: 'State' } },
-      service: { baseUrl: url, token, requestsPerSecond: 10_000 },
-      chunks: { maxRecords: 10, maxBytes: '64KB' },
-      concurrency: { uploads: 2, folios: 4, downloads: 2 },
-      poll: { first: '5ms', max: '10ms' },
-      failures: { tolerate: '100%' },
-      output: { path: 'out/enriched.csv' },
-    };
-    await writeFile(file, JSON.stringify({ ...rest, ...sections }));
     await use({
       ...job,
       file,

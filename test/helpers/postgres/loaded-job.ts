@@ -49,18 +49,7 @@ export async function withLoadedJob<Loaded extends LoadedJob['database'] = Datab
     load: { into: database.url, table: 'businesses', onSchema: 'add', ...load },
   };
   await withJob({ behaviour, config: sections }, async (job) => {
-    const file = `${job.folder}/job.yaml`;
-    const { url, token } = job.service;
-    const service = { baseUrl: url, token, requestsPerSecond: 10_000 };
-    const rest = {
-      pipeline: 'hostile',
-      service,
-      poll: { first: '5ms', max: '10ms' },
-      chunks: { maxRecords: 10 },
-      failures: { tolerate: '100%' },
-      output: { path: 'out/enriched.csv' },
-    };
-    await writeFile(file, JSON.stringify({ ...rest, ...sections }));
+    const file = await job.writeConfig();
     await use({
       ...job,
       database,

@@ -2,9 +2,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceText } from '../jobs/cli-job.js';
+import { cliEnv, cliSections, type Sections, withSections } from '../jobs/job-sections.js';
 import { callMain } from '../processes/call-main.js';
 import { type CliEnd, killCliAt } from '../processes/cli.js';
-import { serveToken } from '../service/serve.js';
 import type { Database, PostgresServer } from './postgres.js';
 
 export interface Site {
@@ -35,42 +35,35 @@ export interface SiteOptions {
   readonly files?: 'postgres' | 'folder';
   readonly records: number;
   readonly chunks: number;
-  /** Sections of the config; their keys replace the default ones. */
-  readonly settings?: Readonly<Record<string, object>>;
+  readonly settings?: Sections;
 }
 
 /** Writes a source that all machines see, and makes an empty database. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const { server, pipeline, records, chunks, files = 'postgres' } = options;
   const site = join(await options.parent(), pipeline);
-  const shared = join(site, 'shared');
-  await mkdir(shared, { recursive: true });
-  const source = join(shared, 'source.csv');
+  const folder = join(site, 'shared');
+  await mkdir(folder, { recursive: true });
+  const source = join(folder, 'source.csv');
   await writeFile(source, sourceText(records));
   const database = await server.createDatabase();
-  const output = join(shared, 'out', 'enriched.csv');
-  const sections: Record<string, object> = {
+  const output = join(folder, 'out', 'enriched.csv');
+  const shared = {
     source: { path: source },
-    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: { baseUrl: options.baseUrl, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
     chunks: { maxRecords: records / chunks },
-    poll: { first: '20ms', max: '100ms', lostAfter: '300ms' },
-    failures: { tolerate: '100%' },
     output: { path: output },
   };
-  for (const [name, section] of Object.entries(options.settings ?? {})) {
-    sections[name] = { ...sections[name], ...section };
-  }
+  const sections = cliSections(options.baseUrl, withSections(shared, options.settings));
   const place = {
     state: `\${STATE_URL}`,
-    files: files === 'postgres' ? files : `file://${join(shared, 'parts')}`,
+    files: files === 'postgres' ? files : `file://${join(folder, 'parts')}`,
   };
   const machine = async (name: string): Promise<Machine> => {
     const own = join(site, name);
     await mkdir(own, { recursive: true });
     const file = join(own, 'job.yaml');
     await writeFile(file, JSON.stringify({ pipeline, ...sections, ...place }));
-    const env = { FOLIOPIPE_TOKEN: serveToken, STATE_URL: database.url };
+    const env = { ...cliEnv, STATE_URL: database.url };
     const args = ['-c', file];
     return {
       folder: own,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
+import { cliSections } from '../../helpers/jobs/job-sections.js';
 import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
@@ -24,20 +25,10 @@ async function createPipeline(pipeline: string, changes: object = {}) {
   await writeFile(join(cwd, 'source.csv'), sourceText(40));
   const config = {
     pipeline,
-    source: { path: join(cwd, 'source.csv') },
-    upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-    service: {
-      name: 'predictions',
-      baseUrl: serve.url,
-      legacyBaseUrl: serve.url,
-      token: `\${FOLIOPIPE_TOKEN}`,
-      requestsPerSecond: 200,
-    },
-    chunks: { maxRecords: 10 },
-    concurrency: { folios: 2, uploads: 1 },
-    poll: { first: '20ms', max: '100ms' },
-    failures: { tolerate: '100%' },
-    output: { path: join(cwd, 'enriched.csv') },
+    ...cliSections(serve.url, {
+      service: { name: 'predictions', legacyBaseUrl: serve.url, requestsPerSecond: 200 },
+      concurrency: { folios: 2, uploads: 1 },
+    }),
     state: `\${STATE_URL}`,
     ...changes,
   };

@@ -12,6 +12,7 @@ import type { FleetFacts } from '../../../src/fleet/read-fleet.js';
 import { silentLogger } from '../../../src/logger.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { sourceText } from '../../helpers/jobs/cli-job.js';
+import { cliSections } from '../../helpers/jobs/job-sections.js';
 import { readMetrics } from '../../helpers/notify/parse-prometheus.js';
 import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { openSilentNetwork } from '../../helpers/postgres/silent-network.js';
@@ -47,13 +48,7 @@ if (isOld) {
       await writeFile(join(home, 'source.csv'), sourceText(records));
       const config = {
         pipeline,
-        source: { path: 'source.csv' },
-        upload: { columns: { name: 'BusinessName', address: 'Address', state: 'State' } },
-        service: { baseUrl: serve.url, token: `\${FOLIOPIPE_TOKEN}`, requestsPerSecond: 1000 },
-        chunks: { maxRecords: 10 },
-        poll: { first: '20ms', max: '100ms' },
-        failures: { tolerate: '100%' },
-        output: { path: 'out/enriched.csv' },
+        ...cliSections(serve.url),
         state: `\${STATE_URL}`,
         ...changes,
       };

@@ -1,11 +1,11 @@
 /** The history: one night for each run, whatever is killed; and what the commands print of it. */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Config, openCheckpointReader, recover } from '../../../pipelines/index.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
-import { type Changes, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import { type Changes, withJob } from '../../helpers/jobs/fake-service-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
@@ -82,7 +82,7 @@ describe('a night', () => {
       const answer: Behaviour['answer'] = (record, index) =>
         index % 2 === 0 ? { status: 'FAILED', added: { reason: 'too busy' } } : predictedAnswer(record);
       job.service.behaviour = { answer };
-      const config = await writeConfig(job);
+      const config = await job.writeConfig();
       const summary = await job.enrich({}, { fresh: true });
       expect(summary).toMatchObject({ exitCode: 0, unusual: [{ figure: 'failureRate', nights: 5 }] });
       const shown = await callMain(['runs', 'show', '-c', config]);
@@ -109,18 +109,6 @@ describe('a night', () => {
       expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('[RUN_UNKNOWN]') });
     }));
 });
-
-/** A config for commands that ask no service. */
-async function writeConfig(job: Job): Promise<string> {
-  const file = path.join(job.folder, 'job.yaml');
-  const columns = { name: 'Business', address: 'Address', state: 'State' };
-  const config = {
-    ...{ pipeline: 'hostile', source: { path: 'source.csv' }, upload: { columns } },
-    ...{ service: { baseUrl: job.service.url }, output: { path: 'out/enriched.csv' } },
-  };
-  await writeFile(file, JSON.stringify(config));
-  return file;
-}
 
 it('a column that the service is known not to add is refused before anything is paid', () =>
   withJob({ config: counted }, async (job) => {
