@@ -70,7 +70,7 @@ describe('a chunk whose answers are here and cannot be joined', () => {
       const config = job.config();
       const refusal = await abandon(config, { run: 'last', chunk: 3 }).catch((found) => found);
       expect(refusal).toMatchObject({ code: 'ABANDON_CHUNK_STATE' });
-      expect(hintOf(refusal)).toMatch(/exit 6 .*foliopipe abandon --run \S+ --chunk 3 --yes$/);
+      expect(hintOf(refusal)).toMatch(/exit 6, .*foliopipe abandon --run \S+ --chunk 3 --yes$/);
       await abandon(config, { run: 'last', chunk: 3 }, { yes: true });
       const summary = await job.enrich();
       expect(summary).toMatchObject({ exitCode: 3, counts: { read: 60, unprocessed: 10 } });

@@ -554,7 +554,8 @@ describe('a restore', () => {
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
       await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
       const { pipeline } = job.config();
-      await expect(search(job.config(), { name: 'Clinic' })).rejects.toMatchObject({
+      const searching = job.config({ service: { legacyBaseUrl: job.service.url } });
+      await expect(search(searching, { name: 'Clinic' })).rejects.toMatchObject({
         code: 'RESTORED_UNCONFIRMED',
         facts: { pipeline },
       });
