@@ -114,7 +114,7 @@ it('counts a budget by the days of the database, whatever the clock of a machine
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 40 * 86_400_000 });
   try {
     const refused = await callMain(['run', ...ahead.args], ahead);
-    expectError(refused, 9, /budget\.perDay is 60 records: 60 are spent.*BUDGET_REACHED/);
+    expectError(refused, 9, /budget\.per(?:Day|Month) is 60 records: 60 are spent.*BUDGET_REACHED/);
   } finally {
     vi.useRealTimers();
   }
