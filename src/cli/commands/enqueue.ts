@@ -208,11 +208,12 @@ async function removeAll(
   isDismissed: boolean,
 ): Promise<readonly EnqueuedJob[]> {
   const done: EnqueuedJob[] = [];
-  const worked = new Set((await queue.worked()).map(({ job }) => job.pipeline));
+  const stays = isDismissed ? [] : await queue.worked();
+  const worked = new Set(stays.map(({ job }) => job.pipeline));
   for (const pipeline of named) {
     const dismiss = async () => ((await queue.dismiss(pipeline)) ? (['dead letter'] as const) : []);
     const removed = await (isDismissed ? dismiss() : queue.remove(pipeline));
-    done.push({ pipeline, state: 'removed', removed, isWorked: !isDismissed && worked.has(pipeline) });
+    done.push({ pipeline, state: 'removed', removed, isWorked: worked.has(pipeline) });
   }
   return done;
 }
