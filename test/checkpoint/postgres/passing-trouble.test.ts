@@ -7,7 +7,7 @@ import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { type Prepared, statement } from '../../../src/postgres/statement.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../../helpers/checkpoint/samples.js';
-import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
+import { type Database, lockWaits, usePostgres } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection } from '../../helpers/postgres/postgres-state.js';
 
 const server = usePostgres();
@@ -58,11 +58,7 @@ it('waits for a folio that its predecessor records just now', async () => {
   const other = await database.connect();
   await other.query("BEGIN; UPDATE foliopipe.uploads SET state = 'accepted', folio = 'F-1' WHERE run = 'r1'");
   const interrupted = state.checkpoint.recordInterrupted('r1');
-  const waiting = () =>
-    database.query("SELECT 1 AS one FROM pg_stat_activity WHERE usename = $1 AND wait_event_type = 'Lock'", [
-      role,
-    ]);
-  await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ one: 1 }]);
+  await expect.poll(() => lockWaits(database), { timeout: 10_000 }).toEqual([{ one: 1 }]);
   await other.query(
     "UPDATE foliopipe.chunks SET state = 'submitted', folio = 'F-1' WHERE run = 'r1'; COMMIT",
   );

@@ -6,6 +6,7 @@ import { type Permits, permitName } from '../../../src/streams/permits.js';
 import { createSharedPermits } from '../../../src/streams/shared-permits.js';
 import { noSignal } from '../api/test-client.js';
 import { sampleBudget, sampleChunk, sampleRun } from '../checkpoint/samples.js';
+import { lockWaits } from './postgres.js';
 import { openState, type StateDatabase } from './postgres-state.js';
 
 export const SERVICE = 'https://service.test';
@@ -80,9 +81,7 @@ export function useAccount(shared: Pick<StateDatabase, 'database'>) {
       await other.query('BEGIN');
       await other.query(change);
       const answer = ask();
-      const waiting =
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-      await expect.poll(() => shared.database.query(waiting)).toHaveLength(1);
+      await expect.poll(() => lockWaits(shared.database)).toHaveLength(1);
       await other.query('COMMIT');
       return { answer };
     } finally {

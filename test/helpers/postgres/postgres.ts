@@ -65,6 +65,13 @@ export function useOwnPostgres(): OwnPostgresServer {
   };
 }
 
+/** A row for each connection to the database that waits for a lock now. */
+export function lockWaits(database: Pick<Database, 'query'>): Promise<Record<string, unknown>[]> {
+  return database.query(
+    "SELECT 1 AS one FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+}
+
 /** Whether every user may enter the folder. */
 function isOpenToAll(folder: string): boolean {
   const isEntered = (statSync(folder).mode & 0o001) !== 0;

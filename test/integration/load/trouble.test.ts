@@ -10,7 +10,7 @@ import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { lockWaits, useOwnPostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 import { createGates } from '../../helpers/streams/gates.js';
@@ -394,9 +394,7 @@ describe('two loads at once', () => {
     const one = loadIt({ ...first, file: { ...first.file, open: slow } });
     await expect.poll(waiting).toHaveLength(1);
     const other = loadIt(second);
-    const blocked =
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    await expect.poll(() => database.query(blocked)).toHaveLength(1);
+    await expect.poll(() => lockWaits(database)).toHaveLength(1);
     open('the end of its file', '');
     return Promise.all([one, other]);
   };
