@@ -1,4 +1,5 @@
 /** The contents of shared files in a folder that all machines see; files 0600, folders 0700. */
+import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../errors.js';
@@ -24,13 +25,26 @@ export function createFolderContents(folder: string): SharedContents {
       for (const file of files) rmSync(pathOf(file), { force: true });
     },
     olderThan: async (age) => {
-      const before = Date.now() - age;
-      return namesIn(own).filter((name) => {
+      const names = namesIn(own);
+      if (names.length === 0) return [];
+      const before = nowIn(own) - age;
+      return names.filter((name) => {
         const found = statSync(pathOf(name), { throwIfNoEntry: false });
         return found !== undefined && found.mtimeMs < before;
       });
     },
   };
+}
+
+/** The present time by the clock that dates the files of a folder: that of this machine may be wrong by days. */
+function nowIn(folder: string): number {
+  const path = join(folder, `now-${randomUUID()}`);
+  try {
+    writeFileSync(path, '', { mode: 0o600 });
+    return statSync(path).mtimeMs;
+  } finally {
+    rmSync(path, { force: true });
+  }
 }
 
 /**
