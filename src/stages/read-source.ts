@@ -110,7 +110,7 @@ export function watchFiles({ source, signal }: CheckedSource): FileWatch {
 /** How often this process has read a touched file again and found the checked content. */
 let proofs = 0;
 
-/** Such files: the newer stamp, and the number of the proof. */
+/** The touched files that have the checked content: the newer stamp, and the number of the proof. */
 const proven = new WeakMap<SourceFile, { readonly stamp: string; readonly proof: number }>();
 
 /**
@@ -141,7 +141,7 @@ export function openSourceBlocks(
   read: typeof recordsFrom = recordsFrom,
 ): BlockReader {
   let next = from;
-  /** The last record to which was skipped. */
+  /** The record to which was skipped last. */
   let skipped = 0;
   let isTouched = watchFiles(run);
   let blocks = createBlockReader(read(run, next));

@@ -78,7 +78,7 @@ export async function restoreChunk(
 
 /**
  * Cuts the records of a chunk again, which gives the same bytes.
- * @param maxRecords of each chunk that is cut: fewer than the chunk has split it.
+ * @param maxRecords of each chunk that is cut. If `chunk` has more, it is split.
  */
 export function cutAgain(
   run: RecordsOfChunkNeeds,
@@ -96,7 +96,7 @@ export type ReadChunkNeeds = RecordsOfChunkNeeds & Pick<RunContext, 'files' | 'k
 /** A chunk with fewer bytes in the source is read into a block. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
-/** Whether a chunk is large, and can be read again without reading all that is before it. */
+/** Whether a chunk is large, and can be read again without reading what comes before it. */
 export function isStreamed(
   { source, keepsChunks }: Pick<RunContext, 'source' | 'keepsChunks'>,
   { round, start, end, bytes }: ChunkRow,
@@ -149,7 +149,7 @@ export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
   for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 
-/** A whole content, in a buffer of the pool. */
+/** Reads a complete content into a buffer of the pool. */
 export async function readIntoPool(content: UploadContent): Promise<Buffer> {
   const file = takeBuffer(content.bytes);
   let length = 0;

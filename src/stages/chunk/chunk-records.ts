@@ -1,6 +1,6 @@
 /**
  * First stage: gives the chunks that still need the service. Chunks with an open folio come first, newly cut ones last.
- * Those of the canary are sent alone, and checked before the rest is paid for.
+ * The canary's chunks are sent and checked before the rest is paid for.
  */
 import type { Checkpoint, ChunkRow, PickedRecords } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk, isAnswered, unfinishedChunks } from '../../checkpoint/walk-run.js';
@@ -107,7 +107,7 @@ async function* cutRest(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, void> 
   while (!(yield* cutUntilTouched(run)));
 }
 
-/** @returns whether it has ended; false if the source was touched. */
+/** @returns true at the end of the source, or if uploads are stopped; false if the source was touched. */
 async function* cutUntilTouched(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow, boolean> {
   const layout = createUploadLayout(run.source, run.config.upload);
   const last = await run.checkpoint.lastCut(run.id, 0);
@@ -134,7 +134,7 @@ async function* cutUntilTouched(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow
 /** The records after the last chunk that are to be sent. */
 interface RecordsToSend {
   readonly records: AsyncIterable<Batch>;
-  /** The numbers of the records of the next chunk, if they are not simply the next ones. */
+  /** The numbers of the chunk's records; null if no record between them is left out. */
   take(chunk: CutChunk['chunk']): PickedRecords | null;
 }
 

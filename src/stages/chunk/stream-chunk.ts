@@ -1,6 +1,6 @@
 /**
- * The records of a large chunk, read from the source as often as they are needed: a block of them would hold all columns
- * of the source, whichever are sent.
+ * The records of a large chunk, read from the source each time they are needed: a block of them would hold all columns of
+ * the source, also those that are not sent.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { fieldEnd, fieldStart } from '../../csv/table.js';
@@ -34,7 +34,7 @@ export async function streamChunk(run: ReadChunkNeeds, chunk: ChunkRow): Promise
  * The sent fields of a chunk's records.
  * @param numbers of its records.
  * @param windows its records with all fields.
- * @throws SourceError when the windows hold others.
+ * @throws SourceError when the windows hold other records.
  */
 export async function sentFieldsOf(
   run: ReadChunkNeeds,
@@ -81,16 +81,16 @@ function enlarged(bytes: Buffer, used: number, needed: number): Buffer {
   return larger;
 }
 
-/** The bytes are shared, but are another object: see `TableMemory`. */
+/** Shares the bytes, as a new object: `TableMemory` recognizes a table that it holds by this object. */
 function windowOf({ bytes, count, fields, starts, ends, numbers }: RecordBlock): RecordBlock {
   return { bytes: bytes.subarray(), count, fields, starts, ends, numbers: numbers.subarray(0, count) };
 }
 
 /**
  * Checks the next records of a chunk.
- * @param from how many came before them.
- * @param next left out at the end of the chunk.
- * @throws SourceError when the chunk holds others.
+ * @param from how many records of the chunk came before them.
+ * @param next the records that were read; left out at the end of the chunk.
+ * @throws SourceError when they are not the next records of the chunk.
  */
 export function checkNextRecords(
   run: Pick<RunContext, 'source'>,

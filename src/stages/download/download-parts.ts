@@ -25,8 +25,8 @@ export type DownloadPartsNeeds = RefetchPartsNeeds &
   };
 
 /**
- * Passes on chunks that are downloaded, and chunks that are given up; not a chunk whose parts cannot be fetched.
- * @param until once aborted, one answer that a folio is not known leaves its chunk for a later run.
+ * Passes on chunks that are downloaded or given up. Does not pass on a chunk whose parts cannot be fetched.
+ * @param until once it is aborted, a single reply that a folio is not known leaves its chunk to a later run.
  */
 export function downloadParts(
   run: DownloadPartsNeeds,
@@ -54,7 +54,7 @@ export function downloadParts(
 /**
  * Fetches the parts of a `finished` chunk that are not stored yet, and checks that they balance. If they do not, all
  * parts are fetched once more.
- * @param until once aborted, one answer that the folio or a part is not known is final.
+ * @param until once it is aborted, a single reply that the folio or a part is not known is final.
  * @param slots see `FetchTogether`.
  * @returns the chunk, `downloaded`.
  * @throws MismatchError when the second download does not balance either, or fails because the folio is lost. The
@@ -95,7 +95,7 @@ export async function fetchParts(
   return run.checkpoint.recordDownloaded(run.id, chunk.number, run.clock.now());
 }
 
-/** @param unbalanced the error of the stored parts, thrown when the folio is lost. */
+/** @param unbalanced the error of the stored parts; thrown if the folio is lost. */
 async function fetchOnceMore(
   run: DownloadPartsNeeds,
   chunk: ChunkRow,

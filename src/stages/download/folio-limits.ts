@@ -1,6 +1,6 @@
 /**
  * What a folio may hold, in all its parts together: rule "The service is not trusted"
- * (docs/architecture.md#the-service-is-not-trusted). All parts of a folio are in memory at once when they are joined.
+ * (docs/architecture.md#the-service-is-not-trusted). When a folio is joined, all its parts are in memory at once.
  */
 
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
@@ -34,7 +34,7 @@ export function maxFolioBytes({ bytes, records }: Pick<ChunkRow, 'bytes' | 'reco
   return Math.min(2 * bytes + 4096 * records + 1024 * 1024, MAX_PART_BYTES);
 }
 
-/** Counts the bytes of all parts of a folio, those that are being fetched at the same time included. */
+/** Counts the bytes of all parts of a folio, including those that are being fetched at the same time. */
 export interface FolioBytes {
   /** The bytes so far. */
   readonly held: Bytes;
@@ -45,7 +45,7 @@ export interface FolioBytes {
   count(part: PartReference, content: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
 }
 
-/** @param held the bytes of the parts that are here already. */
+/** @param held the bytes of the parts that are stored already. */
 export function createFolioBytes(chunk: ChunkRow, held: Bytes): FolioBytes {
   const max = maxFolioBytes(chunk);
   const arrived = new Map<string, Bytes>();

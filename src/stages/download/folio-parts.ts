@@ -56,24 +56,24 @@ type FetchPartNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'files'> & {
 
 /** How `fetchTogether` fetches the parts. */
 export interface FetchTogether {
-  /** The bytes of the folio's other parts, which are here already. */
+  /** The bytes of the folio's other parts, which are stored already. */
   readonly held: Bytes;
   /** A permit for each part that is fetched at the same time, for all chunks. Without it: one part after the other. */
   readonly slots?: Permits | undefined;
-  /** Once aborted, one answer that the folio or a part is not known is final. */
+  /** Once it is aborted, a single reply that the folio or a part is not known is final. */
   readonly until?: AbortSignal | undefined;
-  /** Called with parts as soon as their files are on the disk; several that come together are given together. */
+  /** Called with parts as soon as their files are durable. Parts that arrive close together are given in one call. */
   readonly store?: (stored: readonly StoredPart[]) => Promise<void>;
 }
 
-/** A sync of the folder and a commit take as long as a small download, so parts that come within this time share them. */
+/** A sync of the folder and a commit take as long as a small download. Parts that arrive within this time share them. */
 const TOGETHER = { time: 20, most: 16 };
 
 /**
  * Fetches several parts at the same time. When it ends, also with an error, no download is running any more, because
  * the caller may give up the chunk next.
  * @returns the parts as stored, in the order given.
- * @throws the first error of `fetchPart` or `store`; the other downloads are then ended.
+ * @throws the first error of `fetchPart` or `store`; the other downloads are then aborted.
  */
 export async function fetchTogether(
   run: FetchPartNeeds & { readonly signal: AbortSignal },
@@ -105,20 +105,20 @@ export async function fetchTogether(
     if (left === 0) settled.flush();
     await isSettled;
   };
-  // Those that are fetched, bounded by the permits, and those that wait for the disk.
-  const inWork = downloads + TOGETHER.most;
+  // The parts that are being fetched, which the permits bound, and those that wait for the sync.
+  const inProgress = downloads + TOGETHER.most;
   await withAnySignal([run.signal, controller.signal], async (signal) => {
     const fetch = (one: Numbered) => fetchOne(one, signal);
-    for await (const _ of mapConcurrent(entriesOf(parts), inWork, fetch, controller));
+    for await (const _ of mapConcurrent(entriesOf(parts), inProgress, fetch, controller));
   });
   return stored;
 }
 
 /**
  * Downloads a part to a file. Stored files of the same part with other content are kept.
- * @param bytes counts those of all parts of the folio, which have a limit together.
- * @param signal ends the download.
- * @param until once aborted, one answer that the folio or the part is not known is final.
+ * @param bytes counts the bytes of all parts of the folio, which share one limit.
+ * @param signal aborts the download.
+ * @param until once it is aborted, a single reply that the folio or the part is not known is final.
  * @returns the part as stored; the checkpoint does not know it yet.
  * @throws FolioLostError when the service does not know the folio or the part; UntrustedError `SERVICE_MIXED`,
  *   `FOLIO_TOO_LARGE`, `PART_TOO_WIDE`.
@@ -154,7 +154,7 @@ export async function fetchPart(
   }
 }
 
-/** The request for a part, which may have the bytes that the other parts of its folio leave. */
+/** The request for a part. Its limit is what the other parts of the folio leave of the folio's limit. */
 export function requestFor(
   chunk: ChunkRow,
   { fileStatus, part }: PartReference,
@@ -163,12 +163,12 @@ export function requestFor(
   return { folio: chunk.folio!, fileStatus, part, maxBytes: Math.max(maxFolioBytes(chunk) - held, 0) };
 }
 
-/** Whether both are the same part of a folio, whatever it holds. */
+/** Whether both are the same part of a folio, whatever their content. */
 export function isSamePart(one: PartReference, other: PartReference): boolean {
   return one.part === other.part && one.fileStatus === other.fileStatus;
 }
 
-/** The bytes of parts together. */
+/** The total bytes of the parts. */
 export function sizeOfParts(parts: readonly StoredPart[]): Bytes {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }

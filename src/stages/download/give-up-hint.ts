@@ -1,6 +1,6 @@
 /**
- * The errors of a folio whose answers cannot be had, or cannot be trusted: where it stops the run, the hint names the
- * command that gives it up.
+ * The errors of a folio whose answers cannot be fetched or cannot be trusted. If such a folio stops the run, the hint
+ * names the command that gives it up.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { BrokenReplyError, OutageError, reworded, type UntrustedError } from '../../errors.js';
@@ -8,7 +8,7 @@ import { abandonCommand } from '../../report/adoptable.js';
 import { askProvider } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 
-/** Giving the folio up does not help: the next folio ends in the same way, or an output in place has its answers. */
+/** For these it does not help to give the folio up: the next one ends the same way, or an output in place has its answers. */
 const OTHER_WAYS: ReadonlySet<string> = new Set([
   'ANSWERS_ONLY_IN_OUTPUT',
   'COLUMNS_CHANGED',
@@ -17,8 +17,8 @@ const OTHER_WAYS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The same error, with that command at the end of its hint.
- * @param run its id: `last` would name another run in a sample.
+ * The same error, with the command that gives the folio up at the end of its hint.
+ * @param run the run's id: in a sample, `last` would name another run.
  */
 export function withGiveUpHint<Known extends UntrustedError>(
   run: string,
@@ -32,8 +32,8 @@ export function withGiveUpHint<Known extends UntrustedError>(
 }
 
 /**
- * Defers an error after which the other folios go on: the run ends with it. After an outage the same command goes on; at
- * replies that break the interface a person must look first.
+ * Defers an error after which the other folios go on; the run then ends with it. After an outage the same command goes
+ * on. Replies that break the interface come first, because a person must look at them.
  * @returns whether it is such an error.
  */
 export function deferTrouble(

@@ -23,7 +23,7 @@ export type UseParts<T> = (parts: readonly StoredPart[]) => Promise<T>;
 export interface RepairOptions {
   /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
   readonly refetch?: Refetch | undefined;
-  /** Whether the rows of the chunk are final: parts are replaced by equal ones only, and the chunk is not given up. */
+  /** Whether the rows of the chunk are final: parts are replaced only by equal ones, and the chunk is not given up. */
   readonly isFinal?: boolean | undefined;
 }
 
@@ -36,7 +36,7 @@ type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
  * Stages use a chunk's parts one after the other: two of them may find a part damaged.
  * @returns undefined when a part is damaged and the folio is lost: the chunk is UNPROCESSED then.
  * @throws UntrustedError, with the chunk in its facts, when fetching again cannot help, when the new parts are no
- *   better, or when all stored parts are whole and the folio is lost.
+ *   better, or when the folio is lost and all stored parts are undamaged.
  */
 export function withRepair<T>(
   run: RepairRun,
@@ -90,7 +90,7 @@ async function repairAndUse<T>(
   }
 }
 
-/** Does work on a chunk when all earlier work on it has ended. The stages of a run share its checkpoint. */
+/** Does work on a chunk when all earlier work on it has ended. The stages of a run share one checkpoint object. */
 async function inTurn<T>(
   { id, checkpoint }: RepairRun,
   { number }: ChunkRow,
@@ -109,10 +109,10 @@ async function inTurn<T>(
   }
 }
 
-/** The last work on each chunk that has not ended. */
+/** For each chunk, the last work that has not ended. */
 const working = new WeakMap<object, Map<string, Promise<unknown>>>();
 
-/** Fetches a damaged part again, or all parts after a mismatch; each only once. The next failure of it is thrown. */
+/** Fetches a damaged part again, or all parts after a mismatch, each only once. A second failure is thrown. */
 function createRepair(run: RepairRun, chunk: ChunkRow, replacement: PartReplacement) {
   const fetched = new Set<string>();
   const log = (error: Error, what: string) =>

@@ -1,8 +1,8 @@
 /**
  * Finds the records of a run that are FAILED, after the answers of closed rounds and of searches have replaced those of
- * the source's chunks. `failedRecords` reads the source once, and joins only chunks with a failed record. The numbers
- * alone are in the failed parts of merged chunks, because merging has proved that each result has its record's number:
- * `failedNumbers` reads neither the source nor the other parts.
+ * the source's chunks. `failedRecords` reads the source once, and joins only chunks with a failed record. `failedNumbers`
+ * reads neither the source nor successful parts: merging has proved that each result in a failed part has its record's
+ * number.
  */
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch } from '../../checkpoint/walk-run.js';
@@ -107,15 +107,15 @@ export async function* failedNumbers(
     yield numbers;
     from = chunk.lastRecord;
   }
-  // From the first chunk on whose failed parts do not name the records, all are joined again.
+  // The first chunk whose failed parts do not name its records, and all later chunks, are joined again.
   for await (const { chunk, block, indexes } of failedRecords(run, from, refetch)) {
     if (chunk.state !== 'refused') yield indexes.map((index) => block.numbers[index]!);
   }
 }
 
 /**
- * The last record up to which failed parts name the failed records: the last merged one. There is none if results may be
- * joined by other columns than the number, or if later answers have replaced some failures.
+ * The last record up to which failed parts name the failed records: the last merged one. 0 if results may be joined by
+ * columns other than the number, or if later answers have replaced some failures.
  */
 async function lastReadable(run: FailedRecordsNeeds): Promise<number> {
   const { round } = (await run.checkpoint.run(run.id))!;
@@ -125,7 +125,7 @@ async function lastReadable(run: FailedRecordsNeeds): Promise<number> {
   return (await run.checkpoint.lastStretch(run.id))?.lastRecord ?? 0;
 }
 
-/** @returns the numbers, ascending; undefined if the failed parts are damaged or do not have as many. */
+/** @returns the numbers, ascending; undefined if the failed parts are damaged or have another number of records. */
 async function numbersInParts(
   run: FailedRecordsNeeds,
   chunk: ChunkRow,

@@ -39,7 +39,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
 
   const rescue = async (one: SearchableRecord): Promise<undefined> => {
     const { record, fields } = one;
-    // After a kill within a pause, a search that had begun would be in doubt, and its record never searched again.
+    // If a kill came during a pause, a search that had begun would be ambiguous, and its record never searched again.
     await run.api.ready?.(run.signal);
     if (stopped) return;
     run.signal.throwIfAborted();
@@ -135,7 +135,7 @@ function unreadableError(run: string, inRow: number, last: string): UntrustedErr
     'SEARCHES_UNREADABLE',
     `run ${run}: ${inRow} replies to searches in a row could not be read, so nothing more is searched; the last: ${last}`,
     {
-      hint: 'each may be paid for, and is not asked again: check what answers at service.legacyBaseUrl; with failures.rescue: none the run is published without searches',
+      hint: 'each of these searches may be paid for and is not sent again: check what answers at service.legacyBaseUrl; with failures.rescue: none the run is published without searches',
       facts: { run, inRow },
     },
   );
@@ -147,19 +147,19 @@ function isRecordRefused(error: unknown): error is RefusedError {
   return error instanceof RefusedError && statuses.includes(error.facts.status);
 }
 
-/** Where a search is recorded. Each method resolves when its change is on the disk. */
+/** Where a search is recorded. Each method resolves when its change is durable. */
 export interface SearchRecording<T> {
   readonly begin: () => Promise<void>;
   readonly answer: (reply: SearchReply) => Promise<T>;
-  /** `dropped`: it was certainly not accepted. */
+  /** `dropped`: the search was certainly not accepted. */
   readonly fail: (state: 'dropped' | 'ambiguous') => Promise<void>;
   /** See `PredictionApi.search`. */
   readonly waits?: PaidWaits;
 }
 
 /**
- * Sends one paid search: its intent is committed before the request, and its outcome after it. Is never repeated by
- * itself: a search that failed may have been paid for.
+ * Sends one paid search: its intent is committed before the request, and its outcome after it. A search that failed is
+ * not repeated, because it may have been paid for.
  * @param fields the business to search for, by the names of the interface.
  * @returns what `answer` returns.
  * @throws GuardError when the budget is used up: nothing is sent then; AmbiguousUploadError, RefusedError, OutageError

@@ -51,7 +51,7 @@ export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?:
   return true;
 }
 
-/** @returns whether it has ended; false if the source was touched while it was read. */
+/** @returns true when all are cut, or if uploads are stopped; false if the source was touched while it was read. */
 async function* cutRetries(
   run: RetryFailedNeeds,
   round: number,
@@ -86,7 +86,7 @@ async function* cutRetries(
 }
 
 /**
- * Those of the failed records that are not in a chunk of the round yet.
+ * The failed records that are not in a chunk of the round yet, and may be sent again.
  * @param last the last chunk of the round so far.
  * @param held records that are not sent again.
  */

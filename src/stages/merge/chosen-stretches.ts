@@ -23,7 +23,7 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 import { skippedRecords } from './skipped-records.js';
 import type { AnsweredBlocks } from './whole-chunks.js';
 
-/** The most records of a stretch, and the most bytes of them: few, so that memory stays flat whatever share is sent. */
+/** The limits of a stretch. They are small, so that memory stays flat whatever share of the records is sent. */
 const STRETCH = { records: 8_192, bytes: 2 * 1024 * 1024 };
 
 export interface ChosenStretchesOptions {
@@ -31,7 +31,7 @@ export interface ChosenStretchesOptions {
   readonly columns: readonly string[];
   /** The cause for records without an answer; without it they are an error. */
   readonly unanswered: UnprocessedCause | undefined;
-  /** If some records take the answers of others. */
+  /** Set if some records take the answers of others. */
   readonly doubles: DoubleAnswers | undefined;
 }
 
@@ -47,7 +47,7 @@ export function openChosenStretches(
   const reused = cursorOf(reusedPieces(lanes));
   const sent = cursorOf(sentPieces(run, from.record - 1, chunkAnswers, unanswered));
 
-  /** Of the last stretch. */
+  /** The answers of the last stretch. */
   let answers: Answers | undefined;
 
   return {
@@ -118,7 +118,7 @@ function reusedPieces(pieces: AsyncGenerator<NumberedAnswers>): TakePiece {
   };
 }
 
-/** Walks over pieces in the order of the source. A piece is given again while later records need it. */
+/** Walks over pieces in the order of the source. Gives a piece again while later records need it. */
 interface Cursor {
   /** The pieces with records up to this one. */
   upTo(record: number): AsyncGenerator<NumberedAnswers>;

@@ -1,6 +1,6 @@
 /**
  * Gives doubles the answers of their firsts (`upload.duplicates: once`). The first of equal records is sent and comes
- * earlier in the source. Where its double is in a later stretch, its answer is carried on the disk.
+ * earlier in the source. If a double is in a later stretch, the answer is kept on the disk until then.
  */
 import type { AnswerBuilder, NumberedAnswers } from '../../results/answers.js';
 import type { CarriedAnswers, ChosenAnswers, DoublePairs } from '../../reuse/answer-store.js';
@@ -20,7 +20,7 @@ export interface DoubleAnswers {
 }
 
 /**
- * Stretches must come from the first record on, because earlier records may have doubles anywhere.
+ * Stretches must be given from the first record on, because the double of an early record may be anywhere.
  * @param columns the columns that the service adds.
  */
 export async function openDoubleAnswers(
@@ -36,7 +36,7 @@ export async function openDoubleAnswers(
   });
   const byDouble = pairsOf(run.chosen.byDouble(1), 'doubles');
   const byFirst = pairsOf(run.chosen.byFirst(1), 'firsts');
-  /** Of the last stretch. */
+  /** The pieces that the last stretch was given. */
   const given: NumberedAnswers[] = [];
 
   return {

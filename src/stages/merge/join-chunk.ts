@@ -43,7 +43,7 @@ export type ChunkRecords = RecordBlock | SentBlock | StreamedRecords;
 export interface ChunkJoinerOptions extends RepairOptions {
   /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
-  /** Gets the difference of each part with other columns under `result.onChange: add`. Without it they are accepted. */
+  /** Called for each part that has other columns, under `result.onChange: add`. */
   readonly onChange?: (chunk: ChunkRow, change: ColumnChange) => void;
   readonly compare?: CompareEchoes;
   /** See `joinByEcho`. */
@@ -140,7 +140,7 @@ export async function lookAtJoined<T>(
   return seen;
 }
 
-/** Frees the memory of answers whose tables are their own. */
+/** Frees the memory of answers that share no table with others. */
 function release({ sources, source, result }: Answers): void {
   for (const one of sources) releaseTable(one);
   for (const array of [source, result]) freeMemory(array);
@@ -189,12 +189,12 @@ export async function checkIndistinct(
   throw indistinctError(joined, block);
 }
 
-/** The names of the columns in an uploaded file, the key's apart. */
+/** The names of the columns in an uploaded file, with the key's given separately. */
 export function sentColumns(upload: UploadOptions): SentColumns {
   return { key: upload.keyColumn, columns: Object.keys(upload.columns) };
 }
 
-/** The names of all columns in an uploaded file, the key's included. */
+/** The names of all columns in an uploaded file, including the key's. */
 export function uploadedColumns(upload: UploadOptions): ReadonlySet<string> {
   const { key, columns } = sentColumns(upload);
   return new Set(key === null ? columns : [...columns, key]);

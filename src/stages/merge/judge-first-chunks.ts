@@ -1,6 +1,5 @@
 /**
- * Judges the first downloaded chunks, before more is paid for: do the results prove which result belongs to which
- * record?
+ * Judges the first downloaded chunks, before more is paid for: do they prove which result belongs to which record?
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
@@ -20,7 +19,7 @@ export type JudgeFirstChunksNeeds = JoinChunksNeeds &
  * collected. The error is not stored: a later process finds the same chunk on the disk and judges it again.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @returns the error of a chunk that did not pass; undefined while all pass.
- * @throws OutageError when parts must be fetched again and the service is out.
+ * @throws OutageError when parts must be fetched again and the service does not answer.
  */
 export function judgeFirstChunks(
   run: JudgeFirstChunksNeeds,

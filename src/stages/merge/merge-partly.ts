@@ -41,8 +41,8 @@ export async function hasAnswers({
 }
 
 /**
- * The columns that the run has fixed, or else declared or known columns, or else those of any success, or else those of
- * the reused answers; may be empty.
+ * The columns that the run has fixed; else the declared or known ones; else those of any success; else those of the
+ * reused answers. May be empty.
  */
 async function columnsSoFar(run: MergePartlyNeeds): Promise<readonly string[]> {
   const row = (await run.checkpoint.run(run.id))!;

@@ -19,7 +19,7 @@ import { lastMerged } from './whole-chunks.js';
 
 /** The options of `mergeResults`. */
 export interface MergeResultsOptions {
-  /** Begins at the first record in any case, for rows that do not go into the work file. Default: `false`. */
+  /** Whether to begin at the first record, for rows that do not go into the work file. Default: `false`. */
   readonly fromFirst?: boolean | undefined;
 }
 
@@ -31,8 +31,8 @@ export type MergeResultsNeeds = MergeChunksNeeds &
 
 /**
  * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is
- * missing, that must be fetched again while the service is out, or whose records have changed in the source. The next
- * stage checks whether the run is complete.
+ * missing, that must be fetched again during an outage, or whose records have changed in the source. The next stage
+ * checks whether the run is complete.
  * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.
@@ -70,7 +70,7 @@ export function mergeResults(
       if (refusal !== undefined) isBlocked = true;
       const added = isBlocked ? undefined : await deferTrouble(() => findColumns(isEnd));
       if (added === undefined) return;
-      // Opening would merge doubles from the first record on once more.
+      // A merger that is opened would merge doubles from the first record on once more.
       if (merged === run.source.records) return;
       merger ??= openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
       const { next } = merger;
@@ -95,7 +95,7 @@ export function mergeResults(
   return (chunks) => abortOnEarlyReturn(mergeAll(chunks), run.controller);
 }
 
-/** When the service has added columns, the stretches have begun again. */
+/** Counts from zero again when the service has added columns, because the stretches then begin again. */
 function countGiven(
   { given }: Pick<RunContext, 'given'>,
   { counts, columns, reasons }: Pick<MergedStretch, 'counts' | 'columns' | 'reasons'>,

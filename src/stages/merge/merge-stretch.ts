@@ -1,7 +1,7 @@
 /**
  * Merges the source stretch by stretch: reads the records of each from the source and writes them as rows, with their
  * answers. In a run that sends every record, a stretch is a chunk, or a part of a large one. In a run that reuses answers
- * it is bounded by its size alone, because a chunk may hold few records of a long part of the source.
+ * only its size bounds a stretch, because a chunk may hold few records of a long part of the source.
  */
 
 import { hideToken } from '../../api/service-text.js';
@@ -166,7 +166,7 @@ async function openBlocks(
           unanswered,
           doubles: hasDoubles ? await openDoubleAnswers({ ...run, chosen }, columns) : undefined,
         });
-  /** Whether blocks come first whose rows are written already: their answers are needed for later doubles. */
+  /** Whether blocks whose rows are written already come first: later doubles need their answers. */
   let beginsEarlier = hasDoubles;
   return {
     ...blocks,

@@ -68,7 +68,7 @@ export function createColumnFinder(run: MergeChunksNeeds, merged: number, refetc
   };
 }
 
-/** Whether a local service has answered a run under the name of another one, which may add other columns. */
+/** Whether a local service has answered a run under the name of another service, which may add other columns. */
 function isNamedRehearsal(run: Run): boolean {
   return run.rehearsal && !run.service.startsWith(EMBEDDED) && fixedAddress(run) !== run.service;
 }
@@ -88,8 +88,8 @@ export function checkKnownTypes(
 /**
  * The columns that are expected before an answer of the run is read: the declared ones; else those that the run has;
  * else those that the pipeline has learned. Under `result.onChange: add` all of them and those of the reused answers, in
- * this order, except that a run which has columns takes no more from the pipeline and from reused answers. Elsewhere
- * what the service answers in this run comes before reused answers: an import may have been given wrong columns.
+ * this order, except that a run which has columns takes no more from the pipeline and from reused answers. Otherwise the
+ * columns of reused answers are not used here: an import may have wrong ones, so answers of this run come first.
  */
 export async function expectedColumns(
   run: Pick<MergeChunksNeeds, 'config'> & {

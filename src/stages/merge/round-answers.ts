@@ -42,7 +42,7 @@ export function openRoundAnswers(run: MergeChunksNeeds, rounds: number, join: Jo
   };
   return {
     addTo: async (own, numbers) => {
-      // A round that has failed gives nothing more, and its records would be FAILED.
+      // After an error a round gives no more answers, so the records that it answered would be FAILED.
       if (failure !== undefined) throw failure.error;
       let answers = own;
       for (const cursor of cursors) {

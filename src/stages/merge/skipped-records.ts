@@ -15,7 +15,7 @@ export function skippedRecords({ blank, numbers }: SourceBlock): NumberedAnswers
   return { numbers: Int32Array.from(blank, (row) => numbers[row]!), answers: skippedAnswers(blank.length) };
 }
 
-/** The other records of a block. The bytes are shared, but are another object: see `TableMemory`. */
+/** The other records of a block. Shares the bytes, as a new object: `TableMemory` recognizes a table by this object. */
 export function sentRecords(block: SourceBlock): RecordBlock {
   const { bytes, fields, starts, ends, numbers, blank } = block;
   const skipped = new Set(blank);

@@ -29,8 +29,8 @@ export type LastMergedNeeds = Pick<RunContext, 'id' | 'chosen'> & {
 };
 
 /**
- * The last stretch that is merged. A chunk is joined as a whole, so the stretches of one that is merged in part are
- * taken back.
+ * The last stretch that is merged. A chunk is joined as a whole, so the stretches of a partly merged chunk become
+ * unmerged.
  */
 export async function lastMerged(run: LastMergedNeeds): Promise<Stretch | undefined> {
   const last = await run.checkpoint.lastStretch(run.id);
@@ -52,7 +52,7 @@ export interface AnsweredBlocks {
   /**
    * The next block.
    * @param upTo chunks with records up to this one are answered.
-   * @returns undefined if it is not answered yet, or at the end of the source.
+   * @returns undefined if the next block is not answered yet, or at the end of the source.
    */
   next(upTo: number): Promise<AnsweredBlock | undefined>;
   /** Says that the last block is no longer needed. */
@@ -198,10 +198,10 @@ function withBlank(block: SourceBlock, sent: RecordBlock, answers: Answers): Ans
   return { block, answers: withSkipped(block, { numbers: sent.numbers, answers }) };
 }
 
-/** The most bytes of a stretch's records; with their answers, on average. A chunk of the usual size has fewer. */
+/** The most bytes of a stretch's records, and its average bytes with their answers. A chunk of the usual size has fewer. */
 const STRETCH_BYTES = 3 * 1024 * 1024;
 
-/** The most records of a stretch. @param bytes about how many the records have. */
+/** The most records of a stretch. @param bytes about how many bytes the records have. */
 function recordsOfStretch(records: number, bytes: number, { sources }: Answers): number {
   const tables = sources.map((one) => (one.origin === 'fixed' ? 0 : one.table.bytes.length));
   const all = tables.reduce((sum, length) => sum + length, bytes);

@@ -38,7 +38,7 @@ export async function checkAllMerged(run: CompletenessNeeds & Pick<RunContext, '
 
 /**
  * For a command that does not ask the service.
- * @throws TroubleError `CHUNKS_MISSING` when folios are not collected; what else is missing is checked later.
+ * @throws TroubleError `CHUNKS_MISSING` when folios are not collected. Other missing chunks are checked for later.
  */
 export async function checkAllCollected({
   id: run,
@@ -49,7 +49,7 @@ export async function checkAllCollected({
   if (open > 0) throw uncollectedError(run, open, chunks.cut + chunks.uploading);
 }
 
-const SUBMITS_ALONE = 'foliopipe submit does the first alone; collect and publish submit nothing';
+const WHO_SUBMITS = 'foliopipe submit only submits; collect and publish submit nothing';
 
 function uncollectedError(run: string, open: number, unsent: number): TroubleError {
   const also = unsent > 0 ? `, and ${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted` : '';
@@ -59,7 +59,7 @@ function uncollectedError(run: string, open: number, unsent: number): TroubleErr
     {
       hint:
         unsent > 0
-          ? `foliopipe run submits the rest, collects all and publishes, ${SUBMITS_ALONE}`
+          ? `foliopipe run submits the rest, collects all and publishes; ${WHO_SUBMITS}`
           : 'foliopipe run or foliopipe collect waits for them and publishes; nothing is paid again',
       facts: { run, open, unsent },
     },
@@ -75,7 +75,7 @@ async function expectNone(run: CompletenessNeeds, left: (chunks: Tally['chunks']
   const row = await run.checkpoint.run(run.id);
   if (left(tally.chunks) === 0 && row?.chunks != null) return;
   const { reason: stopped } = run.signal;
-  // Nothing is wrong with what is missing: it was not waited for, because a stage of the program has ended early.
+  // The missing chunks are no error: nothing waited for them, because a stage of the embedding program ended early.
   if (stopped instanceof FoliopipeError) throw run.deferred.error ?? stopped;
   throw await incompleteError(run);
 }
@@ -118,11 +118,11 @@ export async function incompleteError({
     ...(chunks === null ? ['the end of the source is not cut into chunks yet'] : []),
   ];
   if (missing.length === 0) {
-    const text = `run ${run}: all chunks are answered, and only ${countOf(tally.merged.records, 'record')} can be merged`;
+    const text = `run ${run}: all chunks are answered, but only ${countOf(tally.merged.records, 'record')} can be merged`;
     return new TroubleError('CHUNKS_MISSING', text, { hint: UNMERGED, facts });
   }
   return new TroubleError('CHUNKS_MISSING', `run ${run}: ${missing.join(', and ')}`, {
-    hint: `foliopipe run submits the rest and goes on, ${SUBMITS_ALONE}`,
+    hint: `foliopipe run submits the rest and goes on; ${WHO_SUBMITS}`,
     facts,
   });
 }

@@ -43,7 +43,7 @@ export async function checkPublished(
   const newest = files.find((file) => file.path === path);
   const isOurs = newest?.number === publication.number && isSameContent(found, publication);
   if (!isOurs) return mustPublish(`publication ${found.number} (run ${found.run}) stood in its place`);
-  // Another path leaves the output of each run in its place, but a table takes publications in ascending order only.
+  // With another path each run's output stays in place, but a table takes publications only in ascending order.
   const nights = files.filter(({ isSample }) => !isSample);
   const last = nights.reduce((a, b) => (b.number > a.number ? b : a), newest);
   if (config.load?.into && last.number > publication.number) {
@@ -57,7 +57,7 @@ export async function checkPublished(
   return { kind: 'in-place', manifest, marker };
 }
 
-/** Whether the run's publication is whole where it would be published again. Reads it. */
+/** Whether the complete publication of the run is where the config would publish it now. Reads the file. */
 export async function holdsPublication(
   { config, output }: Pick<RunContext, 'config' | 'output'>,
   { id, publication }: Run,
@@ -82,7 +82,7 @@ function changedKeys(config: Config, row: Run, { output: published, resultColumn
   if (output.delta !== (published.delta ?? false)) keys.push('output.delta');
   if (output.maxFileBytes !== (published.maxFileBytes ?? null)) keys.push('output.maxFileBytes');
   if (differs(sorted(output.types), sorted(published.types ?? {}))) keys.push('output.types');
-  // The key decides on the rows of a delta alone.
+  // The key matters only for the rows of a delta.
   const key = row.frozen['source.key'] ?? 'null';
   if (output.delta && JSON.stringify(config.source.key) !== key) keys.push('source.key');
   // Under `add`, columns of the service may follow those that are declared.

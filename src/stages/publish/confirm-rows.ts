@@ -22,7 +22,7 @@ export type ConfirmRowsNeeds = KeepAnswersNeeds &
 
 /**
  * Commits that the run is done, together with how its records have ended and the answers that were bought. Each step
- * before the commit can be repeated, and what comes after it is removed later too.
+ * before the commit can be repeated. If a kill prevents the removals after it, a later command does them.
  * @throws ConfigError `ROWS_NOT_GIVEN` while rows are missing; UntrustedError when the run does not balance; SourceError
  *   when the source has changed.
  */
@@ -32,7 +32,7 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run);
   const { output, failures } = run.config;
-  // The list of differences is a file beside an output.
+  // A list of differences would be a file beside the output, and there is no output.
   const drift = await measureDrift(
     { ...run, config: { ...run.config, output: { ...output, drift: false } } },
     columns,
@@ -52,7 +52,7 @@ export async function confirmRows(run: ConfirmRowsNeeds): Promise<void> {
 }
 
 /**
- * @returns the rows that this process has given and that were taken: those of all records.
+ * @returns the counts of the rows that were taken from this process, which are those of all records.
  * @throws ConfigError `ROWS_NOT_GIVEN`.
  */
 export async function checkAllGiven(

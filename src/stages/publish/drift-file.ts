@@ -33,7 +33,7 @@ const DIFFERENCE = ['column', 'before', 'now'];
  * Writes the local file of a list, and replaces an old one.
  * @param key the columns of the source whose values name a record, and follow its number.
  * @param fill gets a function that appends rows.
- * @param isAny whether something was compared: else there is no list, and the file is removed.
+ * @param isAny whether something was compared. If not, there is no list, and the file is removed.
  */
 export async function writeList<T>(
   run: ListRun,

@@ -1,7 +1,7 @@
 /**
- * Makes the file that is published from the work file, when the path of the output ends in another format than `.csv`.
- * This comes before "publishing" is committed: a value that cannot be written leaves the run open, with all it has
- * bought, and the same command publishes it once the config is corrected.
+ * Makes the published file from the work file, when the path of the output ends in a format other than `.csv`. This comes
+ * before "publishing" is committed: a value that cannot be written leaves the run open, with all that it has bought, and
+ * the same command publishes it once the config is corrected.
  */
 
 import { writeParquet } from '../../duckdb/write-parquet.js';

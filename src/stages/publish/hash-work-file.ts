@@ -1,4 +1,4 @@
-/** Reads the whole work file once more, to hash it and to find a stretch that is not what was merged. */
+/** Reads the whole work file once more, to hash it and to find a stretch that is not as it was merged. */
 import { createHash } from 'node:crypto';
 import type { Checkpoint, Stretch } from '../../checkpoint/checkpoint.js';
 import { isLocalFile } from '../../files/work-file.js';
@@ -11,8 +11,8 @@ type HashWorkNeeds = Pick<RunContext, 'id'> & {
 };
 
 /**
- * Hashes the work file, and compares each stretch in it with the hash of the merged rows: that of the stretch alone or of
- * all up to its end, see `WorkFile.append`.
+ * Hashes the work file, and compares each stretch in it with the hash of the merged rows. That is the hash of the stretch,
+ * or of the file up to its end, see `WorkFile.append`.
  * @returns undefined if the file differs. The stretches from the first wrong one on are then unmerged, and the next run
  *   writes them again.
  */

@@ -34,8 +34,8 @@ export interface KeptAnswers {
 
 /**
  * Keeps the answers of a run that is being published, if it may reuse answers itself. Parts that were damaged since they
- * were merged are fetched again. A segment that the run has already stays if not all of it can be made again: the output
- * must not wait for that.
+ * were merged are fetched again. If the run has a segment already and not all answers can be read again, that segment
+ * stays: the output must not wait for this.
  * @param merged how its rows have ended; left out if they are in the work file.
  * @returns the segment, which must be committed, and then `removeReplaced` called; undefined if the run keeps none, has
  *   bought nothing, or its segment holds these answers already.
@@ -49,7 +49,7 @@ export async function keepAnswers(
   const { records: _, ...of } = originsOf(counts).sent;
   const known = (await run.checkpoint.segments()).find((segment) => segment.run === run.id);
   const isKept = known?.of !== undefined && isSame(known.of, of) && !(await hasNewerRound(run, known));
-  // A run may choose for `upload.duplicates` alone. Its results are there if reuse is set later.
+  // A run may have a choice only for `upload.duplicates`. If reuse is set later, its stored results can still be used.
   const isUseless = run.config.reuse.maxAge === 0 && known === undefined;
   if (isKept || isUseless) return undefined;
   try {
@@ -65,12 +65,12 @@ export async function keepAnswers(
   }
 }
 
-/** Whether the records of a chunk cannot be read any more, or its results not even after they were fetched again. */
+/** Whether the records of a chunk cannot be read any more, or its results stay damaged after another fetch. */
 function isLost(error: unknown): error is FoliopipeError {
   return error instanceof SourceError || isPartDamaged(error);
 }
 
-/** Whether the results of a chunk do not match its records, or not in the way in which the run joins them. */
+/** Whether the results of a chunk do not match its records, or only in another way than the run's join method. */
 function isUnjoined(error: unknown): boolean {
   return error instanceof UntrustedError && !isPartDamaged(error);
 }
@@ -92,9 +92,9 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
 }
 
 /**
- * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Chunks whose
- * kept file is lost and whose source has changed are left out, and so are those with a damaged part that the service no
- * longer has as it was, and those whose results do not match in a run whose join other chunks prove; that is logged.
+ * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Leaves out, with
+ * a warning, chunks whose kept file is lost and whose source has changed, chunks with a damaged part that the service no
+ * longer has as it was, and chunks whose results do not match although other chunks prove the run's join.
  * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
  * @param options `of`: how the run's sent records have ended; left out if it has not been published. `refetch` fetches
  *   damaged parts again.
@@ -188,7 +188,7 @@ async function addChunks(
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
       if (chunk.state !== 'downloaded') continue;
       try {
-        // Its file may be made from its results.
+        // The chunk's file may be made from its results, which may be damaged.
         const block = await readChunkBlock(run, chunk).catch((error: unknown) => {
           throw errorOfChunk(run.id, chunk, error);
         });
@@ -201,9 +201,9 @@ async function addChunks(
         const mayRepair = isPartDamaged(error) && refetch === undefined;
         const isGone = run.chosen !== null && isLost(error) && !mayRepair;
         // Answers that were joined before without a proof may be just as wrong.
-        const isAlone = isUnjoined(error) && refetch === undefined && (isProven() || !isAny);
-        if (!isFirst || !(isGone || isAlone)) throw error;
-        if (isAlone) unjoined ??= error;
+        const isUnmatched = isUnjoined(error) && refetch === undefined && (isProven() || !isAny);
+        if (!isFirst || !(isGone || isUnmatched)) throw error;
+        if (isUnmatched) unjoined ??= error;
         lost += chunk.records;
       }
     }

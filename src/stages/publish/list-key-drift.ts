@@ -21,7 +21,7 @@ type KeyDriftNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'logger'> & {
 
 /**
  * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putLists` puts that in place.
- * @param compute gets where to list; undefined: the differences are counted only.
+ * @param compute gets the list to write into; undefined if differences are only counted.
  */
 export async function listKeyDrift(
   run: KeyDriftNeeds,
@@ -38,7 +38,7 @@ export async function listKeyDrift(
   );
 }
 
-/** The CSV of the last publication; undefined, and logged, if it is not there as it was published. */
+/** The CSV of the last publication. If it is missing or was changed, logs that and returns undefined. */
 async function openBase(
   run: KeyDriftNeeds,
   last: LastPublication,

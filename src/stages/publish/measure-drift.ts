@@ -1,6 +1,6 @@
 /**
- * Compares answers that were bought again with the earlier ones for the same sent fields, which were too old or of
- * another epoch: how far has the service drifted?
+ * Measures how far the service has drifted: compares answers that were bought again with the earlier ones for the same
+ * sent fields, which were too old or of another epoch.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
@@ -21,9 +21,8 @@ import { type AppendDifferences, writeList } from './drift-file.js';
 type DriftNeeds = MergeChunksNeeds & RefetchPartsNeeds & Pick<RunContext, 'output'>;
 
 /**
- * Reads the chunks of the run again, without those that have a damaged part which the service no longer has as it was:
- * their rows are written. With `output.drift`, lists each difference in a local file, which `putLists` puts
- * in place.
+ * Reads the chunks of the run again. Leaves out chunks with a damaged part that the service no longer has as it was: their
+ * rows are written already. With `output.drift`, lists each difference in a local file, which `putLists` puts in place.
  * @param columns the columns that the service adds.
  * @returns undefined if the run has bought no answer again.
  */
@@ -83,7 +82,7 @@ async function compareAll(
     const text = `${countOf(lost, 'record')} are not compared with their earlier answers, because stored results are damaged`;
     run.logger.warn({ run: run.id, records: lost }, text);
   }
-  // All of them may be in chunks that were given up.
+  // All records that were bought again may be in chunks that were given up.
   return drift.compared === 0 ? undefined : { ...drift, columns: Object.fromEntries(drift.columns) };
 }
 

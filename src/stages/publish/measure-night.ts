@@ -23,7 +23,7 @@ interface WholeOutput {
   readonly drift: Drift | undefined;
 }
 
-/** Reads the output once if `result.report` names a column; else only what the checkpoint knows. */
+/** Takes the facts from the checkpoint. Reads the output, once, only if `result.report` names a column. */
 export async function measureNight(run: MeasureNightNeeds, output: WholeOutput): Promise<NightFacts> {
   const row = (await run.checkpoint.run(run.id))!;
   const { budget, pipeline } = run.config;
@@ -33,7 +33,7 @@ export async function measureNight(run: MeasureNightNeeds, output: WholeOutput):
   const { columns, counts, origins, drift } = output;
   return {
     began: row.createdAt,
-    // An output that is written again has not taken longer.
+    // Writing the output again does not make the night longer.
     ended: (await run.checkpoint.nightOf(run.id))?.ended ?? now,
     rehearsal: row.rehearsal,
     counts,
@@ -67,7 +67,7 @@ async function countPredictions(
       counter.add(batch);
     }
   } catch (error) {
-    // The output is good without its history.
+    // The output is good without these facts.
     if (!(error instanceof UntrustedError)) throw error;
     run.logger.warn(
       { run: run.id, code: error.code },

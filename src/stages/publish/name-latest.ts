@@ -15,8 +15,8 @@ type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {
 };
 
 /**
- * The stamp of a publication that is already named, and whole: a kill came after that; undefined if it is not. It is named
- * once more, because the kill may have come before the name was durable.
+ * The stamp of a publication that is complete and named already, because a kill came after that; undefined for any other.
+ * Names it once more, because the kill may have come before the name was durable.
  */
 export async function stampIfLatest(
   run: NameLatestNeeds,
@@ -70,7 +70,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
   run.at('after-latest-before-sweep');
 }
 
-/** The folders of publications that were put in place, newest first. Asked for if `_LATEST.json` was removed. */
+/** The folders of publications that were put in place, newest first. Used if `_LATEST.json` does not name them. */
 async function namesOf({ checkpoint, config }: NameLatestNeeds, path: string): Promise<string[]> {
   const files = await checkpoint.publications(config.pipeline);
   return files
@@ -78,7 +78,7 @@ async function namesOf({ checkpoint, config }: NameLatestNeeds, path: string): P
     .map(({ run, number }) => publicationPlace(path, run, number).slice(path.length));
 }
 
-/** Removes the pipeline's publications that `_LATEST.json` does not name. What cannot be removed is a warning. */
+/** Removes the pipeline's publications that `_LATEST.json` does not name. Only warns if one cannot be removed. */
 export async function sweepEarlier(
   run: Pick<RunContext, 'config' | 'output' | 'logger'>,
   output: string,
@@ -90,7 +90,7 @@ export async function sweepEarlier(
   } catch (error) {
     run.logger.warn(
       { path: output, reason: String(error) },
-      `an earlier publication in ${output} cannot be removed; the next one tries it again`,
+      `an earlier publication in ${output} cannot be removed; the next publication tries again`,
     );
   }
 }

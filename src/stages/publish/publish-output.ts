@@ -73,7 +73,7 @@ export function appendMerged(
 
 /**
  * Appends merged stretches, then publishes the output, or withholds it (`failures.onExceeded`).
- * @param isReleased the output is published in any case.
+ * @param isReleased whether the output is published even where `failures.onExceeded` would withhold it.
  * @returns null if the output is withheld.
  * @throws TroubleError when chunks are missing: the run goes on later; UntrustedError when more than one service
  *   has answered.
@@ -128,8 +128,8 @@ export function hasWorkFile(run: Pick<RunContext, 'id' | 'config'>): Promise<boo
 }
 
 /**
- * The end of the last merged stretch that is whole in the file and after which merging goes on. Later ones become
- * unmerged.
+ * The length at which writing goes on: the end of the last merged stretch that is whole in the file. Later stretches
+ * become unmerged.
  */
 async function mergedLength(run: AppendMergedNeeds, size: number): Promise<number> {
   let last = await run.checkpoint.lastStretch(run.id);
@@ -143,7 +143,7 @@ async function mergedLength(run: AppendMergedNeeds, size: number): Promise<numbe
   return (await lastMerged(run))?.workEnd ?? 0;
 }
 
-/** Whether rows before this length are no longer merged: their chunk was fetched again meanwhile, or given up. */
+/** Whether rows before this length are no longer merged: meanwhile their chunk was fetched again or given up. */
 async function isTakenBack({ id, checkpoint }: AppendMergedNeeds, before: number): Promise<boolean> {
   const last = await checkpoint.lastStretch(id);
   const isThere = (await checkpoint.run(id)) !== undefined;

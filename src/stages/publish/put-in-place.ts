@@ -88,7 +88,7 @@ export async function commitPublication(
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
   const drift = partial ? undefined : await measureDrift(run, columns);
   const lists = await hashWaitingLists(run);
-  // A sample is no night.
+  // A sample does not count as a night.
   const isNight = !partial && run.source.limit === undefined;
   const night = isNight ? await measureNight(run, { path, columns, counts, origins, drift }) : undefined;
   const records = counts.read - counts.rejected;
@@ -115,7 +115,7 @@ export async function commitPublication(
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
   await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
-  // A state that was restored, or is new, does not know the last publications; loaders do.
+  // A restored or new state may not know the last publications, but loaders do: the number must increase.
   const above = await numberInPlace(run.output, config, run.clock.now());
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config), above);
   run.at('after-publishing-before-rename');
@@ -215,7 +215,7 @@ async function removeMarkers(run: Pick<RunContext, 'output' | 'config'>): Promis
   for (const marker of markerPaths(run.config.output.path)) await run.output.remove(marker);
 }
 
-/** @returns the stamp of the output, by which a later process recognises the file without reading it. */
+/** @returns the stamp of the output, by which a later process recognizes the file without reading it. */
 async function putWorkFile(
   run: PutInPlaceNeeds,
   publication: Publication,
@@ -238,7 +238,7 @@ async function putWorkFile(
   });
 }
 
-/** Whether what is published with the output waits, or is in place already: it may have waited on a machine that is gone. */
+/** Whether the files beside the output wait here or are in place. They may have waited on a machine that is gone. */
 async function hasAllBeside(run: PutInPlaceNeeds, publication: Publication): Promise<boolean> {
   return (
     (await hasDelta(run, publication)) &&

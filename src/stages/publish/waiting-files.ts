@@ -22,8 +22,8 @@ export async function removeWaitingFiles(run: OutputRun, stateDir: string): Prom
 }
 
 /**
- * Removes what a run does not need that has ended: an output can be written again from the parts. Called again when the
- * run is found so, because a kill may have come before.
+ * Removes what a run that has ended does not need: an output can be written again from the parts. Called again when a
+ * later command finds that the run has ended, because a kill may have come before the removal.
  */
 export async function removeUnneeded(
   run: Parameters<typeof removeKeptChunks>[0] &
@@ -46,7 +46,7 @@ export async function removeRewritten(
   stateDir: string,
 ): Promise<void> {
   const { state } = (await checkpoint.run(before.id))!;
-  // While it is published, the files are still to be put in place.
+  // While the run is `publishing`, the files must still be put in place.
   if (state !== 'done' && state !== 'withheld') return;
   const earlier = fixedOutputPath(before);
   for (const one of new Set([path, earlier ?? path])) await removeWaitingAt(one, before.id, stateDir);
@@ -68,9 +68,9 @@ interface WorkContext {
 
 /**
  * Gives up what an earlier process has left of an output where the state is in a database: that process may have been on
- * another machine, and may be paused and not dead. So its files are removed and not continued: if it resumes, it writes
- * into a file without a name. All rows are written again from the parts.
- * @param limit finds the sample with this limit alone.
+ * another machine, and may be paused rather than dead. So its files are removed, and not continued: if it resumes, it
+ * writes into a file without a name. All rows are written again from the parts.
+ * @param limit as in `unfinishedRun`.
  */
 export async function forgetWork(
   { pipeline, stateDir }: Pick<Config, 'pipeline' | 'stateDir'>,

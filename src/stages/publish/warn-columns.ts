@@ -16,7 +16,7 @@ export function warnAddedColumns(run: Warned, before: readonly string[], all: re
   const columns = all.slice(before.length);
   run.logger.warn(
     { run: run.id, columns },
-    `the service has added ${columns.length === 1 ? 'the column' : 'the columns'} ${showNames(columns)}; rows without an answer for it have it empty, and all rows are written again`,
+    `the service has added ${columns.length === 1 ? 'the column' : 'the columns'} ${showNames(columns)}; rows without an answer for it leave it empty, and all rows are written again`,
   );
 }
 

@@ -67,7 +67,7 @@ export async function writeDelta(
 /** Fields between the status and the first added column: error code and error. */
 const ERROR_FIELDS = 2;
 
-/** @returns undefined if records were rejected: then rows and record numbers are not the same. */
+/** @returns undefined if records were rejected: a row's number is then not its record's number. */
 async function driftOptions(
   { source, chosen }: Pick<RunContext, 'source' | 'chosen'>,
   columns: readonly string[],
@@ -123,7 +123,7 @@ export async function recordBase(
   publication: Publication,
 ): Promise<void> {
   const { partial, number, resultColumns, delta } = publication;
-  // A sample is no base of the next night.
+  // A sample does not become the base of the next delta.
   if (partial || run.source.limit !== undefined) return;
   const { pipeline, output } = run.config;
   if (delta === undefined && (await run.deltas.last(pipeline).catch(() => null)) === undefined) {
@@ -141,7 +141,10 @@ async function lastPublication(run: BaseNeeds): Promise<LastPublication | undefi
   const { pipeline } = run.config;
   const last = await run.deltas.last(pipeline);
   if (last === undefined && (await hadDelta(run))) {
-    throw baseLostError(pipeline, 'what is kept of its last publication for the next delta is missing');
+    throw baseLostError(
+      pipeline,
+      'the record of its last publication, needed for the next delta, is missing',
+    );
   }
   const done = (await run.checkpoint.runs(pipeline)).filter(
     ({ state, source }) => state === 'done' && source.limit === undefined,

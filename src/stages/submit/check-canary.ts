@@ -1,7 +1,7 @@
 /**
- * Checks the results of the canary: that they belong to its records, that they have the expected columns, and that the
- * share of failed records is tolerated, among those that were never asked before. Writes nothing to the output. The
- * columns and the join method that the canary fixes stay fixed for the run.
+ * Checks the results of the canary: that they belong to its records, that they have the expected columns, and that, among
+ * records that were never asked before, the share of failed ones is tolerated. Writes nothing to the output. The columns
+ * and the join method that the canary fixes stay fixed for the run.
  */
 import { parse } from 'csv-parse/sync';
 import { hideToken, type ServiceText } from '../../api/service-text.js';

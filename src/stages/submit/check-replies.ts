@@ -9,10 +9,10 @@ import { countOf } from '../../quantities.js';
 import { newRunCommand, newRunCommandFor } from '../../report/adoptable.js';
 
 /**
- * Checks that either all replies come from a local service, or none, reused answers included (rule "A rehearsal never
- * looks real", docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one address,
- * and it is unknown which answers are real and paid for.
- * @param isLocal what the only reply since the last call says. Left out: all replies are looked at.
+ * Checks that either all replies, including those of reused answers, come from a local service, or none (rule "A rehearsal
+ * never looks real", docs/architecture.md#a-rehearsal-never-looks-real). A mix means that two services answer at one
+ * address, and it is unknown which answers are real and paid for.
+ * @param isLocal what the only reply since the last call says. If it is left out, all replies are checked.
  * @throws UntrustedError `SERVICE_MIXED`.
  */
 export async function checkOneService(
@@ -31,7 +31,7 @@ export async function checkOneService(
   throw mixedError(run, which, await newRunCommandFor(checkpoint, run));
 }
 
-/** For each run, what all its replies say so far: another one that says the same makes no difference. */
+/** For each run, what all its replies say so far. Another reply that says the same needs no check. */
 const oneService = new WeakMap<object, ReadonlyMap<string, boolean>>();
 
 /** Notes what the reply to a chunk's upload says. */

@@ -13,8 +13,8 @@ import type { SubmitChunksNeeds } from './submission.js';
 /**
  * Looks at the finished chunks with the lowest numbers, up to the size of three full chunks. The half of a split chunk
  * counts by its size; less than one full chunk decides nothing. Refused records cost nothing and do not count. Chunks
- * of rounds do not count either. If a chunk has records that were asked before, only those failures count that must be
- * of other records.
+ * of rounds do not count either. Of a chunk with records that were asked before, only as many failures count as exceed
+ * the number of these records.
  * @returns the error with which the run must end; undefined if uploads may go on.
  */
 export async function findEarlyFailures(run: SubmitChunksNeeds): Promise<GuardError | undefined> {

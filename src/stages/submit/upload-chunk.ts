@@ -15,9 +15,9 @@ import type { SubmitChunksNeeds } from './submission.js';
 import { afterUnrecorded } from './unrecorded-folios.js';
 import { uploadNames } from './upload-names.js';
 
-/** What is known of a chunk that the service has certainly not accepted, over all attempts of this process. */
+/** How long a chunk waits that the service has certainly not accepted, over all attempts of this process. */
 export interface Waiting {
-  /** When that was known first. */
+  /** When the first wait began; undefined before that. */
   since: number | undefined;
 }
 
@@ -117,7 +117,7 @@ async function post(run: SubmitChunksNeeds, { intent, content, description }: Se
   const since = run.clock.now();
   const begins = () => {
     run.at('after-slot-before-post');
-    // One that is sent at once was allowed when uploads were not stopped yet.
+    // An upload that did not wait was allowed before uploads were stopped.
     if (run.uploads.stopped && run.clock.now() - since > LATE_MS) throw new NotAdmitted();
     expectStillHeld(run);
   };
@@ -138,7 +138,7 @@ async function post(run: SubmitChunksNeeds, { intent, content, description }: Se
  * have passed to another process. The upload ends without being sent, so that no kill makes it ambiguous while it waits.
  */
 export class NotAdmitted extends Error {
-  /** Whether its permit asks again, alone (`Permits.refused`): then it is kept. */
+  /** Whether the upload keeps its permit and asks once more, alone (`Permits.refused`). */
   readonly asksAgain: boolean;
   /** How long to wait before the next attempt. A pause of the service is waited for anyway. */
   readonly wait: Milliseconds;
@@ -150,17 +150,17 @@ export class NotAdmitted extends Error {
   }
 }
 
-/** After a pause of this process another one may have taken over, and sends the same. @throws NotAdmitted. */
+/** If this process was paused, another one may have the lock now and send the same request. @throws NotAdmitted. */
 export function expectStillHeld({ lock }: Pick<SubmitChunksNeeds, 'lock'>): void {
   if (lock.isHeld?.() === false) throw new NotAdmitted();
 }
 
-/** Takes a paid request back that would wait for long before it is sent again. @throws NotAdmitted. */
+/** Takes back a paid request that would wait for long before it is sent. @throws NotAdmitted. */
 export function takeBackIfLong(time: Milliseconds): void {
   if (time > LATE_MS) throw new NotAdmitted();
 }
 
-/** A folio that cannot be recorded for this long is logged. An upload that begins later has waited for the service. */
+/** A paid request that waits longer than this is taken back. A folio that cannot be recorded for this long is logged. */
 const LATE_MS = 5_000;
 
 /** @throws the error of `afterUnrecorded` if the checkpoint cannot record the folio. */
@@ -200,7 +200,7 @@ export function whyAmbiguous(error: unknown, signal: AbortSignal): Doubt | undef
   return error instanceof FoliopipeError || error instanceof NotAdmitted ? undefined : 'no-reply';
 }
 
-/** Whether it is what has stopped the run, such as the redirect of another upload, and no outcome of this request. */
+/** Whether the error is what stopped the run, such as the redirect of another upload, and not this request's outcome. */
 export function isStopOf(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted && error === signal.reason;
 }

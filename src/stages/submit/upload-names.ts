@@ -1,4 +1,4 @@
-/** Names an uploaded file, and recognises the file at the service by these names. */
+/** Names an uploaded file, and recognizes the file at the service by these names. */
 import type { FolioReport } from '../../api/prediction-api.js';
 import type { AttemptFileName } from '../../checkpoint/checkpoint.js';
 import { RUN_ID } from '../../config/sections/output-names.js';
@@ -80,7 +80,7 @@ export function recogniseUpload(
   return { is: 'unknown' };
 }
 
-/** The attempt that the name of a chunk's file at the service has. */
+/** The number of the attempt, from the name that the service gives for a chunk's file. */
 export function attemptIn(fileName: string | null): number | undefined {
   const attempt = fileNamePattern.exec(oneLine(fileName ?? ''))?.groups?.attempt;
   return attempt === undefined ? undefined : Number(attempt);

@@ -33,7 +33,7 @@ export interface FolioTime {
   readonly percentage: number | null;
 }
 
-/** Predicts from its own percentage at which age an open folio will be finished; null without a prediction. */
+/** Predicts, from its own percentage, the age at which an open folio will be finished; null without a prediction. */
 export function predictedTime(last: Reading, before: Reading | null): FolioTime | null {
   const left = leftByPercentage({ last, before });
   return left === null ? null : { after: last.elapsed, by: last.elapsed + left, percentage: null };
@@ -46,8 +46,9 @@ export function rememberTime(times: readonly FolioTime[], time: FolioTime): read
 
 /**
  * The age at which a folio is best polled: as soon as possible after its end, because a poll before its end costs a
- * request, and time until the next one. At least three of four folios take this time. Null if no time is remembered.
- * @param pollCost the time that a request costs all others.
+ * request, and time until the next one. At least three of four folios take this time or longer. Null if no time is
+ * remembered.
+ * @param pollCost the time for which one request takes up the request rate.
  */
 export function expectedTime(
   times: readonly FolioTime[],

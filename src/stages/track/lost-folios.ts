@@ -39,9 +39,9 @@ export async function giveUpFolio(
 /**
  * What becomes of a chunk whose folio could not be polled or fetched: it is left to a later run, or given up because the
  * folio is lost.
- * @param until once aborted, one answer that the folio is not known leaves the chunk unchanged.
+ * @param until once it is aborted, a single reply that the folio is not known leaves the chunk unchanged.
  * @returns the chunk if it is given up.
- * @throws any other error; one of its answers with the way out.
+ * @throws any other error; to an UntrustedError the hint adds the command that gives the folio up.
  */
 export async function afterFolioError(
   run: Parameters<typeof giveUpFolio>[0] & Pick<RunContext, 'deferred'>,
@@ -56,7 +56,7 @@ export async function afterFolioError(
 }
 
 /**
- * Leaves a chunk unchanged after one answer that its folio is not known. Only a run that waits for folios asks long
+ * Leaves a chunk unchanged after a single reply that its folio is not known. Only a run that waits for folios asks long
  * enough to decide that a folio is lost.
  */
 function postponeFolio(
@@ -76,7 +76,7 @@ export type RecheckLostFoliosNeeds = Pick<RunContext, 'id' | 'api' | 'signal' | 
   readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'attempts' | 'parts' | 'recordFound' | 'recordAdopted'>;
 };
 
-/** Whether a chunk of the run was given up because its folio was lost, or was known too late. */
+/** Whether a chunk of the run was given up because its folio was lost or became known too late. */
 export async function hasLostFolios(
   run: Pick<RecheckLostFoliosNeeds, 'id' | 'checkpoint'>,
 ): Promise<boolean> {
@@ -85,7 +85,7 @@ export async function hasLostFolios(
 }
 
 /**
- * Asks once for each lost folio of the run, and for each one that was known too late. If the service cannot be
+ * Asks once for each lost folio of the run, and for each one that became known too late. If the service cannot be
  * reached, this is logged and no more folios are asked for.
  * @returns how many chunks are `submitted` again. If there are any, a `done` run is `open` again.
  */

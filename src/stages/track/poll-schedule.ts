@@ -20,7 +20,7 @@ import {
 export interface PollState {
   /** Folios that are being polled. */
   open: number;
-  /** Folios that are being polled, or were. */
+  /** Folios that are or were being polled. */
   begun: number;
   /** What is known of the newest finished folios. */
   times: readonly FolioTime[];
@@ -50,7 +50,7 @@ export class FolioSchedule {
   readonly #began: number;
   readonly #nth: number;
   #polls = 0;
-  /** From when the age of the folio counts. */
+  /** The time from which the age of the folio counts. */
   #since: number;
   #status = '';
   #before: Reading | null = null;
@@ -110,7 +110,7 @@ export class FolioSchedule {
   /**
    * Remembers the time of the folio, whose parts are listed now.
    * @param sentAt when the last poll was sent.
-   * @param soon how soon after the upload the first poll must be, to count alone.
+   * @param soon how long after the upload polling may begin, if the first poll alone is to count.
    */
   finished(sentAt: number, soon: Milliseconds): void {
     const submittedAt = this.#chunk.submittedAt!;
@@ -185,10 +185,10 @@ function isTrial(nth: number, expected: Milliseconds, { first }: PollLimits): bo
 
 /** At which age the first folios are polled for the first time, as shares of `first`. */
 const firstAges = [0, 0.25, 0.5, 0.75];
-/** Its multiples, modulo 1, are spread evenly however many there are. */
+/** Its multiples modulo 1 are spread evenly, however many are taken. */
 const goldenRatio = 0.618034;
 const trialEvery = 128;
-/** How long before its expected end, as a share of its time. */
+/** How long before its expected end a trial polls a folio, as a share of its time. */
 const trialShare = 0.1;
 
 /** The time in which every open folio can be polled once, using half of the request rate. */

@@ -41,7 +41,7 @@ export type TrackFoliosNeeds = Pick<
     Checkpoint,
     'recordFinished' | 'recordUnprocessed' | 'recordUnmerged' | 'attempts' | 'recordMixed'
   >;
-  /** Whether the run is given up afterwards with the folios that are still open. */
+  /** Whether the caller then gives up the run, with the folios that are still open. */
   readonly isGivenUpAfter?: boolean;
 };
 
@@ -130,7 +130,7 @@ async function pollUntilComplete(
     if (report.percentage !== null) run.progress.percentages.set(chunk.number, report.percentage);
     const now = run.clock.now();
     if (isComplete(report)) {
-      // After failed attempts, the folio may have been finished for as long as the outage was.
+      // After failed attempts its time is unknown: the folio may have finished at any time during the outage.
       if (attempts <= 1) schedule.finished(sentAt, poll.first);
       return report;
     }
@@ -164,7 +164,7 @@ async function leaveOpen(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioRe
   );
 }
 
-/** The status of a folio that is not complete. FINISHED alone would not say what it lacks. */
+/** The status of a folio that is not complete. If it is FINISHED, says also what it lacks. */
 function stateOf({ status, counts, listedRecords, successfulParts }: FolioReport): string {
   if (status !== 'FINISHED') return status;
   if (counts === null) return 'FINISHED without the counts of its records';
@@ -236,5 +236,9 @@ function logStatus(run: TrackFoliosNeeds, chunk: ChunkRow, report: FolioReport):
   const known = report.status === 'PROCESSING' || report.status === 'FINISHED';
   const fields = { chunk: chunk.number, folio: chunk.folio, status: report.status };
   if (known) run.logger.debug(fields, `folio ${chunk.folio} is ${report.status}`);
-  else run.logger.warn(fields, `folio ${chunk.folio} has the unknown status ${report.status}; waiting on`);
+  else
+    run.logger.warn(
+      fields,
+      `folio ${chunk.folio} has the unknown status ${report.status}; polling continues`,
+    );
 }

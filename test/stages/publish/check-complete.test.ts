@@ -20,7 +20,7 @@ it('rows, although all chunks are answered', async () => {
   await downloadAll(run);
   await expect(checkAllMerged(run)).rejects.toMatchObject({
     code: 'CHUNKS_MISSING',
-    message: `run ${run.id}: all chunks are answered, and only 0 records can be merged`,
+    message: `run ${run.id}: all chunks are answered, but only 0 records can be merged`,
     hint: expect.stringContaining('report it'),
   });
 });
