@@ -95,6 +95,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   FLEET_STDIN: () =>
     'write it to a file that every machine sees, and name that with source.path; or type foliopipe run, which reads it',
   JOBS_NEWER: () => UPGRADE,
+  JOBS_OLDER: () => 'start `foliopipe worker` of this version: it brings the tables up to date',
   JOBS_IN_USE: () =>
     'stop the older workers first (SIGTERM: they hand back their runs), then start the newer ones',
   RUN_NOT_STARTED: () => 'look at disk, memory and limits of the machine where the worker runs',

@@ -3,7 +3,7 @@ import { type FleetTables, openFleetReader, openFleetTables } from '../checkpoin
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { Logger } from '../logger.js';
 import type { JobQueue } from './job-queue.js';
-import { openJobs } from './open-jobs.js';
+import { type FleetRole, openJobs } from './open-jobs.js';
 import { loadPgBoss } from './pg-boss.js';
 
 export interface OpenFleet {
@@ -20,24 +20,23 @@ export interface FleetOptions {
 
 /**
  * Opens the fleet of a state. Makes and migrates tables.
- * @param isWorker keeps schedules, and takes jobs from silent workers.
  * @throws ConfigError `FLEET_NODE_OLD`, `FLEET_DRIVER_MISSING`, `FLEET_DRIVER_OTHER`, `JOBS_NEWER`; LockedError
  *   `JOBS_IN_USE`, `STATE_IN_USE`; the errors of the database.
  */
 export async function openFleet(
   address: DatabaseAddress,
   { node, logger }: FleetOptions,
-  isWorker = false,
+  role: 'worker' | 'client' = 'client',
 ): Promise<OpenFleet> {
   // Fails before the database is asked for anything.
   await loadPgBoss(node);
-  return withQueue(address, await openFleetTables(address), { node, logger }, isWorker);
+  return withQueue(address, await openFleetTables(address), { node, logger }, role);
 }
 
 /**
  * Opens the fleet of a state to look at it. Makes and migrates nothing.
  * @returns undefined if the state has no fleet.
- * @throws as `openFleet`; ConfigError `CHECKPOINT_OLDER`.
+ * @throws as `openFleet`; ConfigError `CHECKPOINT_OLDER`, `JOBS_OLDER`.
  */
 export async function openFleetToLook(
   address: DatabaseAddress,
@@ -46,7 +45,7 @@ export async function openFleetToLook(
   await loadPgBoss(options.node);
   const tables = await openFleetReader(address);
   if (tables === undefined) return undefined;
-  if ((await tables.jobsVersion()) !== null) return withQueue(address, tables, options, false);
+  if (await tables.hasQueues()) return withQueue(address, tables, options, 'reader');
   await tables.close();
   return undefined;
 }
@@ -55,10 +54,10 @@ async function withQueue(
   address: DatabaseAddress,
   tables: FleetTables,
   options: FleetOptions,
-  isWorker: boolean,
+  role: FleetRole,
 ): Promise<OpenFleet> {
   try {
-    const queue = await openJobs({ address, tables, ...options, isWorker });
+    const queue = await openJobs({ address, tables, ...options, role });
     return {
       queue,
       tables,

@@ -21,9 +21,11 @@ export interface OpenJobsOptions {
   /** The version of Node. */
   readonly node: string;
   readonly logger: Logger;
-  /** Whether it makes the jobs of schedules, and takes jobs from silent workers, as a worker does. */
-  readonly isWorker: boolean;
+  readonly role: FleetRole;
 }
+
+/** A worker makes the jobs of schedules, and takes jobs from silent workers. A reader makes and migrates nothing. */
+export type FleetRole = 'worker' | 'client' | 'reader';
 
 export interface OpenJobs extends JobQueue {
   close(): Promise<void>;
@@ -49,11 +51,11 @@ const queues = (): Readonly<Record<'runs' | 'dead-letters', BossQueueOptions>> =
 
 /**
  * Opens the queue; makes its tables if there are none.
- * @throws the errors of `loadPgBoss`; ConfigError `JOBS_NEWER`; LockedError `JOBS_IN_USE`; errors of the database, as
- *   all methods do.
+ * @throws the errors of `loadPgBoss`; ConfigError `JOBS_NEWER`, for a reader `JOBS_OLDER`; LockedError `JOBS_IN_USE`;
+ *   errors of the database, as all methods do.
  */
 export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
-  const { address, tables, node, logger, isWorker } = options;
+  const { address, tables, node, logger, role } = options;
   const { PgBoss } = await loadPgBoss(node);
   const superviseS = Math.max(Math.round(fleetTimes().beat / 1000), 1);
   const sockets = openSockets();
@@ -67,8 +69,8 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
     stream: sockets.open,
     migrate: false,
     createSchema: false,
-    supervise: isWorker,
-    schedule: isWorker,
+    supervise: role === 'worker',
+    schedule: role === 'worker',
     superviseIntervalSeconds: superviseS,
     // A little less, or every second look would be too early.
     monitorIntervalSeconds: Math.max(superviseS - 1, 1),
@@ -93,7 +95,7 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
     return boss;
   };
 
-  if (await needsTables(tables)) {
+  if (await needsTables(tables, role)) {
     const made = await open({
       query_timeout: 0,
       migrate: true,
@@ -105,7 +107,8 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
   }
   const boss = await open();
   try {
-    for (const [name, queue] of Object.entries(queues())) await asked(boss.createQueue(name, queue));
+    const kept = role === 'reader' ? [] : Object.entries(queues());
+    for (const [name, queue] of kept) await asked(boss.createQueue(name, queue));
   } catch (error) {
     await boss.stop({ graceful: false }).catch(() => undefined);
     throw error;
@@ -115,7 +118,7 @@ export async function openJobs(options: OpenJobsOptions): Promise<OpenJobs> {
 }
 
 /** Whether the tables of pg-boss must be made or migrated, which a fleet does only while no worker uses them. */
-async function needsTables(tables: FleetTables): Promise<boolean> {
+async function needsTables(tables: FleetTables, role: FleetRole): Promise<boolean> {
   const version = await tables.jobsVersion();
   if (version === null) return true;
   const facts = { database: tables.place, version, known: PG_BOSS.schema };
@@ -127,13 +130,13 @@ async function needsTables(tables: FleetTables): Promise<boolean> {
     );
   }
   if (version === PG_BOSS.schema) return false;
+  const isOlder = `the tables of the jobs in ${tables.place} are of an older foliopipe`;
+  if (role === 'reader') throw new ConfigError('JOBS_OLDER', isOlder, { facts });
   const alive = (await tables.workers()).filter(isAlive);
   if (alive.length === 0) return true;
-  throw new LockedError(
-    'JOBS_IN_USE',
-    `the tables of the jobs in ${tables.place} are of an older foliopipe, and ${alive.length} of its workers use them`,
-    { facts: { ...facts, workers: alive.length } },
-  );
+  throw new LockedError('JOBS_IN_USE', `${isOlder}, and ${alive.length} of its workers use them`, {
+    facts: { ...facts, workers: alive.length },
+  });
 }
 
 /** Logs each message at most once a minute: without a database, each loop of pg-boss fails every few seconds. */

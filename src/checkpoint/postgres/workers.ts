@@ -71,6 +71,8 @@ export interface FleetTables {
   served(): Promise<ReadonlyMap<string, number>>;
   /** The version of the tables of the jobs; null if there are none. */
   jobsVersion(): Promise<number | null>;
+  /** Whether the tables of the jobs have the queues, which are made last. */
+  hasQueues(): Promise<boolean>;
   /** Whether the schema of the jobs is there, with or without tables. */
   hasJobsSchema(): Promise<boolean>;
   close(): Promise<void>;
@@ -99,6 +101,9 @@ const findVersion: Prepared<{ found: boolean }> = statement(
   `SELECT to_regclass('${JOBS_SCHEMA}.version') IS NOT NULL AS found`,
 );
 const readVersion: Prepared<{ version: number }> = statement(`SELECT version FROM ${JOBS_SCHEMA}.version`);
+const findQueues: Prepared<{ found: boolean }> = statement(
+  `SELECT count(*) = 2 AS found FROM ${JOBS_SCHEMA}.queue WHERE name IN ('runs', 'dead-letters')`,
+);
 
 const readSchedules: Prepared<SeenSchedule> = statement(`
   SELECT key AS pipeline, cron, timezone AS "timeZone", ${epochMs('updated_on')} AS since,
@@ -148,6 +153,7 @@ export async function openFleetReader(address: DatabaseAddress): Promise<FleetTa
 }
 
 function tablesIn(db: PostgresSession): FleetTables {
+  const hasVersion = async () => (await db.query(findVersion, {}, true))[0]!.found;
   return {
     place: db.place,
     beat: async (id, facts) => void (await db.query(beat, { id, facts: JSON.stringify(facts) }, true)),
@@ -165,10 +171,9 @@ function tablesIn(db: PostgresSession): FleetTables {
     served: async () =>
       new Map((await db.query(readServed, {}, true)).map(({ pipeline, until }) => [pipeline, until])),
     hasJobsSchema: async () => (await db.query(findSchema, {}, true))[0]!.found,
-    jobsVersion: async () => {
-      if (!(await db.query(findVersion, {}, true))[0]!.found) return null;
-      return (await db.query(readVersion, {}, true))[0]?.version ?? null;
-    },
+    jobsVersion: async () =>
+      (await hasVersion()) ? ((await db.query(readVersion, {}, true))[0]?.version ?? null) : null,
+    hasQueues: async () => (await hasVersion()) && (await db.query(findQueues, {}, true))[0]!.found,
     close: db.close,
   };
 }

@@ -60,7 +60,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
   );
   let port: Awaited<ReturnType<typeof openStatusPort>> | undefined;
   try {
-    const fleet = await waitForDatabase(() => openFleet(state, fleetOptions, true), {
+    const fleet = await waitForDatabase(() => openFleet(state, fleetOptions, 'worker'), {
       who: 'the worker',
       signal: stop.signal,
       logger,

@@ -355,6 +355,29 @@ if (isOld) {
       await network.close();
     }, 80_000);
 
+    it('is not changed by a look: neither a database that takes no changes, nor older tables', async () => {
+      const looked = await server.createDatabase();
+      const own = { ...env(), STATE_URL: looked.url };
+      const look = () => callMain(['fleet', '--set', `state=\${STATE_URL}`], { env: own });
+      expect(await callMain(['enqueue', await writeConfig('looked')], { env: own })).toMatchObject({
+        code: 0,
+      });
+      const name = new URL(looked.url).pathname.slice(1);
+      await database.query(`alter database "${name}" set default_transaction_read_only = on`);
+      const shown = await look();
+      expect(shown, shown.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 job waits/) });
+      await database.query(`alter database "${name}" reset default_transaction_read_only`);
+
+      await looked.query('update foliopipe_jobs.version set version = version - 1');
+      const before = await looked.query('select * from foliopipe_jobs.version');
+      expectError(
+        await look(),
+        2,
+        /tables of the jobs .* are of an older foliopipe .*JOBS_OLDER.*foliopipe worker/s,
+      );
+      expect(await looked.query('select * from foliopipe_jobs.version')).toEqual(before);
+    });
+
     it('is watched no longer than somebody reads it', async () => {
       const own = { ...env(), STATE_URL: (await server.createDatabase()).url };
       const watch = spawnCli(['fleet', '--watch'], { env: { FOLIOPIPE_STATE: own.STATE_URL } });
