@@ -3,7 +3,7 @@ import type { AccountState } from '../checkpoint/account-state.js';
 import { countOf, formatDuration } from '../quantities.js';
 
 /**
- * Such as `12 of 16 folios open (nightly 8, weekly 4 and no process), 20 requests a second, 3 pipelines wait`.
+ * Such as `12 of 16 folios open (nightly 8, weekly 4 without a process), 20 requests a second, 3 pipelines wait`.
  * @param now epoch milliseconds.
  */
 export function accountText(account: AccountState, now: number): string {
@@ -25,15 +25,15 @@ export function accountText(account: AccountState, now: number): string {
   return parts.join(', ');
 }
 
-/** More of them are only counted. */
+/** Further pipelines are only counted. */
 const MOST_NAMED = 5;
 
-/** Such as ` (nightly 8, weekly 4 and no process)`. */
+/** Such as ` (nightly 8, weekly 4 without a process)`. */
 function whose(pipelines: AccountState['pipelines']): string {
   if (pipelines.length === 0) return '';
   const named = pipelines
     .slice(0, MOST_NAMED)
-    .map(({ pipeline, open, isWorking }) => `${pipeline} ${open}${isWorking ? '' : ' and no process'}`);
+    .map(({ pipeline, open, isWorking }) => `${pipeline} ${open}${isWorking ? '' : ' without a process'}`);
   const others = pipelines.length - named.length;
   return ` (${[...named, ...(others > 0 ? [`${others} more`] : [])].join(', ')})`;
 }

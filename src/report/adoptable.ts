@@ -65,7 +65,7 @@ export function adoptHint(run: string, { chunk, fileName }: Adoptable): string {
   return `if the service lists the file ${fileName}, bind it: ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
-/** The command that binds a folio to a chunk. The service has named the folio, and a person types the command. */
+/** The command that binds a folio to a chunk. Quotes the folio, because it is text of the service. */
 export function adoptCommand(run: string, chunk: number | string, folio: string): string {
   return `foliopipe adopt --run ${run} --chunk ${chunk} ${quoteForShell(folio)}`;
 }
@@ -109,7 +109,7 @@ function abandonedText(run: string, abandoned: FolioGivenUp): string {
   return `chunk ${chunk}: folio ${folio} was given up by hand (${outcomeText(abandoned)}); once the service has finished or corrected it, bind it again: ${adoptCommand(run, chunk, folio)}`;
 }
 
-/** What a person may do about single chunks without an answer, the first ones of a run. */
+/** What a person can do about chunks without an answer; names the first ones of the run. */
 export function helpTexts({
   run,
   adoptable,
@@ -139,7 +139,7 @@ export function abandonCommand(run: string, chunk: number): string {
 }
 
 /**
- * Whether a run has chunks that were, or may have been, paid for: `--new` may pay for them again, and so wants `--yes`.
+ * Whether a run has chunks that were, or may have been, paid for: `--new` may pay for them again, so it needs `--yes`.
  */
 function hasPaidChunks({ uploading, ambiguous, submitted, finished, downloaded }: Tally['chunks']): boolean {
   return uploading + ambiguous + submitted + finished + downloaded > 0;
@@ -153,7 +153,7 @@ export function newRunCommand(hasPaid: boolean): string {
   return `foliopipe run --new${hasPaid ? ' --yes' : ''}`;
 }
 
-/** The same for a run whose requests are looked up. */
+/** The same for a run. The checkpoint says what it has paid for. */
 export async function newRunCommandFor(
   checkpoint: Pick<CheckpointReader, 'tally'>,
   run: string,

@@ -1,4 +1,4 @@
-/** What a run has paid for so far: in all, once more, and in vain. All its processes count. */
+/** What a run has paid for so far, in all its processes: in total, again, and in vain. */
 import type { CheckpointReader, Run, Tally } from '../checkpoint/checkpoint.js';
 import { eachChunk } from '../checkpoint/walk-run.js';
 import type { Config } from '../config/schema.js';
@@ -12,7 +12,7 @@ interface Price {
 }
 
 export interface CostFigures {
-  /** Records that were, or may have been, paid for. None in a rehearsal; not those that a local service accepted. */
+  /** Records that were, or may have been, paid for; none that a local service accepted, so none in a rehearsal. */
   readonly paid: Price & { readonly currency: string };
   /** Failed records that were sent again, in rounds and by searches. They are paid for again. */
   readonly retried: { readonly records: number; readonly searches: number };
@@ -31,7 +31,7 @@ export async function costFigures(
   tally: Tally,
   budget: Config['budget'],
 ): Promise<CostFigures> {
-  // A run that was answered by both ends with exit 6, and what the other service accepted is paid for.
+  // A run that a local and another service have answered ends with exit 6. What the other one accepted is paid for.
   const { mixed } = await checkpoint.replyKinds(run.id);
   const isPaid = mixed || !run.rehearsal;
   const { day } = budgetAt(budget, run.createdAt);

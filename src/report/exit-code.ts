@@ -27,7 +27,7 @@ export function runExitCode(counts: Counts, tolerate: number): 0 | 3 {
 /** The exit code of a run whose output is withheld. */
 export const withheldExitCode = 9;
 
-/** Whether a complete output must not be published: it would end with exit 3, and `failures.onExceeded` says so. */
+/** Whether a complete output is withheld: it would end with exit 3, and `failures.onExceeded` is `withhold`. */
 export function mustWithhold(
   counts: Counts,
   { tolerate, onExceeded }: Pick<Config['failures'], 'tolerate' | 'onExceeded'>,
@@ -36,7 +36,7 @@ export function mustWithhold(
 }
 
 /**
- * Why a withheld output may be published now that the config is another one.
+ * Why a withheld output may be published now that the config has changed.
  * @returns null if it must still be withheld.
  */
 export function releaseReason(
@@ -51,7 +51,7 @@ export function releaseReason(
 }
 
 /**
- * Says why an output is not one with exit 0; empty if it is.
+ * Says why a run does not end with exit 0; empty if it does.
  * @param tolerate share from 0 to 1.
  */
 export function exceededReasons(
@@ -100,7 +100,7 @@ export function enoughTolerance(failed: number, records: number): string {
 }
 
 /**
- * A value of `failures.tolerate` for a source of whose first records so many failed: its own share will be another one.
+ * A value of `failures.tolerate` for a whole source, from the failures of a sample: the share of the source will differ.
  */
 export function roomyTolerance(failed: number, records: number): string {
   // A quarter more, up to the next 5%.

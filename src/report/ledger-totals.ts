@@ -14,7 +14,7 @@ export interface LedgerTotals {
   readonly records: number;
   /** How many of the records are in entries that are `possiblyTwice`. */
   readonly possiblyTwice: number;
-  /** How many of them are of requests that may not have been accepted: so many may be paid for twice or in vain. */
+  /** How many of the records are in requests of which it is unknown whether they were accepted. */
   readonly ambiguous: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
@@ -62,7 +62,7 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
   };
 }
 
-/** The totals with these lines, too. */
+/** Adds lines to the totals. */
 export function addEntries(
   totals: LedgerTotals,
   lines: readonly (LedgerEntry | LedgerSum)[],

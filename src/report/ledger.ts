@@ -26,7 +26,7 @@ export interface LedgerOptions {
   readonly pricePerRecord: number | null;
 }
 
-/** A run, or a search of no run, in the ledger. */
+/** An entry of the ledger. */
 export interface LedgerEntry {
   readonly pipeline: string;
   /** Null for a search that belongs to no run. */
@@ -51,15 +51,15 @@ export interface LedgerEntry {
   readonly possiblyTwice: boolean;
   /** Whether the same chunk has another attempt that was, or may have been, accepted. */
   readonly sentAgain: boolean;
-  /** A local service answered: nothing is paid for. */
+  /** Whether a local service answered: nothing is paid for. */
   readonly rehearsal: boolean;
-  /** It is of a sample (`--limit`). */
+  /** Whether it belongs to a sample (`--limit`). */
   readonly sample: boolean;
 }
 
 /**
- * Uploads of a run that have nothing of their own to tell: each was accepted at the first attempt and never sent again,
- * and the service counted what was sent or said nothing.
+ * The sum of a run's plain uploads: each was accepted at the first attempt and never sent again, and the service counted
+ * as many records as were sent, or gave no count.
  */
 export interface LedgerSum
   extends Pick<LedgerEntry, 'pipeline' | 'at' | 'records' | 'price' | 'rehearsal' | 'sample'> {
@@ -81,7 +81,7 @@ export async function* readLedger(
   for await (const page of readLedgerPages(checkpoint, pipeline, options)) yield* page;
 }
 
-/** The same, many entries at once: waiting for each would take longer than reading it. No page is empty. */
+/** The same in pages, none of them empty: to wait for each entry would take longer than to read it. */
 export async function* readLedgerPages(
   checkpoint: LedgerReads,
   pipeline: string | undefined,
@@ -92,8 +92,8 @@ export async function* readLedgerPages(
 }
 
 /**
- * The same, but plain uploads of a run are one line, or two if a local service answered some of them, where there are
- * more of them than `listed`. So it takes a fraction of the time, and the totals are the same.
+ * The same, except that the plain uploads of a run, if it has more than `listed`, are summed up: in one line, or in two if
+ * a local service answered some of them. This takes a fraction of the time, and the totals are the same.
  */
 export async function* readLedgerSums(
   checkpoint: SumReads,
@@ -107,7 +107,7 @@ export async function* readLedgerSums(
   async function* linesOf(run: LedgerRun): AsyncGenerator<readonly (LedgerEntry | LedgerSum)[]> {
     const sums = await checkpoint.uploadSums(run.id);
     const uploads = sums.reduce((sum, one) => sum + one.uploads, 0);
-    // Of a run that goes over the end of the month, only some uploads are wanted.
+    // Of a run that goes past the end of the month, only some uploads are wanted.
     if (uploads > listed && (month === undefined || sums.every(isOneMonth))) {
       yield sums.map((sum) => ledgerSum(run, sum, pricePerRecord));
       yield* uploadEntries({ uploads: (...page) => checkpoint.unusualUploads(...page) }, run, options);
@@ -228,7 +228,7 @@ function ledgerSum(
   };
 }
 
-/** One accepted and one ambiguous entry at most for each day with searches. */
+/** At most one accepted and one ambiguous entry for each day with searches. */
 async function searchEntries(
   checkpoint: Pick<CheckpointReader, 'searches'>,
   run: LedgerRun,

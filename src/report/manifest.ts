@@ -42,8 +42,8 @@ export async function writeManifest(run: ManifestRun, publication: Publication):
 }
 
 /**
- * The counts of a chunk's rows, which include later answers. Undefined if its stretches have other records, too: then
- * they are not known.
+ * The counts of a chunk's rows, which include later answers. Undefined if they are not known, because the chunk's
+ * stretches hold other records too.
  */
 async function countsOfRows(
   run: ManifestRun,

@@ -1,7 +1,7 @@
 /**
- * Measures what a process does for a run: its requests, their bytes, and what it waits for. At each moment it does one
- * thing: it uploads, else it downloads, else it waits for the service, else it works itself. So the times of the phases
- * add up to the time of the process. Nothing of it is stored.
+ * Measures what a process does for a run: its requests, their bytes, and what it waits for. Each moment counts for one
+ * phase: the process uploads, else it downloads, else it waits for the service, else it works itself. So the times of the
+ * phases add up to the time of the process. The figures are not stored.
  */
 import { performance } from 'node:perf_hooks';
 import type { PredictionApi } from '../api/prediction-api.js';
@@ -13,9 +13,9 @@ export const phases = ['check', 'upload', 'download', 'wait', 'merge'] as const;
 /** What a process has done for a run. */
 export interface ProcessFigures {
   /**
-   * How long each phase took. `check`: until the run is found or begun, its source checked. `upload` and `download`: at
-   * least one is in flight, and for `download` no upload. `wait`: the service works on folios, and neither is in flight.
-   * `merge`: the rest, which is merging, publishing and loading.
+   * How long each phase took. `check`: until the source is checked and the run is found or begun. `upload`: an upload is
+   * in flight. `download`: a download is in flight, and no upload. `wait`: the service works on folios, and neither is in
+   * flight. `merge`: the rest, which is merging, publishing and loading.
    */
   readonly phases: Readonly<Record<(typeof phases)[number], Milliseconds>>;
   readonly requests: {
@@ -32,9 +32,9 @@ export interface ProcessFigures {
 
 /** Measures what a process does for a run. */
 export interface RunMeasure {
-  /** The run is found or begun: what is neither upload, download nor waiting is merging from now on. */
+  /** Called when the run is found or begun. From then on, the rest of the time counts as `merge` and not as `check`. */
   begin(): void;
-  /** The same client, measured. */
+  /** Wraps the client, to measure its requests. */
   watch(api: PredictionApi): PredictionApi;
   /** @param folios see `ProcessFigures.admitted`. */
   admit(folios: number | null): void;

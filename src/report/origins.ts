@@ -31,7 +31,7 @@ export function publishedOrigins({ origins, counts }: Pick<Publication, 'origins
   return { sent: summed(counts), reused: none, duplicates: none, skipped: none, ...origins };
 }
 
-/** The origins of a run that is not published yet: which records they are is decided, and some rows are written. */
+/** The origins of a run that is not published yet. The records of each origin are decided, but not all have ended. */
 export function openOrigins(run: Pick<Run, 'choice' | 'source'>, rows: RowCounts): Origins {
   const { choice, source } = run;
   const { sent, reused, duplicates, skipped } = originsOf(rows);
@@ -44,7 +44,7 @@ export function openOrigins(run: Pick<Run, 'choice' | 'source'>, rows: RowCounts
   };
 }
 
-/** How many records a run sends, rounds and searches not counted. */
+/** How many records a run sends, without rounds and searches. */
 export function recordsToSend({
   choice,
   source,
@@ -57,7 +57,7 @@ export function recordsToSend({
 
 type SourceCounts = Pick<Source, 'records' | 'rejected' | 'blank'>;
 
-/** What the records cost that were not sent. */
+/** What the records that were not sent would have cost. */
 export function savedBy(
   { reused, duplicates }: Readonly<Record<'reused' | 'duplicates', Pick<OriginCounts, 'records'>>>,
   { pricePerRecord, currency }: Pick<Config['budget'], 'pricePerRecord' | 'currency'>,

@@ -1,6 +1,6 @@
 /**
- * What tells whose publication an output is: the beginning of its manifest, or of `_LATEST.json`. The newest publication
- * may be in another output where each day or each run has its own.
+ * Reads whose publication an output is, from the beginning of its manifest or of `_LATEST.json`. If each day or each run
+ * has an output of its own, the newest publication may be in another one.
  */
 import { basename, dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
@@ -13,7 +13,7 @@ import { manifestPath } from './publication-files.js';
 const HEAD_BYTES = 64 * 1024;
 
 const RUN = '{run}';
-/** How many runs are looked at for each path: the newest of them may have published nothing. */
+/** How many runs are looked at for each path: the newest ones may have published nothing. */
 const RECENT_RUNS = 31;
 
 /** A pipeline and its output; the budget names the time zone of a day. */
@@ -25,8 +25,8 @@ export function ownerPath(output: string): string {
 }
 
 /**
- * The newest output with a manifest, and how that begins; an empty text if there is none. Another pipeline's is that of
- * the path alone: several may put their runs into one folder.
+ * The newest output with a manifest, and the beginning of that; an empty text if there is none. The output of another
+ * pipeline counts only at `output.path` itself: several pipelines may put their runs into one folder.
  */
 export async function newestInPlace(
   store: Pick<OutputStore, 'read' | 'names'>,
@@ -57,7 +57,7 @@ async function* recentOutputs(
   }
 }
 
-/** The ids of runs that the names in a folder have where a path has `{run}`, the newest first. */
+/** The ids of runs, the newest first: what names in a folder have in the place of the path's `{run}`. */
 async function runsIn(store: Pick<OutputStore, 'names'>, path: string): Promise<readonly string[]> {
   // Of `out/{run}/enriched.csv`, the folders in `out`.
   const end = path.indexOf('/', path.indexOf(RUN));
@@ -79,7 +79,7 @@ export async function readHead(store: Pick<OutputStore, 'read'>, output: string)
 
 /**
  * The value of a key as foliopipe writes it: on a line of its own, which no text within the file can imitate. The time of
- * publication is among the times in a manifest, and by itself in `_LATEST.json`.
+ * publication is indented more in a manifest, where it is one of the `times`, than in `_LATEST.json`.
  */
 export function textIn(
   manifest: string,

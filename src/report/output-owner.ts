@@ -1,6 +1,6 @@
 /**
- * One pipeline writes an output (rule "One writer", docs/architecture.md#one-writer): whose publication is there, and
- * does this state know it?
+ * Checks that only one pipeline writes an output (rule "One writer", docs/architecture.md#one-writer), and that this
+ * state knows the publication that is in place.
  */
 import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
 import type { Run } from '../checkpoint/state.js';
@@ -14,7 +14,7 @@ import type { Logger } from '../logger.js';
 import { escapeUnprintable } from '../text.js';
 import { newestInPlace, ownerPath, readHead, textIn, type WritesOutput } from './output-head.js';
 
-/** The pipeline that is to write an output. */
+/** The pipeline that wants to write an output. */
 export interface OutputWriter {
   readonly pipeline: string;
   /** Whether it only tries things out, with the embedded service. */
@@ -22,7 +22,7 @@ export interface OutputWriter {
 }
 
 /**
- * A trial of another pipeline, such as the sample job, is nothing that a real pipeline must keep.
+ * A real pipeline may replace a trial of another one, such as the sample job.
  * @throws ConfigError `OUTPUT_OF_OTHER_PIPELINE` when the manifest beside the output names another pipeline.
  */
 export async function refuseOtherPipeline(
@@ -61,14 +61,14 @@ export async function numberInPlace(
   return textIn(head, 'pipeline') === pipeline && Number.isSafeInteger(number + 1) ? number : 0;
 }
 
-/** What is done about an output that this state has not published. */
+/** What to do about an output that this state has not published. */
 export interface OwnerOptions {
-  /** Goes on anyway, and says so. */
+  /** Goes on anyway, with a warning. */
   readonly yes?: boolean | undefined;
   readonly logger: Logger;
 }
 
-/** What the checks before a run read of a state. */
+/** What the checks before a run read from a state. */
 type OwnerReader = Pick<CheckpointReader, 'publications' | 'runs' | 'runHeads' | 'run' | 'tally'>;
 
 /**
@@ -94,8 +94,8 @@ export async function checkReplaced(
 }
 
 /**
- * The error for an output that an unfinished run of another pipeline has paid for, such as of this one under an earlier
- * name: it would be paid for again, and only one of both could publish.
+ * The error for an output that an unfinished run of another pipeline has paid for. That may be this pipeline under an
+ * earlier name. The output would be paid for again, and only one of the two runs could publish it.
  */
 async function unfinishedOfOther(
   { pipeline, output: { path } }: WritesOutput,
@@ -116,10 +116,10 @@ async function unfinishedOfOther(
 }
 
 /**
- * Refuses to pay with a state that is older than the output, such as a copy of the state folder that was put back. What
- * was sent after the copy is not known in it, and would be paid for again. The same is true of a state without any run, if
- * the output was paid for: the state folder was removed, or its disk is not there. A run of this output that began after
- * that publication was begun knowingly; a sample has looked at its own output alone.
+ * Refuses to pay with a state that is older than the output, such as a copy of the state folder that was put back. It does
+ * not know what was sent after the copy, which would be paid for again. The same is true of a state without any run, if
+ * the output was paid for: the state folder was removed, or its disk is not mounted. It is not refused if a run has begun
+ * after that publication, because a person has allowed that run. A sample allows only its own output.
  * @throws GuardError `STATE_BEHIND`.
  */
 export async function refuseBehind(
@@ -183,7 +183,7 @@ async function behindIn(
 
 /**
  * Refuses to replace a file without a manifest that foliopipe has not published. A publication whose manifest was moved
- * away is known by its path; an empty file holds nothing.
+ * away is known by its path. An empty file may be replaced.
  * @param reader undefined if there is no state yet.
  * @throws ConfigError `OUTPUT_FOREIGN`.
  */
@@ -198,7 +198,7 @@ async function refuseForeign(
   if (first === undefined || first.length === 0) return;
   const published = (await reader?.publications(pipeline)) ?? [];
   if (published.some(({ path }) => path === output)) return;
-  const what = isFolder(output) ? 'it is none of foliopipe' : 'no manifest of foliopipe is beside it';
+  const what = isFolder(output) ? 'foliopipe has not written it' : 'no manifest of foliopipe is beside it';
   const text = `${anchorOf(output)} is a file that the pipeline ${pipeline} has not published: ${what}`;
   if (yes) return logger.warn({ path: output }, `${text}; it is replaced, because of --yes`);
   throw new ConfigError('OUTPUT_FOREIGN', text, {
@@ -209,7 +209,7 @@ async function refuseForeign(
 
 /**
  * Whether a run began after a publication, which an old run may have made.
- * @param publication `published`: epoch milliseconds; NaN in one of an older version, whose run tells its time.
+ * @param publication `published`: epoch milliseconds; NaN if an older version wrote it: the run's id then gives the time.
  */
 function beganAfter(
   { id, createdAt }: Pick<Run, 'id' | 'createdAt'>,

@@ -43,7 +43,7 @@ export interface PartialFacts {
   readonly exitCode: number;
   /** When it was ready, in epoch milliseconds. */
   readonly at: number | null;
-  /** Its rows: UNPROCESSED are those that had no answer by then. */
+  /** The counts of its rows. UNPROCESSED are those without an answer at that time. */
   readonly counts: Counts;
   /** Why its rows have no prediction. */
   readonly failedBy: readonly FailureReason[];
@@ -52,7 +52,7 @@ export interface PartialFacts {
 /** A partial publication, and where it is now. */
 export interface PartialOutput extends PartialFacts, OutputThere {}
 
-/** @returns null for a run without one, and for a run that will never replace it. */
+/** @returns null for a run without a partial publication, and for a run that has ended. */
 export function partialFacts(run: Run): PartialFacts | null {
   if (run.partial === null || !isUnfinished(run)) return null;
   const { number, output, exitCode, counts, reasons = [], at = null } = run.partial;
@@ -73,7 +73,7 @@ export async function partialOutput(sources: PlaceSources, run: Run): Promise<Pa
   return facts && { ...facts, ...(await findOutput(sources, run.pipeline, run.partial!)) };
 }
 
-/** A partial publication, where it is, and what it lacks, such as `publication 3 (exit 8) is at out.csv ...`. */
+/** Says where a partial publication is and what it lacks, such as `publication 3 (exit 8) is at out.csv ...`. */
 export function partialText(partial: PartialOutput, now: number): string {
   const { publication, path, data = path, exitCode, at, counts, inPlace, heldBy } = partial;
   const { read, rejected, unprocessed } = counts;

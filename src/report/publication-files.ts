@@ -37,7 +37,7 @@ export function deltaPath(output: string): string {
   return besidePath(output, 'delta.csv');
 }
 
-/** The marker of a publication (rule "A rehearsal never looks real"). That of a sample is never taken for a night's. */
+/** The marker of a publication (rule "A rehearsal never looks real"). A sample has one of its own. */
 export function markerPath(
   output: string,
   { rehearsal, source }: Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> },
@@ -53,12 +53,12 @@ export function markerPaths(output: string): string[] {
   return MARKERS.map((name) => besidePath(output, name));
 }
 
-/** As long as the id of every run, and the id of none. */
+/** An id that no run has, as long as that of a run. */
 const NO_RUN = '00000000T000000-000000';
 
 /**
- * Everything that a publication of an output writes, without the files of its lock. The work files are those of no run,
- * with names as long.
+ * Everything that a publication of an output writes, without the files of its lock. The work files are named after a run
+ * that does not exist: their names are as long as those of any run.
  */
 export function publicationNames(output: string, stateDir: string): OutputNames {
   const place = publicationPlace(output, NO_RUN, 0);

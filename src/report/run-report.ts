@@ -34,11 +34,11 @@ export interface RunReport {
   /** When the report was made; epoch milliseconds, like all times. */
   readonly at: number;
   readonly timeZone: string;
-  /** Why this process has ended without an output; null if it has not, or if another process asks. */
+  /** Why this process has ended without an output; null if it has not, or if another process makes the report. */
   readonly stopped: StoppedBy | null;
   /** What is left to do. */
   readonly next: WhatNext;
-  /** What a person may do about single chunks without an answer; nothing of it is paid. */
+  /** What a person can do about single chunks without an answer. It costs nothing. */
   readonly help: readonly string[];
   /** Why records have no prediction, the commonest reasons first. */
   readonly reasons: readonly FailureReason[];
@@ -85,7 +85,7 @@ export interface ReportTerms {
   readonly completeText?: ((text: string) => string) | undefined;
 }
 
-/** @param run of any state. @returns the report, in which no secret of the config stands. */
+/** @param run in any state. @returns the report, without the secrets of the config. */
 export async function collectReport(
   sources: ReportSources,
   run: Run,
@@ -99,7 +99,7 @@ export async function collectReport(
   const days = await checkpoint.spendingByDay(run.pipeline, dayOf(now - (SPEND_DAYS - 1) * DAY, timeZone));
   const ended = known?.night.ended ?? run.finishedAt;
   const chunks = await readChunks(checkpoint, run, { now, ended });
-  // A pruned run has lost its stretches.
+  // A pruned run has no stretches, from which `failedBy` is counted.
   const reasons = known?.night.reasons ?? summary.failedBy;
   const { why, ways } = whatNext(summary, nextTerms(config));
   const hideSecrets = createRedact(secretsOf(config));
@@ -133,7 +133,7 @@ export async function collectReport(
 
 /**
  * Reads the chunks page by page: once for the span of time, and once more to count in its bins. The span is that of the
- * run: from its beginning to its end, or to what was done for it later.
+ * run: from its beginning to its end, or to a later step of a chunk.
  */
 async function readChunks(
   checkpoint: ReportSources['checkpoint'],

@@ -38,11 +38,11 @@ export interface RunSummary extends CostFigures {
   readonly exitCode: number | null;
   /** Whether answers came from a local service (rule "A rehearsal never looks real"). */
   readonly rehearsal: boolean;
-  /** How many records the run has at most, if it is a sample (`--limit`); null if it has the whole source. */
+  /** The limit of a sample (`--limit`), in records; null if the run has the whole source. */
   readonly sample: number | null;
   /** Whether this process began the run, continued it, or found it done. */
   readonly found: 'new' | 'continued' | 'done';
-  /** When the results of the run were removed (`retention.results`), in epoch milliseconds; null if they are here. */
+  /** When the results of the run were removed (`retention.results`), in epoch milliseconds; null if they are kept. */
   readonly prunedAt: number | null;
   /** Whether there is a publication of the run. */
   readonly published: boolean;
@@ -58,8 +58,7 @@ export interface RunSummary extends CostFigures {
   readonly withheld: WithheldOutput | null;
   readonly counts: Counts;
   /**
-   * The output at a deadline that was put in place while the run was not complete; null if there is none, or once the
-   * run is.
+   * The partial publication that a deadline has put in place; null if there is none, and once the run is complete.
    */
   readonly partial: PartialOutput | null;
   /** Why records have no prediction, the commonest reasons first, at most 20 of them. The texts come from the service. */
@@ -72,7 +71,7 @@ export interface RunSummary extends CostFigures {
   readonly origins: Origins;
   /** What was not paid for, because the answer was known. */
   readonly saved: Saved;
-  /** Records that are sent although an older answer is known; null if the run has looked none up. */
+  /** Records that are sent although an older answer is known; null if the run has not looked up earlier answers. */
   readonly outdated: number | null;
   readonly chunks: { readonly all: number | null; readonly byState: Tally['chunks'] };
   readonly uploads: Tally['uploads'];
@@ -88,7 +87,7 @@ export interface RunSummary extends CostFigures {
   readonly abandoned: readonly FolioGivenUp[];
   /** Records with equal tuples and different results. */
   readonly indistinct: number;
-  /** A warning if the join relies on the declared `result.echo` alone; else null. */
+  /** A warning if only the declared `result.echo` supports the join; else null. */
   readonly joinedOnWord: string | null;
   readonly columns: readonly string[];
   /** Columns that reused answers lack, because the service has added them since; and how many records lack each. */
@@ -110,7 +109,7 @@ export interface RunSummary extends CostFigures {
   /** How its rows differ from the base, the publication before; both are left out without a delta. */
   readonly base?: PublishedDelta['base'];
   readonly delta?: Omit<PublishedDelta, 'base' | 'digests'> & { readonly path: string };
-  /** How its load stands; left out if there is nothing to load, and in a process that has not come so far. */
+  /** The state of its load; left out if there is nothing to load, and in a process that has not reached the load. */
   readonly load?: LoadReport;
   readonly manifest: string | null;
   readonly marker: string | null;
@@ -178,7 +177,7 @@ export async function summarizeRun(
   const place = published === null ? '' : publicationPlace(published.output.path, id, published.number);
   const origins = ended ? publishedOrigins(ended) : (withheld?.origins ?? openOrigins(run, tally.counts));
   const counts = (ended ?? withheld)?.counts ?? countsOf(run.source, tally);
-  // While a published run is written again, its work file has a part of the rows only.
+  // While a published run is written again, its work file has only some of the rows.
   const failedBy = published?.night?.reasons ?? ended?.reasons ?? (await checkpoint.failureReasons(id));
   return {
     run: id,

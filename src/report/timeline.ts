@@ -25,8 +25,8 @@ type Times = Pick<
 >;
 
 /**
- * The phases of a chunk. A phase whose begin or end was not kept is left out.
- * @param end until when the phase lasts that a chunk is in now.
+ * The phases of a chunk. A phase whose beginning or end was not kept is left out.
+ * @param end the end for the phase in which the chunk is now.
  */
 export function intervalsOf(chunk: Times, end: number): Interval[] {
   const { cutAt, uploadAt, submittedAt, finishedAt, downloadedAt, mergedAt } = chunk;

@@ -26,11 +26,11 @@ export interface Unusual {
   readonly usual: number | null;
   /** With how many nights it was compared. */
   readonly nights: number;
-  /** Says it in one sentence, without a full stop. */
+  /** One sentence about it, without a full stop. */
   readonly text: string;
 }
 
-/** Nights before that must be known, records that each must have, and the most that are compared with. */
+/** How many nights before must be known, how many records each must have, and the most nights that are compared with. */
 export const MIN_NIGHTS = 5;
 export const MIN_RECORDS = 1000;
 export const MAX_NIGHTS = 30;
@@ -149,7 +149,7 @@ function usualTopCode(before: readonly Night[]): string | undefined {
 function confidence(night: Night, before: readonly Night[]): Unusual[] {
   const mine = night.predictions?.confidences;
   if (mine == null) return [];
-  // Another scale is another thing, and its means cannot be compared.
+  // Means of another column, or on another scale, cannot be compared.
   const means = before.map(({ predictions }) => {
     const theirs = predictions?.confidences;
     return theirs?.scale === mine.scale && predictions?.confidence === night.predictions?.confidence

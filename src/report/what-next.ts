@@ -1,4 +1,4 @@
-/** What is left to do with a run: why its output is not one with exit 0, and the commands that end this. */
+/** What is left to do with a run: why it did not end with exit 0, and the commands that help. */
 import type { Config } from '../config/schema.js';
 import { countOf, formatAmount, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
@@ -8,7 +8,7 @@ import type { RunSummary } from './run-summary.js';
 
 /** What a person may do now. */
 export interface WhatNext {
-  /** Why something is to be done, such as the reason of exit 3; null if nothing is wrong. */
+  /** Why something must be done, such as the reason of exit 3; null if nothing is wrong. */
   readonly why: string | null;
   /** The best way first. */
   readonly ways: readonly NextWay[];
@@ -22,7 +22,7 @@ export interface NextWay {
   readonly effect: string;
 }
 
-/** What of the config decides which ways there are. */
+/** The parts of the config that decide which ways there are. */
 export interface NextTerms {
   /** `failures.tolerate` of the current config: a share from 0 to 1. */
   readonly tolerate: Config['failures']['tolerate'];
@@ -30,7 +30,7 @@ export interface NextTerms {
   readonly mayRetry: boolean;
   /** Whether runs take the answers of earlier ones (`reuse.maxAge`). */
   readonly reusesAnswers: boolean;
-  /** What `foliopipe retry` costs, and how it asks. */
+  /** What `foliopipe retry` costs, and whether it uploads or searches. */
   readonly budget: Pick<Config['budget'], 'pricePerRecord' | 'currency'>;
   readonly rescue: Config['failures']['rescue'];
 }
@@ -60,7 +60,7 @@ type Ended = Pick<
   | 'confirmed'
 >;
 
-/** Tells why something is to be done with a run, and what. */
+/** Says why something must be done with a run, and what. */
 export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
   if (summary.withheld !== null) return afterWithheld(summary, summary.withheld.tolerate, terms);
   if (summary.state === 'done') return summary.exitCode === 3 ? afterPartial(summary, terms) : nothing;
@@ -71,9 +71,9 @@ export function whatNext(summary: Ended, terms: NextTerms): WhatNext {
 const nothing: WhatNext = { why: null, ways: [] };
 
 /**
- * Asks for the failed records of a run once more; undefined if nothing would be sent: no reused and no blank record is,
- * and none of a confirmed run; a refused one is searched alone. A run that has searched its failed records searches none
- * of them again.
+ * Asks for the failed records of a run once more; undefined if nothing would be sent. Reused and blank records, and those
+ * of a confirmed run, are not sent. Refused ones are searched, but not uploaded. A run searches its failed records only
+ * once.
  */
 export function retryWay(
   { run, origins, chunks, searches, prunedAt, rehearsal, confirmed }: Ended,
@@ -97,8 +97,8 @@ function paidText(records: number, { pricePerRecord, currency }: NextTerms['budg
 }
 
 /**
- * Sends the unprocessed records alone: a new run takes the answers that this one has. Of a withheld run it takes no
- * failure.
+ * Sends only the unprocessed records: a new run takes the answers that this one has. It does not take the failures of a
+ * withheld run.
  */
 function sendUnprocessed(
   { counts, prunedAt, rehearsal, withheld }: Ended,
@@ -147,7 +147,7 @@ function goOn({ run, chunks, state, sample }: Ended): NextWay {
   const limit = sample === null ? '' : ` --limit ${sample}`;
   return {
     command: `foliopipe run${limit}`,
-    effect: `goes on with it${isWaiting ? `, or foliopipe collect${limit} fetches what was sent` : ''}; foliopipe status --run ${run} tells whether a process does so already`,
+    effect: `goes on with it${isWaiting ? `, or foliopipe collect${limit} fetches what was sent` : ''}; foliopipe status --run ${run} shows whether a process does so already`,
   };
 }
 
@@ -197,7 +197,7 @@ function waysOf(
   return sample !== null ? [afterSample(counts)] : ways.filter((way) => way !== undefined);
 }
 
-/** What a sample with failures teaches: nobody needs the answers of its failed records. */
+/** What to do after a sample with failures. Nobody needs the answers of its failed records. */
 function afterSample({ read, successful, failed, rejected }: Counts): NextWay {
   if (successful === 0) {
     return {
@@ -217,7 +217,7 @@ function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext
   const { run, prunedAt } = summary;
   const counts = judgedCounts(summary);
   const { read, failed, unprocessed, rejected } = counts;
-  // With unprocessed records, fewer failed ones alone release nothing.
+  // While records are unprocessed, fewer failed ones do not release the output.
   const isTooMany = !isTolerated(failed, read - rejected, tolerate);
   const retry = isTooMany || unprocessed === 0 ? retryWay(summary, terms) : undefined;
   const unsent = sendUnprocessed(summary, terms);

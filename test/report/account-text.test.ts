@@ -17,11 +17,11 @@ const account = {
 
 it('says whose folios are open, which limits hold, and what is waited for', () => {
   expect(accountText(account, 0)).toBe(
-    '12 of 16 folios open (nightly 8, weekly 4 and no process), 20 requests a second',
+    '12 of 16 folios open (nightly 8, weekly 4 without a process), 20 requests a second',
   );
   const held = { ...account, admitted: 12, waiting: 1, pausedUntil: 90_000 };
   expect(accountText(held, 60_000)).toBe(
-    '12 of 16 folios open (nightly 8, weekly 4 and no process), the service has refused more than 12, 20 requests a second, 1 pipeline waits, paused by the service for 30s',
+    '12 of 16 folios open (nightly 8, weekly 4 without a process), the service has refused more than 12, 20 requests a second, 1 pipeline waits, paused by the service for 30s',
   );
   const idle = { ...account, open: 0, folios: null, requestsPerSecond: null, pipelines: [] };
   expect(accountText(idle, 0)).toBe('0 folios open, no pipeline works with it now');

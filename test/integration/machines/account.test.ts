@@ -83,7 +83,7 @@ it('holds back a pipeline while the folios of a killed one are open, and lets it
     await expect.poll(account, { timeout: 30_000 }).toMatchObject({ service: 'predictions', waiting: 1 });
     const told = (await status()).stdout;
     expect(told).toMatch(
-      /2 of 2 folios open \(killed 2 and no process\), 200 requests a second, 1 pipeline waits/,
+      /2 of 2 folios open \(killed 2 without a process\), 200 requests a second, 1 pipeline waits/,
     );
     expect(told).toMatch(/no process works on killed: .*foliopipe collect/);
   }
