@@ -74,8 +74,10 @@ function* places(source) {
 
 /** The texts that a file gives names to, such as GO_ON. */
 function constants(source) {
-  const found = source.matchAll(/^(?:export )?const (\w+)(?:: string)? =\s+(?:'([^']*)'|`([^`]*)`);/gm);
-  return new Map([...found].map(([, name, plain, template]) => [name, plain ?? template]));
+  const found = source.matchAll(
+    /^(?:export )?const (\w+)(?:: string)? =\s+(?:'([^']*)'|`([^`]*)`|"([^"]*)");/gm,
+  );
+  return new Map([...found].map(([, name, plain, template, quoted]) => [name, plain ?? template ?? quoted]));
 }
 
 const common = new Map([...constants(read('src/hints.ts')), ...constants(read('src/errors.ts'))]);
