@@ -70,12 +70,13 @@ async function chooseEncoding(
 ): Promise<FoundSource> {
   const found = await look(path, format, signal).catch((error: unknown) => {
     if (!(error instanceof FoliopipeError)) throw error;
-    if (error.code === 'SOURCE_ENCODING') return undefined;
     const { message, code } = error;
+    if (code === 'SOURCE_ENCODING' && !error.hint?.includes('byte order mark')) return undefined;
     if (code !== 'SOURCE_MISSING') throw reworded(error, { message, hint: withoutConfig(error, again) });
     return filesBeside(path).then((hint) => Promise.reject(reworded(error, { message, hint })));
   });
-  if (found !== undefined && !found.hasOtherEncoding) return { found, format };
+  // A mark of UTF-8 is believed: the check of all records names those that are not.
+  if (found !== undefined && (!found.hasOtherEncoding || found.dialect?.bom)) return { found, format };
   const what = `${escapeUnprintable(path)} is not ${format.encoding ?? 'UTF-8'}`;
   if (ask === undefined) {
     throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be seen`, {

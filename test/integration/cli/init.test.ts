@@ -11,7 +11,7 @@ import { chooseColumns, choosePlaces } from '../../../src/cli/init/choose.js';
 import { configText } from '../../../src/cli/init/config-text.js';
 import { findFormat } from '../../../src/cli/init/find-format.js';
 import { withFolder } from '../../helpers/folders/folders.js';
-import { callMain } from '../../helpers/processes/call-main.js';
+import { callMain, expectError } from '../../helpers/processes/call-main.js';
 import { jsonLines } from '../../helpers/processes/cli.js';
 
 const rows = 'Acme Inc,12 Main St,MT\nHarbor Hardware,9 Oak Ave,ID\n';
@@ -365,6 +365,24 @@ describe('on a terminal', () => {
       expect(asked).toEqual(['Its encoding [windows-1252]', 'Is it the header [no]']);
       expect(format).toEqual({ encoding: 'windows-1252', header: ['column1', 'column2', 'column3'] });
       expect(found.records[0]).toEqual(['Café Inc', '12 Main St', 'MT']);
+    });
+  });
+
+  it('names no other encoding for a file whose byte order mark says UTF-8', async () => {
+    await withFolder(async (cwd) => {
+      const mark = Buffer.from('\ufeff');
+      const write = (from: string, to: string) =>
+        writeFile(join(cwd, 'x.csv'), Buffer.concat([mark, Buffer.from(text.replace(from, to), 'latin1')]));
+      const init = () => callMain(['init', 'x.csv', '--yes'], { cwd });
+      await write('Street', 'Stra\u00dfe');
+      const refused = await init();
+      expectError(refused, 4, /x\.csv: header .*SOURCE_ENCODING.*byte order mark says that it is UTF-8/s);
+      expect(refused.stderr).not.toContain('--encoding');
+      await write('Acme', 'Caf\u00e9');
+      expect(await init()).toMatchObject({ code: 0 });
+      // The check of all records names the bad one.
+      const planned = await callMain(['plan'], { cwd });
+      expectError(planned, 4, /record 1 .*SOURCE_ENCODING.*byte order mark says that it is UTF-8/s);
     });
   });
 
