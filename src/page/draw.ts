@@ -1,5 +1,5 @@
 /**
- * Draws figures as SVG, each in two widths: text in an SVG shrinks with it, so that a phone gets a drawing of its own.
+ * Draws figures as SVG, each in two widths: text in an SVG shrinks with it, so a phone needs a drawing of its own.
  * With each figure go a title, a description, and a table of the same numbers.
  */
 import * as Plot from '@observablehq/plot';
@@ -36,7 +36,7 @@ ${drawn}
 <details><summary>The numbers as a table</summary><div class="scroll">${table}</div></details></figure>`;
 }
 
-/** A figure whose numbers stand in a table that it shares with others. */
+/** A figure whose numbers are in a table that it shares with others. */
 export type SmallFigure = Omit<Figure, 'legend' | 'table'>;
 
 /** Small figures side by side. */
@@ -75,7 +75,7 @@ function drawSvg(
   return new Html(safeLines(svg.outerHTML));
 }
 
-/** What is used of an element; the library's types know the browser's. */
+/** The members of an element that are used here. The types of Plot are those of a browser. */
 interface SvgElement {
   textContent: string | null;
   readonly outerHTML: string;

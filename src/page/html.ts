@@ -28,18 +28,18 @@ function written(value: Value): string {
   return escaped(String(value));
 }
 
-/** What the service or a source says may hold control characters, and characters that turn text around. */
+/** Text of the service or of a source may hold control characters, and characters that reverse the direction of text. */
 function escaped(text: string): string {
   return escapeUnprintable(text).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
 export interface Cell {
   readonly text: string | Html;
-  /** By what the column is sorted, if that is not the text. */
+  /** The value by which the column is sorted. Default: the text. */
   readonly value?: number | null;
 }
 
-/** A table whose numbers are to the right. @param numeric indexes of its columns with numbers. */
+/** A table whose numbers are aligned to the right. @param numeric indexes of its columns with numbers. */
 export function tableOf(
   head: readonly string[],
   rows: readonly (readonly (string | Cell)[])[],

@@ -93,7 +93,7 @@ export function failuresFigure({ reasons, summary }: RunReport): Figure | undefi
   };
 }
 
-/** Of an unfinished run, the rows that are written count. */
+/** For an unfinished run, only the rows that are written count. */
 function failedText({ counts }: RunReport['summary']): string {
   const { successful, failed, unprocessed } = counts;
   const all = successful + failed + unprocessed;
@@ -185,7 +185,7 @@ export function confidenceFigure({ night, before }: RunReport): Figure | undefin
   const line = usual && [...usual, usual.at(-1)!].map((share, at) => ({ x: at * width, share }));
   const others = [
     ...(unreadable > 0
-      ? [`${countOf(unreadable, 'value')} ${unreadable === 1 ? 'is' : 'are'} no number`]
+      ? [`${countOf(unreadable, 'value')} ${unreadable === 1 ? 'is not a number' : 'are not numbers'}`]
       : []),
     ...(outside > 0
       ? [`${formatCount(outside)} ${outside === 1 ? 'is' : 'are'} outside of 0 to ${scale}`]

@@ -41,7 +41,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
     })),
   );
   const busy = timeline.chunks.processing.map((n, at) => n + timeline.chunks.uploading[at]!);
-  // They are means over a bin, which are not exact.
+  // The values are means over a bin, which are not exact.
   const most = Math.ceil(Math.max(...busy) - 0.001);
   return {
     id: 'timeline',
@@ -88,7 +88,7 @@ export function timelineFigure({ timeline, chunks, timeZone }: RunReport): Figur
 }
 
 /**
- * How many records had passed by when, or, of many chunks, how many passed a second or a minute.
+ * How many records had passed at each moment; with many chunks, how many passed per second or per minute.
  * @returns undefined if no times are known, or nothing was uploaded.
  */
 export function throughputFigure({ timeline, timeZone }: RunReport): Figure | undefined {
@@ -139,7 +139,7 @@ export function throughputFigure({ timeline, timeZone }: RunReport): Figure | un
     table: tableOf(
       [isSummed ? 'until' : 'from', ...kinds.map(({ name }) => name)],
       passed[0]!.flatMap((_, at) => {
-        // The last rate stands twice, for the line's end.
+        // The last rate is given twice, for the end of the line.
         if (isSummed ? at % 10 !== 0 : at === groups) return [];
         const values = passed.map((line) => line[at]!.value);
         return [
@@ -166,7 +166,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, one) => sum + one, 0);
 }
 
-/** The sums of so many values each. */
+/** The sums of `step` values each. */
 function grouped(values: readonly number[], step: number): number[] {
   return Array.from({ length: Math.ceil(values.length / step) }, (_, group) =>
     sumOf(values.slice(group * step, (group + 1) * step)),
@@ -184,7 +184,7 @@ function spanOf({ from, to }: Span, timeZone: string): string {
   return `From ${timeText(from, timeZone)} to ${timeText(to, timeZone)} (${formatSpan(to - from)}, ${timeZone})`;
 }
 
-/** A moment within a span: of a short one with its tenths of a second. */
+/** A moment within a span; in a short one with tenths of a second. */
 function momentText(at: number, { from, to }: Span, timeZone: string): string {
   const text = timeText(Math.floor(at), timeZone);
   return to - from < MINUTE ? `${text}.${Math.floor((at % 1000) / 100)}` : text;

@@ -63,7 +63,7 @@ function statusOf({ summary, stopped }: RunReport): Html {
   return html`<p class="status ${what[1]}">${rehearsal && 'rehearsal: '}${sample !== null && `sample of ${countOf(sample, 'record')}: `}${what[0]}${publication !== null && state === 'done' && html` as publication ${publication}`}${exitCode !== null && html`, exit ${exitCode}`}</p>`;
 }
 
-/** What a person needs first: why it is not well, and what to type. */
+/** What a person needs first: what is wrong, and what to type. */
 function notesOf(report: RunReport): Html {
   const { summary, night, before, isCompared } = report;
   const { unusual } = summary;
@@ -82,13 +82,13 @@ function stoppedBox({ stopped }: RunReport): Html | null {
 
 function nextBox({ stopped, next, summary }: RunReport): Html | null {
   const { why, ways } = next;
-  // An error says itself what to do.
+  // The error of a stopped run says what to do.
   if ((why === null && ways.length === 0) || stopped !== null) return null;
   return html`<div class="box" id="next">${why && html`<p><strong>Exit ${summary.exitCode}</strong>: ${why}</p>`}
 ${ways.map(({ command, effect }, at) => html`<p><strong>${at === 0 ? 'Next' : 'Or'}:</strong> ${command !== '' && html`<code>${command}</code> `}${effect}</p>`)}</div>`;
 }
 
-/** The error of a run that waits for a decision about such chunks names them itself. */
+/** Left out if the run's error names these chunks itself, because it waits for a decision about them. */
 function helpBox({ help, stopped }: RunReport): Html | null {
   if (help.length === 0 || stopped?.hint?.includes('foliopipe adopt') === true) return null;
   return html`<div class="box" id="help"><strong>Chunks without an answer</strong><ul>${help.map((text) => html`<li>${text}</li>`)}</ul></div>`;

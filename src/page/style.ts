@@ -1,9 +1,9 @@
 /** The page's style and its only script. */
 
-/** So many chunks are printed. */
+/** How many chunks are printed. */
 export const PRINTED = 40;
 
-/** The colors on a light page, which are those on paper too. */
+/** The colors of a light page, and of paper. */
 const LIGHT = `--text:#1d2329;--muted:#5c6670;--line:#d5dae0;--back:#fff;--panel:#f4f6f8;
 --bar:#3467ad;--bad:#b5382c;--good:#1d7a46;--warn:#8a5a00;--warn-back:#fff4db;
 --waiting:#a3abb3;--uploading:#3467ad;--processing:#d98a1f;--downloading:#2a9d8f;--merging:#8e5aa8`;
