@@ -14,8 +14,8 @@ import type { BegunUploads } from './s3/upload-parts.js';
 
 /**
  * All kinds of names work, whatever `output.path` is: an earlier publication may be elsewhere.
- * @param options.signal ends requests to a store.
- * @param options.begunUploads where an upload in parts is kept, so that it goes on after a kill.
+ * @param options.signal aborts requests to a store.
+ * @param options.begunUploads keeps the ids of uploads in parts, so that they go on after a kill.
  * @param options.at called while a publication is cut into files.
  * @param options.attempts how often a request is made before its error is thrown.
  */

@@ -1,6 +1,6 @@
 /**
- * The stored form of an output that is not a plain CSV. The work file stays a CSV; the file beside it that is published
- * is made from it at the end.
+ * The stored form of an output that is not a plain CSV. The work file stays a CSV; at the end, the file that is published
+ * is made from it, beside it.
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -42,12 +42,12 @@ export function encodedPathOf(workFile: string): string {
   return `${workFile}.out`;
 }
 
-/** A folder beside it for what does not fit into memory meanwhile. */
+/** The folder beside that file for what does not fit into memory while it is made. */
 export function encodingFolderOf(workFile: string): string {
   return `${encodedPathOf(workFile)}.tmp`;
 }
 
-/** Removes what was made from a work file, or a part of it. */
+/** Removes the file that was made from a work file, complete or not. */
 export async function removeEncoded(workFile: string): Promise<void> {
   await rm(encodingFolderOf(workFile), { recursive: true, force: true });
   await rm(encodedPathOf(workFile), { force: true });

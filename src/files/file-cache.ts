@@ -41,7 +41,7 @@ export function createFileCache(shared: SharedFiles, folder: string): FileCache 
     known.set(name, { sha256, stamp });
     return true;
   };
-  /** @returns whether it is whole. */
+  /** @returns whether the copy is complete and has the right hash. */
   const copy = async (file: SharedFile): Promise<boolean> => {
     const path = pathOf(file.name);
     makeFolder(dirname(path), 0o700);

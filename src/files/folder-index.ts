@@ -21,7 +21,7 @@ export interface FolderIndex {
   readonly parts: readonly FolderPart[] | null;
 }
 
-/** What is needed of `_LATEST.json` to read the newest publication, and to keep some before it. */
+/** What `_LATEST.json` must hold, so that the newest publication can be read and earlier ones are kept. */
 export interface Latest {
   readonly pipeline: string;
   /** Names of folders of publications in the output, each with `/` at its end: the newest, and those before it. */

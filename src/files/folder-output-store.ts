@@ -1,7 +1,7 @@
 /**
- * Outputs on local disks that are folders (rule "A file appears whole", docs/architecture.md#a-file-appears-whole). Under
- * the folder of a publication its parts are one content: what they hold without the repeated headers. The folder of all
- * publications stands for the one that `_LATEST.json` names.
+ * Outputs on local disks that are folders (rule "A file appears whole", docs/architecture.md#a-file-appears-whole). The
+ * content under the name of a publication's folder is that of its parts, without the repeated headers. The content under
+ * the name of the folder of all publications is that of the one that `_LATEST.json` names.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ const STREAM_BYTES = 256 * 1024;
 /**
  * Names end in `/`. The local file must be on the same file system as the folder.
  * @param options.at called between two parts.
- * @param options.signal ends the cutting.
+ * @param options.signal aborts the cutting.
  */
 export function createFolderOutputStore({
   at = () => undefined,
@@ -47,7 +47,7 @@ export function createFolderOutputStore({
       const { size } = await stat(localFile);
       makeFolder(name);
       await writeIndex(name, mode, { pipeline, header: 0, parts: null });
-      // A killed process may have left some.
+      // A killed process may have left some parts.
       await rm(dataPath(name), { recursive: true, force: true });
       makeFolder(dataPath(name));
       if (maxFileBytes === null || size <= maxFileBytes) {
@@ -123,7 +123,7 @@ async function readStamps(place: string) {
   return { bytes, stamp: hash.digest('hex') };
 }
 
-/** A caller that compares the content relies on it afterwards, and a killed process may not have synced its names. */
+/** Syncs the folder first: a caller relies on the content that it has compared, and a killed process may not have synced. */
 async function hashDurably(place: string): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {
@@ -149,7 +149,7 @@ async function* readJoined(name: string): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Removes the folders of publications of the pipeline, also of those that a killed process has left unfinished.
+ * Removes the folders of the pipeline's publications, including those that a killed process has left unfinished.
  * @param output the folder of all publications.
  * @param kept names of folders that stay, each with `/` at its end.
  */

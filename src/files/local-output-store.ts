@@ -55,7 +55,7 @@ export function createLocalOutputStore(syncFolder = syncOnDisk): OutputStore {
       makeOutputFolder(dirname(names.output));
       await tryToWrite(names);
     },
-    // A folder that is not there, or may not be read, tells nothing.
+    // A folder that is missing or cannot be read counts as empty.
     names: (folder) => readdir(folder).catch(() => []),
   };
 }
@@ -87,13 +87,13 @@ async function tryToWrite({ output, local }: OutputNames): Promise<void> {
   }
 }
 
-/** A full disk, one that fails, and too many open files have errors of their own. */
+/** A full or failing disk, and too many open files, have errors of their own. */
 function refused(folder: string, cause: unknown): unknown {
   if (isPassingTrouble(cause)) return cause;
   return unwritable(folder, `no file can be created there (${codeOf(cause)})`, cause);
 }
 
-/** Codes of the system that say what stands in the way of a replacement. */
+/** Codes of the system for what prevents a replacement until a person repairs the place. */
 const IN_THE_WAY: ReadonlySet<string> = new Set([
   'EISDIR',
   'ERR_FS_EISDIR',
@@ -105,7 +105,7 @@ const IN_THE_WAY: ReadonlySet<string> = new Set([
   'ETXTBSY',
 ]);
 
-/** Adds a hint to the error of a file that cannot be replaced after all was paid: it is enough to repair its place. */
+/** Adds a hint to the error of a file that cannot be replaced: all is paid for, and only the place needs repair. */
 async function replacing(name: string, replace: () => Promise<void>): Promise<void> {
   try {
     await replace();
@@ -113,7 +113,7 @@ async function replacing(name: string, replace: () => Promise<void>): Promise<vo
     const code = codeOf(cause);
     if (!IN_THE_WAY.has(code)) throw cause;
     throw new ConfigError('OUTPUT_NOT_REPLACED', `${name} cannot be replaced (${code})`, {
-      hint: 'move away what stands there, or let this user replace it, then run the same command again: it goes on where this one stopped, and nothing is paid again',
+      hint: 'move away what is there, or let this user replace it, then run the same command again: it goes on where this one stopped, and nothing is paid again',
       facts: { path: name, reason: code },
       cause,
     });

@@ -28,7 +28,7 @@ const HASH_DIGITS = 16;
 /** The values that make up the file name of a part. */
 type NamedPart = PartReference & Pick<StoredPart, 'sha256'>;
 
-/** Each run has a folder in `<stateDir>/runs/`. Files of the checkpoint in these folders are not touched. */
+/** Each run has a folder in `<stateDir>/runs/`. Does not touch files of the checkpoint in these folders. */
 export function createLocalFiles(stateDir: string): FileStore {
   const runsFolder = join(stateDir, 'runs');
   const folderOf = (run: string) => join(runsFolder, run);
@@ -241,7 +241,7 @@ export function contentOnDisk(path: string): UploadContent {
 }
 
 /**
- * All pieces have the same memory.
+ * All pieces share the same memory.
  * @throws TroubleError `CHUNK_FILE_SHORT` when the file has become shorter.
  */
 async function* contentPieces(path: string, size: number): AsyncGenerator<Uint8Array> {

@@ -1,6 +1,6 @@
 /**
- * What stands where an output is to be put on a local disk: a publication can replace regular files only. Nothing is
- * changed (rule "Check before paying", docs/architecture.md#check-before-paying).
+ * Checks what is in the place of an output on a local disk: a publication can replace only regular files. Changes nothing
+ * (rule "Check before paying", docs/architecture.md#check-before-paying).
  */
 import type { BigIntStats } from 'node:fs';
 import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export async function checkPlace(
     files.set(identityOf(found), name);
   }
   await refuseMountPoints([...files.values()], output);
-  // A folder of either may be reached by a link, and a disk may not tell capitals apart.
+  // Inodes are compared, because a folder may be reached by a link, and a disk may not distinguish capitals.
   for (const source of files.size === 0 ? [] : sources) {
     const name = files.get(identityOf(await stat(source, { bigint: true })));
     if (name !== undefined) throw isSource(name, output, source);
@@ -43,9 +43,9 @@ export async function checkPlace(
 }
 
 /**
- * What stands under a name; a link is not followed.
+ * What is at a path; a link is not followed.
  * @returns undefined if there is nothing.
- * @throws ConfigError `OUTPUT_NAME_TOO_LONG`; the system's error when it cannot be said.
+ * @throws ConfigError `OUTPUT_NAME_TOO_LONG`; the system's error when it cannot be looked at.
  */
 export async function lookAt(name: string): Promise<BigIntStats | undefined> {
   try {
@@ -61,7 +61,7 @@ export async function lookAt(name: string): Promise<BigIntStats | undefined> {
 export function nameTooLong(path: string, cause: unknown): ConfigError {
   const [longest] = path.split(sep).sort((a, b) => Buffer.byteLength(b) - Buffer.byteLength(a));
   const bytes = Buffer.byteLength(longest!);
-  return new ConfigError('OUTPUT_NAME_TOO_LONG', `the disk takes no name of ${bytes} bytes: ${longest}`, {
+  return new ConfigError('OUTPUT_NAME_TOO_LONG', `the disk allows no name of ${bytes} bytes: ${longest}`, {
     hint: 'choose a shorter output.path: foliopipe adds up to 50 bytes to its name for the files beside it',
     facts: { path, bytes },
     cause,
@@ -146,7 +146,7 @@ async function refuseMountPoints(files: readonly string[], output: string): Prom
   }
 }
 
-/** Spaces and the like stand in the table as `\040`. */
+/** The table writes spaces and the like as `\040`. */
 function unescapeMount(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

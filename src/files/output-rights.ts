@@ -1,5 +1,5 @@
 /**
- * Whether this user can write an output in its folder on a local disk, and replace what stands there. Nothing is changed
+ * Checks whether this user can write an output into its folder on a local disk, and replace what is there. Changes nothing
  * (rule "Check before paying", docs/architecture.md#check-before-paying).
  */
 import { constants, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { codeOf, isFileMissing } from '../streams/system-error.js';
 import { lookAt, nameTooLong } from './output-place.js';
 import type { OutputNames } from './output-store.js';
 
-/** The bit of a folder in which only its owner and the owner of a file may replace the file, such as /tmp. */
+/** The bit of a folder, such as /tmp, in which only the folder's owner and a file's owner may replace that file. */
 const STICKY = 0o1000n;
 
 /**
@@ -52,7 +52,7 @@ async function refuseImmutable(names: readonly string[]): Promise<void> {
   }
 }
 
-/** A lock is opened and removed with the rights of this user, root's too, so it must be a file of this user alone. */
+/** A lock is opened and removed with this user's rights, even those of root, so only this user may own the file. */
 async function refuseOthersLock(names: readonly string[], uid: number): Promise<void> {
   for (const name of names) {
     const found = await lookAt(name);
@@ -84,7 +84,7 @@ async function refuseOthersFiles(folder: string, names: readonly string[], uid: 
   }
 }
 
-/** The user of this process, by whose rights files are replaced. */
+/** The user of this process, with whose rights files are replaced. */
 function ownUid(): number | undefined {
   try {
     const { uid } = userInfo();
@@ -98,7 +98,7 @@ function ownUid(): number | undefined {
 /**
  * The folder, or the nearest above it that exists.
  * @returns also the names of the folders that are missing below it, outermost first.
- * @throws ConfigError `FOLDER_UNWRITABLE` if something else stands there, or it cannot be looked at.
+ * @throws ConfigError `FOLDER_UNWRITABLE` if something else is there, or it cannot be looked at.
  */
 export async function nearestFolder(
   folder: string,

@@ -34,7 +34,7 @@ export interface OutputNames {
   readonly output: string;
   /** Manifest, marker, rejects and so on: a publication puts, replaces or removes each of them. */
   readonly beside: readonly string[];
-  /** Local paths of a run's work files, which become the others. */
+  /** Local paths of a run's work files, which are moved to the other names. */
   readonly local: readonly string[];
   /** Local paths that the lock of an output on a disk uses while a run works on it. */
   readonly lock: readonly string[];
@@ -66,8 +66,7 @@ export interface OutputStore {
    */
   remove(name: string): Promise<void>;
   /**
-   * Checks that nothing stands under the names that a publication cannot replace (rule "Check before paying"). Changes
-   * nothing.
+   * Checks that a publication can replace what is under the names (rule "Check before paying"). Changes nothing.
    * @param sources the paths of the source's files.
    * @param own local files that foliopipe needs itself, such as the config; they may be missing.
    * @throws ConfigError, such as `OUTPUT_IS_FOLDER`; `OUTPUT_IS_SOURCE` if a name is one of the sources,

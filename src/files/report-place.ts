@@ -1,6 +1,6 @@
 /**
- * What stands where a report is to be written: nothing, or an earlier report. Every other file is left as it is, because
- * a typing mistake in `report.html` would replace the source, the config or the token.
+ * Checks the place of a report: it must be free, or hold an earlier report. No other file is replaced: after a typing
+ * mistake in `report.html` that could be the source, the config or the token.
  */
 import { ConfigError } from '../errors.js';
 import { readBeginning } from '../streams/read-pieces.js';
@@ -23,7 +23,7 @@ export const METRICS: ReportKind = { key: 'report.textfile', mark: /^# HELP foli
 const HEAD_BYTES = 256;
 
 /**
- * Checks that a report would replace nothing but a report.
+ * Checks that a report would replace only an earlier report.
  * @throws ConfigError `REPORT_PLACE_TAKEN`; the system's error when the place cannot be looked at.
  */
 export async function refuseForeignReport({ key, mark }: ReportKind, path: string): Promise<void> {
@@ -39,7 +39,7 @@ export async function refuseForeignReport({ key, mark }: ReportKind, path: strin
 /** @param why what the place is; follows its path. */
 export function placeTaken(key: string, path: string, why: string): ConfigError {
   return new ConfigError('REPORT_PLACE_TAKEN', `${key}: ${path} ${why}`, {
-    hint: 'name another file, or move this one away: a report replaces nothing but a report',
+    hint: 'name another file, or move this one away: a report replaces only an earlier report',
     facts: { key, path },
   });
 }

@@ -27,7 +27,7 @@ export interface RunFiles {
   removeChunk(number: number): Promise<void>;
   /**
    * Compresses a decoded part and streams it to the store. The part appears whole or not at all. Stored files of the
-   * same part with other content stay. Only after `syncParts` it is certain that the part survives a power failure.
+   * same part with other content stay. The part is certain to survive a power failure only after `syncParts`.
    */
   writePart(chunk: number, part: PartReference, content: ByteStream): Promise<WrittenPart>;
   /** Resolves when all parts that were written before the call survive a power failure. */

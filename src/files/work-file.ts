@@ -46,7 +46,7 @@ export async function openWorkFile(
   const file = await open(path, 'a+', 0o600);
   try {
     const { size } = await file.stat();
-    // What is synced into a new file may be lost all the same if a power failure takes its name.
+    // A power failure could otherwise lose the name of a new file, and with it the synced content.
     if (size === 0) await syncFolder(dirname(path));
     const length = await lengthOf(size);
     if (size > length) {
@@ -139,22 +139,22 @@ function firstBytes(pieces: readonly Uint8Array[], size: number): Uint8Array[] {
 
 /**
  * The local path at which a run writes a file before it is put in place under `name`. The one for the output is the
- * work file, in which the output grows until it is published. It stands beside the output, so that it can be renamed, or
- * in the state folder if the output is no local file. An output that is a folder has it in that folder, and the number of
- * the publication makes no difference.
+ * work file, in which the output grows until it is published. It is beside the output, so that it can be renamed; in the
+ * folder, if the output is a folder (whatever the number of the publication); or in the state folder, if the output is no
+ * local file.
  * @param partial for the partial publication at a deadline, which has its own work file.
  */
 export function workPathOf(name: string, run: string, stateDir: string, partial = false): string {
   const ending = `${run}${partial ? '.deadline' : ''}.partial`;
   if (!isS3(name)) return `${withoutPublication(name)}.${ending}`;
-  // The hash tells names apart whose ends are equal.
+  // The hash distinguishes names with equal ends.
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
   const end = name.slice(-60).replaceAll(/[^A-Za-z0-9._-]/g, '_');
   return join(workFolderOf(name, stateDir), `${hash}-${end}.${ending}`);
 }
 
 /**
- * The run to which a file belongs by its name, if it is a work file of the output, also one of a deadline.
+ * The run to which a file belongs by its name, if it is a work file of the output, including that of a deadline.
  * @param fileName of a file in `workFolderOf(output, stateDir)`.
  */
 export function runOfWorkFile(fileName: string, output: string, stateDir: string): string | undefined {
@@ -164,7 +164,7 @@ export function runOfWorkFile(fileName: string, output: string, stateDir: string
 
 const WORK_ENDING = new RegExp(`^(${RUN_ID})(?:\\.deadline)?\\.partial$`);
 
-/** The local folder in which the output grows that is put in place under `name`. */
+/** The local folder of the work file for the output `name`. */
 export function workFolderOf(name: string, stateDir: string): string {
   if (isS3(name)) return join(stateDir, 'outputs');
   return isFolder(name) ? name : dirname(name);

@@ -84,7 +84,7 @@ export async function gzipPieces(
 
 /**
  * A gzip member without compression, with one stored block (RFC 1952, RFC 1951 section 3.2.4). For so few bytes,
- * compressing takes longer than all else that is done with a file.
+ * compressing takes longer than everything else that is done with a file.
  * @param content at most `MAX_STORED_BYTES`.
  */
 function storedGzip(content: Uint8Array): Buffer {
@@ -142,9 +142,9 @@ function storedContent(file: Buffer): Buffer | undefined {
 }
 
 const unzipInThread = promisify(gunzip);
-/** Node gives smaller buffers a share of one memory. */
+/** Node allocates smaller buffers together in one memory. */
 const MIN_READ_BYTES = 64 * 1024;
-/** Decompressing more bytes than this blocks the process for longer than another thread costs: some 5 ms. */
+/** To decompress more bytes than this blocks the process longer than to use another thread: about 5 ms. */
 const MAX_SYNC_CONTENT_BYTES = 4 * 1024 * 1024;
 
 function compressWith(gzip: Gzip, piece: Uint8Array): Promise<Buffer> {

@@ -1,6 +1,6 @@
 /**
- * Writes a CSV as parts of a largest size, each with the header. The CSV is cut only after records, never within a
- * quoted field with line feeds.
+ * Writes a CSV as parts of limited size, each with the header. The CSV is cut only after records, never within a quoted
+ * field with line feeds.
  */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** A report replaces nothing but a report. */
+/** A report replaces only an earlier report. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

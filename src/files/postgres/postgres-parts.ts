@@ -1,7 +1,7 @@
 /**
- * Decoded parts in Postgres, in the schema of the checkpoint. A part is written in pieces, each on its own, so that no
- * transaction waits for the service; the last one names it. Equal content is stored once, so that a process that was
- * paused replaces nothing.
+ * Decoded parts in Postgres, in the schema of the checkpoint. A part is written in pieces, each by a statement of its own,
+ * so that no transaction waits for the service; the last statement names the part. Equal content is stored once, so that
+ * a process that was paused replaces nothing.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -31,7 +31,7 @@ const addLast = (onConflict: string) =>
   INSERT INTO part_pieces (run, file, piece, bytes)
   SELECT @run, file, @piece::int8, @bytes::bytea FROM named ON CONFLICT DO NOTHING RETURNING file`);
 const addLastPiece = addLast('DO NOTHING');
-// The pieces of the damaged one are without a name then, and are removed at the next start.
+// The pieces of the damaged part then have no name, and are removed at the next start.
 const replaceDamaged = addLast(`(run, chunk, file_status, part, sha256)
       DO UPDATE SET file = excluded.file, bytes = excluded.bytes`);
 const forgetPieces = statement(`
@@ -66,7 +66,7 @@ const allRuns: Prepared<{ run: string }> = statement('SELECT DISTINCT run FROM p
 
 /**
  * @param open gives the connection for parts; called when the first one is needed.
- * @param fence the lease without which no part gets its name.
+ * @param fence the lease, which must be held to name a part.
  */
 export function createPostgresParts(open: () => Promise<PostgresSession>, fence: Fence): PartStore {
   return {
@@ -96,7 +96,7 @@ export async function removeUnnamedPieces(
 }
 
 function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles {
-  // A part is never changed under its hash.
+  // The content under a hash never changes, so its stamp never does.
   const recent = createRecentParts(undefined, () => run);
   const named = (chunk: number, { fileStatus, part }: PartReference, sha256: string) => ({
     run,
@@ -182,7 +182,7 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
     }
   }
 
-  /** Most parts have a single piece, which takes one question. */
+  /** Most parts have a single piece, which takes one query. */
   async function readPieces(values: ReturnType<typeof named>): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for (let piece = 0; ; piece += 1) {

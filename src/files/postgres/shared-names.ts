@@ -1,6 +1,6 @@
 /**
  * Shared files whose names are rows in Postgres. The content is written first, under an id of its own; the statement that
- * names it proves the lease. So a process that was paused changes no file, wherever the contents are.
+ * names it proves the lease. So a process that was paused, and lost its lease, changes no file, wherever contents are.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { TroubleError } from '../../errors.js';
@@ -43,17 +43,17 @@ const unname = fenced<{ file: string | null; folder: string | null }>(`
 export interface SharedPlace {
   /** Gives the connection; called when it is needed. */
   open(): Promise<PostgresSession>;
-  /** The database, as it may be shown. */
+  /** The database, without secrets, for messages. */
   readonly place: string;
-  /** The lease without which no name is changed. */
+  /** The lease, which must be held to change a name. */
   readonly fence: Fence;
-  /** The folder that all machines see for new contents; null: they are in the database. */
+  /** The folder for new contents, which all machines see; null if contents are in the database. */
   readonly folder: string | null;
 }
 
 export function createSharedFiles({ open, place, fence, folder }: SharedPlace): SharedFiles {
   const pieces = createPieceContents(open);
-  /** Begins the ids of contents: another state may have the same folder, and does not know their names. */
+  /** The ids of this state's contents begin so. Another state may use the same folder, and does not know their names. */
   const own = `${createHash('sha256').update(place).digest('hex').slice(0, 12)}-`;
   const isOfOther = (file: string) => OF_A_STATE.test(file) && !file.startsWith(own);
   /** A file stays where it was written, also after the setting was changed. */
@@ -85,7 +85,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
       }
       return identity;
     } catch (error) {
-      // It may have got its name although the connection was lost meanwhile.
+      // The content may have its name although the reply to the statement was lost.
       await removeUnnamed(contentsIn(folder), [content.file]).catch(() => undefined);
       throw error;
     }
@@ -117,7 +117,7 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
   };
 }
 
-/** A UUID begins otherwise. */
+/** The id of a content, if it names a state. A mere UUID begins differently. */
 const OF_A_STATE = /^[0-9a-f]{12}-/;
 
 function incomplete(place: string, name: string): TroubleError {

@@ -17,7 +17,7 @@ const old: Prepared<{ file: string }> = statement(`
   SELECT DISTINCT file FROM shared_pieces
   WHERE written_at < clock_timestamp() - @age::float8 * interval '1 millisecond'`);
 
-/** The condition that all pieces of a content are there. */
+/** The condition that all pieces of a content are stored. */
 export const IS_WHOLE = '(SELECT count(*) FROM shared_pieces WHERE file = @file) = @pieces::int8';
 
 /** @param open gives the connection; called when it is needed. */

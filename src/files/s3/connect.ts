@@ -12,14 +12,14 @@ import { translateError } from './translate-error.js';
 export interface S3Options {
   readonly endpoint: string | null;
   readonly region: string | null;
-  /** Whether the bucket stands in the path of a request, as most stores other than AWS want it. */
+  /** Whether the bucket is in the path of a request, as most stores other than AWS want it. */
   readonly forcePathStyle: boolean;
   readonly connectMs: Milliseconds;
   /** How long a connection may be silent, and the period in which an object must bring the least rate. */
   readonly idleMs: Milliseconds;
   /** How often a request is made before its error is thrown. */
   readonly attempts?: number | undefined;
-  /** Ends requests. */
+  /** Aborts requests. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -28,9 +28,9 @@ export type Sdk = typeof import('@aws-sdk/client-s3');
 /** A store that answers requests. */
 export interface S3Connection extends Pick<S3Options, 'idleMs'> {
   /**
-   * Makes a request, again where that helps.
-   * @param right what it needs, such as `s3:PutObject`.
-   * @param onError gives the result in place of an error; undefined for the error itself.
+   * Makes a request; the client repeats it where that helps.
+   * @param right the right that it needs, such as `s3:PutObject`.
+   * @param onError may give a result in place of an error; if it returns undefined, the error is thrown.
    * @throws the errors of `translateError`; the signal's reason.
    */
   ask<T>(
@@ -94,7 +94,7 @@ function objectOf({ bucket, key }: S3Address): AskAt['object'] {
   return { Bucket: bucket, Key: key };
 }
 
-/** The client is installed by those who write to such a store. */
+/** Only users who write to such a store install the client. */
 async function importSdk(): Promise<Sdk> {
   try {
     return await import('@aws-sdk/client-s3');

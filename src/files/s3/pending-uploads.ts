@@ -50,7 +50,7 @@ export async function abortListed(store: S3Connection, name: string): Promise<vo
   }
 }
 
-/** Undefined without a marker, and for the same one: the same page would follow. */
+/** Undefined without a marker, or if it is the marker of the page before, after which the same page would follow. */
 function nextMarker(
   { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker }: ListMultipartUploadsCommandOutput,
   before: UploadMarker,
@@ -104,7 +104,7 @@ export async function partsOf(
     for (const { PartNumber, ETag, Size } of page.Parts ?? []) {
       parts.set(PartNumber!, { etag: ETag ?? '', bytes: Size ?? -1 });
     }
-    // Behind the same marker, the same page would follow.
+    // After the same marker, the same page would follow.
     after = page.IsTruncated && page.NextPartNumberMarker !== marker ? page.NextPartNumberMarker : undefined;
   }
   return parts;

@@ -1,6 +1,6 @@
 /**
  * The output store in S3, and in other stores with its interface. An object appears as a whole when its last request
- * ends. With each object its SHA-256 is kept as user metadata, so that it is known again without being read.
+ * ends. Each object has its SHA-256 as user metadata, so that it is recognized without being read.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const MAX_KEY_BYTES = 1024;
 
 /**
  * Names are addresses, `s3://bucket/key`. Permission bits are not used.
- * @param begunUploads where an upload in parts is kept; in memory, it begins again after a kill.
+ * @param begunUploads keeps uploads in parts. By default in memory: then an upload begins again after a kill.
  * @param partBytes of each part of a large file; a smaller file is sent at once. At least 5 MB, as stores want it.
  */
 export function createS3OutputStore(
@@ -96,7 +96,7 @@ async function put(
       facts: { path: name },
     });
   }
-  // Those of other contents, and those whose id was lost with a reply or in a kill.
+  // Gives up uploads of other contents, and uploads whose id was lost with a reply or in a kill.
   await abortListed(store, name);
   if ((await begunUploads.outputUpload(name)) !== undefined)
     await begunUploads.recordOutputUpload(name, null);
@@ -130,7 +130,7 @@ async function identify(store: S3Connection, name: string): Promise<OutputIdenti
   return {
     bytes: ContentLength,
     stamp: [ETag, LastModified?.toISOString() ?? '', VersionId].join(' '),
-    // What others have put there has no hash, and is read.
+    // An object that others have put there has no such hash, so it is read.
     sha256: async () => Metadata?.sha256 ?? hashObject(store, name),
   };
 }
@@ -219,8 +219,8 @@ function checkNames({ output, beside }: OutputNames): void {
 }
 
 /**
- * Makes each kind of request that a publication makes, and leaves nothing: an upload is begun and given up, and an object
- * is removed that is not there.
+ * Makes each kind of request that a publication makes, and leaves nothing: begins an upload and gives it up, and removes
+ * an object that does not exist.
  */
 async function tryRights(store: S3Connection, output: string): Promise<void> {
   const uploadId = await beginUpload(store, output, '');

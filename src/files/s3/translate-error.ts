@@ -1,4 +1,4 @@
-/** Errors of the S3 client as errors that say what to do. What a store sends is never shown as it is. */
+/** Errors of the S3 client as errors that say what to do. Text of a store is never shown unchanged. */
 import { ConfigError, type ErrorDetails, RefusedError, TroubleError } from '../../errors.js';
 
 /** What was asked of the store. */
@@ -108,14 +108,14 @@ export function isUnavailable(error: unknown): boolean {
 
 function factsOf(error: unknown): { readonly code: string; readonly status: number | undefined } {
   if (!(error instanceof Error)) return { code: '', status: undefined };
-  // An answer that is no XML, such as a proxy's, has a response alone.
+  // A reply that is no XML, such as a proxy's, gives an error with only `$response`.
   const { code, $metadata, $response } = error as Error & {
     readonly code?: unknown;
     readonly $metadata?: { readonly httpStatusCode?: number };
     readonly $response?: { readonly statusCode?: number };
   };
   const named = typeof code === 'string' ? code : error.name;
-  // A name that is no code may be any text of the store, or that of an answer without a code.
+  // A name that is no code may be any text of the store, or the client's name for a reply without a code.
   const isCode = /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(named) && !/^(?:Unknown)?(?:Error)?$/.test(named);
   return { code: isCode ? named : '', status: $metadata?.httpStatusCode ?? $response?.statusCode };
 }
@@ -124,9 +124,9 @@ const PASSING: ReadonlySet<string> = new Set([
   'BadDigest',
   'IncompleteBody',
   'InternalError',
-  // A part is gone, or its tag was another one: those that are not as they were sent are sent again.
+  // A part is gone or has another tag: the next run sends the parts that differ again.
   'InvalidPart',
-  // Somebody has given up the upload: it is begun again.
+  // Somebody has given up the upload: the next run begins it again.
   'NoSuchUpload',
   'OperationAborted',
   'REPLY_TOO_SLOW',
@@ -142,7 +142,7 @@ function isPassing(error: unknown, code: string, status: number | undefined): bo
   return error instanceof Error && /^E(?:CONN|NOTFOUND|AI_AGAIN|HOST|NET|PIPE|TIMEDOUT|PROTO)/.test(code);
 }
 
-/** An error of the client that is no answer of the store: a certificate, or an answer that is no XML. */
+/** An error of the client without a status of the store: a certificate, or a reply that is no XML. */
 function isFault(error: unknown): boolean {
   return error instanceof Error && ('$metadata' in error || /CERT|SSL|TLS/.test(factsOf(error).code));
 }

@@ -1,7 +1,7 @@
 /**
- * Uploads a large local file in parts. The id of the upload is kept before the first part is sent: after a kill the
- * same content goes on with the parts that the store has. Once the content stands under its name, any upload that is
- * left there is aborted, because its parts cost money until somebody does.
+ * Uploads a large local file in parts. The id of the upload is kept before the first part is sent: after a kill, the
+ * upload of the same content goes on with the parts that the store has. Once the content has its name, all uploads that
+ * are left under it are aborted, because a store charges for their parts until then.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { isMissing } from './translate-error.js';
 /** A store takes at most this many parts. */
 const MAX_PARTS = 10_000;
 
-/** How many parts are in memory and on their way at once. */
+/** How many parts are in memory and in flight at once. */
 const AT_ONCE = 3;
 
 /** An upload that has begun, as it is kept. */
@@ -24,15 +24,15 @@ interface BegunUpload extends HashedFile {
   readonly partBytes: number;
 }
 
-/** Bytes of each part but the last one. */
+/** Bytes of each part except the last one. */
 export function partBytesFor(bytes: number, least: number): number {
   return Math.max(least, Math.ceil(bytes / MAX_PARTS));
 }
 
-/** Keeps uploads that have begun, by name, so that they survive a kill. The checkpoint does. */
+/** Keeps uploads that have begun, by name. The checkpoint implements it, so that they survive a kill. */
 export interface BegunUploads {
   outputUpload(name: string): Promise<string | undefined>;
-  /** @param upload null forgets it. */
+  /** @param upload null to forget it. */
   recordOutputUpload(name: string, upload: string | null): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ async function sendPart(
   return ETag ?? `"${md5.toString('hex')}"`;
 }
 
-/** A request that was cut off may have completed the upload: the caller looks at what stands there in any case. */
+/** A request that was cut off may have completed the upload: the caller looks at the object in any case. */
 async function complete(
   store: S3Connection,
   { name, uploadId }: BegunUpload,
