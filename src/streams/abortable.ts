@@ -98,9 +98,9 @@ export function followCaller(controller: AbortController, signal: AbortSignal): 
 }
 
 /**
- * Does the work under a signal that aborts when the caller's does, see `followCaller`. The work ends with its reason
- * wherever it notices the abort, also where a part of Node throws an error of its own.
- * @param caller left out: nothing stops the work.
+ * Does the work under a signal that aborts when the caller's does, see `followCaller`. Ends with the signal's reason
+ * wherever the work notices the abort, even where a part of Node throws an error of its own.
+ * @param caller if it is left out, nothing stops the work.
  * @param work need not listen to its signal.
  */
 export async function withStopErrors<T>(

@@ -11,7 +11,7 @@ const PIECE_BYTES = 1024 * 1024;
 /** Free memories: at most as many as the replies that were ever read at the same time. */
 const spare: KernelMemory<Base64Exports>[] = [];
 
-/** Sees what is read; what it throws is thrown. */
+/** Watches what is read. Its errors end the decoding. */
 export interface Base64Watch {
   /** Called with each piece of the body before it is read. */
   onPiece?(piece: Uint8Array): void;
@@ -123,7 +123,7 @@ class Base64Text {
   readonly #cut = Buffer.allocUnsafe(CUT_BYTES);
   readonly #memory: KernelMemory<Base64Exports>;
   #cutBytes = 0;
-  /** Decoded so far. */
+  /** Bytes decoded so far. */
   #decoded = 0;
 
   constructor(memory: KernelMemory<Base64Exports>) {

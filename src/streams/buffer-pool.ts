@@ -35,7 +35,7 @@ export function takeBuffer(length: number): Buffer {
 
 /**
  * Makes a buffer one of the pool, as if it had been taken.
- * @param buffer shares its memory with no other one.
+ * @param buffer must not share its memory with another one.
  */
 export function adoptBuffer(buffer: Buffer): void {
   if (buffer.length >= MIN_BYTES) taken.add(buffer.buffer);
@@ -48,9 +48,8 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
 }
 
 /**
- * Frees an array that is not of the pool. Left to the garbage collector, a large one stays for long, because it is
- * collected with old objects only. A small one is left to it, and so is one in the memory that Node shares among small
- * buffers.
+ * Frees an array that is not from the pool. The garbage collector would free a large one late, because it collects it only
+ * with old objects. It is left a small one, and one in the memory that Node shares among small buffers.
  * @param array must not be used after this call, and neither may any other view of its memory.
  */
 export function freeMemory({ buffer }: Uint8Array | Int32Array): void {

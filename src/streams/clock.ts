@@ -45,13 +45,13 @@ export const systemClock: Clock = {
   },
 };
 
-/** Clocks that are kept in time differ by less. */
+/** Synchronized clocks differ by less. */
 const USUAL_MS: Milliseconds = 60_000;
 
 /**
  * How far another clock is ahead of the system's.
  * @param now what it shows, epoch milliseconds.
- * @param lead what is taken for that so far, 0 at first: kept unless it is clearly wrong, so that time does not jump.
+ * @param lead the lead assumed so far, 0 at first: kept unless it is clearly wrong, so that time does not jump.
  */
 export function leadOf(now: number, lead: Milliseconds): Milliseconds {
   const current = Math.round(now) - Date.now();

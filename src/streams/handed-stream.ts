@@ -9,8 +9,8 @@ export interface Closeable {
 }
 
 /**
- * Takes the errors of a stream that is read later, such as one of a missing file, which fails at once: Node would end
- * the process, because nobody listens. The stream keeps the error for its reader.
+ * Listens for the errors of a stream that is read later, such as that of a missing file, which fails at once: without a
+ * listener, Node would end the process. The stream keeps the error for its reader.
  */
 export function expectErrors(records: unknown): void {
   quietly(() => (records as Readable | undefined)?.on?.('error', () => undefined));
@@ -29,8 +29,8 @@ export function closeUnread(records: unknown): void {
 }
 
 /**
- * Waits for nothing and ignores errors: the first error is the one that is reported, and a generator that waits may
- * never close.
+ * Closes without waiting, and ignores errors: the first error is reported elsewhere, and a generator that waits may never
+ * close.
  */
 export function quietly(close: () => unknown): void {
   try {

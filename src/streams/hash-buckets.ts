@@ -90,7 +90,7 @@ export class HashBuckets {
     this.#memory.release();
   }
 
-  /** @param spread spreads entries from one on, until a bucket is full. */
+  /** @param spread spreads entries, from the one at `first` on, until a bucket is full. */
   #spreadAll(count: number, spread: (first: number) => void): void {
     const { spreadTo, fullBucket } = this.#memory.exports;
     for (let first = 0; first < count; first = spreadTo.value) {

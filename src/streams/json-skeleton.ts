@@ -148,7 +148,7 @@ export class JsonSkeleton {
     const depth = this.#stack.at(-1) ?? ARRAY;
     if (depth < 0) return false;
     const key = this.#bytes.subarray(this.#keyStart, this.#length);
-    // Another way to write it has an escape.
+    // A key that is written in another way has an escape.
     if (key.includes(BACKSLASH)) return parse(key) === this.#options.path[depth];
     return key.toString() === `"${this.#options.path[depth]}"`;
   }

@@ -10,7 +10,7 @@ import pLimit from 'p-limit';
 import { abortable } from './abortable.js';
 
 /**
- * Maps each item with `work`. At most `concurrency` items are in work or wait for the consumer. Drops a result of
+ * Maps each item with `work`. At most `concurrency` items are in progress or wait for the consumer. Drops a result of
  * `undefined`.
  *
  * When a call fails, or the consumer returns early, the generator closes the source and waits for the calls in flight
@@ -98,10 +98,10 @@ export function mapGrowing<In, Out>(
   controller?: AbortController,
 ): AsyncGenerator<Out> {
   const added: In[] = [];
-  let inWork = 0;
+  let inProgress = 0;
   let wake = () => {};
   const begin = (item: In) => {
-    inWork += 1;
+    inProgress += 1;
     return item;
   };
   const items = async function* () {
@@ -111,7 +111,7 @@ export function mapGrowing<In, Out>(
     }
     for (;;) {
       while (added.length > 0) yield begin(added.shift()!);
-      if (inWork === 0) return;
+      if (inProgress === 0) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -121,7 +121,7 @@ export function mapGrowing<In, Out>(
     try {
       return await work(item, (...more) => void added.unshift(...more));
     } finally {
-      inWork -= 1;
+      inProgress -= 1;
       wake();
     }
   };

@@ -1,7 +1,7 @@
 /**
  * Learns from refused uploads how many open folios the service allows; pure. A first refusal may have another reason,
- * such as too many requests, so the same upload asks once more. After a second one within a minute, no more are open
- * than were accepted. When no upload was refused for a while, one more is tried; then two, four, while the service
+ * such as too many requests, so the same upload asks once more. After a second one within a minute, no more folios are
+ * opened than were accepted. When no upload was refused for a while, one more is tried; then two, four, while the service
  * accepts them. After each try that is refused, the time until the next one is doubled.
  */
 import type { Milliseconds } from '../types.js';
@@ -27,7 +27,7 @@ export interface OpenLimitState {
 export class OpenLimit {
   readonly #most: number;
   #limit: number;
-  /** Whether more than were known to be possible may be open since the last refusal. */
+  /** Whether, since the last refusal, more folios may be open than the service is known to allow. */
   #isTrying = false;
   #step = 1;
   #quiet: Milliseconds = FIRST_QUIET;
@@ -36,8 +36,8 @@ export class OpenLimit {
   #hasAccepted = true;
 
   /**
-   * @param most never more than these.
-   * @param state goes on from there.
+   * @param most the limit is never above this.
+   * @param state what was learned before.
    */
   constructor(most: number, state?: OpenLimitState) {
     this.#most = most;
@@ -62,12 +62,12 @@ export class OpenLimit {
     };
   }
 
-  /** How many may be open, as far as is known. */
+  /** How many folios may be open, as far as is known. */
   get limit(): number {
     return this.#limit;
   }
 
-  /** An upload was refused while `open` folios were open. */
+  /** Takes note that an upload was refused while `open` folios were open. */
   refused(open: number, now: Milliseconds): void {
     const isFirst = this.#limit === this.#most && this.#hasAccepted && now - this.#refusedAt > MINUTE;
     this.#refusedAt = now;
@@ -80,7 +80,7 @@ export class OpenLimit {
     this.#limit = Math.min(this.#limit, open);
   }
 
-  /** The service has accepted one more folio, and now `open` are open. */
+  /** Takes note that the service has accepted one more folio, so that `open` are open now. */
   accepted(open: number): void {
     this.#hasAccepted = true;
     if (!this.#isTrying || open < this.#limit) return;
@@ -89,7 +89,7 @@ export class OpenLimit {
     this.#limit = Math.min(this.#limit + this.#step, this.#most);
   }
 
-  /** Raises the limit if it is time for that; asked for whenever a folio has ended. */
+  /** Raises the limit if it is time for that; called whenever a folio has ended. */
   ended(now: Milliseconds): void {
     if (this.#isTrying || this.#limit === this.#most || now - this.#refusedAt < this.#quiet) return;
     this.#isTrying = true;

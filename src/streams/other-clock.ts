@@ -18,11 +18,11 @@ export interface Exchange {
 }
 
 /**
- * What another machine's clock shows, between two bounds: it received a question after that was sent, and answered before
- * the answer came. The quicker an answer, the closer they are; nothing is guessed from how long answers take.
+ * What another machine's clock shows, between two bounds: that machine receives a question after it was sent here, and
+ * answers before the answer arrives here. The faster the answer, the closer the bounds.
  */
 export class OtherClock {
-  /** How far it is ahead of this process's clock: at least, and at most. */
+  /** How far the other clock is ahead of this process's: at least, and at most. */
   #least = Number.NEGATIVE_INFINITY;
   #most = Number.POSITIVE_INFINITY;
   #heard: Milliseconds = 0;

@@ -1,12 +1,12 @@
-/** Notices a sender whose bytes keep coming, but too slowly: without this it would be waited for without end. */
+/** Detects a sender whose bytes keep coming, but too slowly: otherwise the wait might never end. */
 import type { Bytes, Milliseconds } from '../types.js';
 
 /** Slower than any line over which a chunk could be uploaded within the default `timeouts.upload`. */
 const LEAST_BYTES_PER_SECOND = 8 * 1024;
 
 /**
- * Passes pieces on. Only the time in which they are waited for counts, and each period of it must bring the least rate.
- * What is complete within one period is never too slow.
+ * Passes pieces on. Only the time spent waiting for them counts, and each period of it must bring the least rate. Content
+ * that is complete within one period is never too slow.
  * @param period Infinity: any speed is accepted.
  * @param clock monotonic.
  * @throws an error with the code `REPLY_TOO_SLOW`.

@@ -13,8 +13,8 @@ import { OpenLimit } from './open-limit.js';
 export interface Permits {
   /**
    * Waits for a permit and holds it under this name. A name that holds one already keeps it.
-   * @returns false if no permit can become free again, because all are permanent; `doubtful` if chunks of this run whose
-   *   upload is in doubt hold what could become free.
+   * @returns false if no permit can become free again, because all are permanent; `doubtful` if only chunks of this run
+   *   whose upload is in doubt hold permits that could become free.
    * @throws the signal's reason if it aborts first.
    */
   acquire(holder: string, signal: AbortSignal): Promise<Acquired>;
@@ -22,10 +22,10 @@ export interface Permits {
   release(holder: string): void | Promise<void>;
   /** Makes the permit of this name permanent, because its folio stays open; does nothing if it has none. */
   keep(holder: string): void | Promise<void>;
-  /** The service has opened the folio of this name. Left out: nothing is learned from what the service admits. */
+  /** Takes note that the service has opened the folio of this name. A source of permits that learns nothing lacks it. */
   opened?(holder: string): void | Promise<void>;
   /**
-   * The service has refused to open the folio of this name, because of too many (429).
+   * Takes note that the service has refused to open the folio of this name, because too many are open (429).
    * @returns whether to ask it again as soon as it allows; otherwise the holder must release its permit, and may wait for
    *   another one.
    */

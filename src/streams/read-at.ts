@@ -1,7 +1,7 @@
 /** Reads an open file at a position, synchronously: another thread would take longer. */
 import { readSync } from 'node:fs';
 
-/** Fills an array with the bytes of an open file from a position on. @throws where the file ends before. */
+/** Fills an array with the bytes of an open file from a position on. @throws if the file ends earlier. */
 export function readAll(file: number, into: Uint8Array, position: number): void {
   if (readAt(file, into, position) === into.length) return;
   throw new Error('a file is shorter than it was when it was written');

@@ -72,7 +72,7 @@ export async function* readPieces(
 
 /**
  * The first bytes of a file.
- * @param bytes at most.
+ * @param bytes how many at most.
  * @param flags with which the file is opened.
  * @throws the system's error.
  */
@@ -99,7 +99,7 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
   return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
-/** @returns a buffer of the pool; undefined if the file is larger than that, or is no file. */
+/** @returns a buffer of the pool; undefined if the file is not small, or is no regular file. */
 function readSmall(path: string, start: number, size: number | undefined): Buffer | undefined {
   if (size === undefined || size - start > SMALL_BYTES) return undefined;
   const file = openSync(path, READ_AT_ONCE);
@@ -122,7 +122,7 @@ function readSmall(path: string, start: number, size: number | undefined): Buffe
   }
 }
 
-/** @returns undefined if it is no file or `stat` fails: opening it then gives the error. */
+/** @returns undefined if it is no regular file, or if `stat` fails: opening it then gives the error. */
 function sizeOf(path: string): number | undefined {
   try {
     const found = statSync(path);

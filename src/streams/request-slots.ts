@@ -1,7 +1,7 @@
 /** The port to the times at which the requests of an account may be sent, which several processes share. */
 import type { Milliseconds } from '../types.js';
 
-/** Slots that are taken. All times are of the clock that the slots are counted by, in ms. */
+/** Slots that are taken. All times are in ms, of the clock by which the slots are counted. */
 export interface TakenSlots {
   /** When each of them ends: until then a request counts as sent. */
   readonly ends: readonly number[];
@@ -19,8 +19,7 @@ export interface TakenSlots {
 export interface SlotsAsked {
   readonly count: number;
   /**
-   * The time that must lie between a request and the one that comes as many requests later as the limit allows in a
-   * second.
+   * The least time between a request and the n-th one after it, if the limit allows n requests a second.
    */
   readonly span: Milliseconds;
   /**
@@ -29,7 +28,7 @@ export interface SlotsAsked {
    */
   readonly lasts: Milliseconds;
   readonly lastsAlone: Milliseconds;
-  /** Ends of slots that were taken and in which nothing was sent, nor will be. */
+  /** The ends of taken slots in which nothing was sent and nothing will be sent. */
   readonly unused: readonly number[];
   /** Called just before the question is sent. */
   readonly onSend: () => void;
@@ -38,7 +37,7 @@ export interface SlotsAsked {
 export interface RequestSlots {
   /** Takes the next slots, in order: at least one, and at most as many as the limit allows in a second. */
   take(asked: SlotsAsked): Promise<TakenSlots>;
-  /** Gives no slot before this time has passed, to anybody; keeps a longer pause. */
+  /** Gives nobody a slot before this time has passed; a longer pause stays. */
   pause(time: Milliseconds): Promise<void>;
   /** Calls `hear` with each pause, whoever has asked for it, until the account is closed. */
   listen(hear: (time: Milliseconds) => void): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Lets callers share runs of the same work, such as a sync of a file: all callers that come while a run is at work
- * share the next one. The run at work may have begun before the change that a caller wants to have done.
+ * Lets callers share runs of the same work, such as a sync of a file: all callers that come during a run share the next
+ * one, because the present run may have begun before the change that they want to be synced.
  */
 
 /** The run of a key: its end, and that of the run after it, if anyone waits for it. */
@@ -11,8 +11,8 @@ interface Runs {
 
 /**
  * @param work is never running twice for the same key.
- * @returns a function that ends with a run for this key that begins after the call. It fails if that run fails, or the one
- *   that it has waited for: the system reports once that a sync has lost a change, so the next sync would succeed.
+ * @returns a function that resolves after a run for the key that began after the call. It fails if that run fails, or the
+ *   run before it: the system reports only once that a sync has lost a change, so the next sync would succeed.
  */
 export function shareRuns<Key>(work: (key: Key) => Promise<void>): (key: Key) => Promise<void> {
   const runs = new Map<Key, Runs>();

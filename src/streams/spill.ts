@@ -16,10 +16,10 @@ export class Spill {
   readonly #kept = new Map<number, Uint8Array>();
   #file: number | undefined;
   #size = 0;
-  /** To the file. */
+  /** Gathers the writes to the file. */
   readonly #writes = new GatheredWrites((bytes) => writeFileSync(this.#file!, bytes));
 
-  /** @param folder takes the temporary file. If it does not exist, the system's folder for such files does. */
+  /** @param folder for the temporary file. If it does not exist, the system's folder for such files is used. */
   constructor(folder: string, maxKeptBytes = MAX_KEPT_BYTES) {
     this.#folder = existsSync(folder) ? folder : tmpdir();
     this.#maxKeptBytes = maxKeptBytes;

@@ -1,6 +1,5 @@
 /**
- * Names what in a text is not strict base64 (RFC 4648, section 4), so that a person can show it to the service
- * provider.
+ * Says why a text is not strict base64 (RFC 4648, section 4), so that a person can show it to the service provider.
  */
 import { MalformedReplyError } from './malformed-reply-error.js';
 

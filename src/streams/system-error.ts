@@ -1,4 +1,4 @@
-/** Reads codes of the operating system, and takes what is missing for empty. `src/disk-error.ts` explains the codes. */
+/** Reads codes of the operating system, and treats missing files as empty. `src/disk-error.ts` explains the codes. */
 import { readdirSync } from 'node:fs';
 
 /** The error's code as text; empty if it has none. */

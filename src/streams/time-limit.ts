@@ -15,8 +15,8 @@ export function withTimeLimit<T>(
 }
 
 /**
- * Does work under a signal that aborts with the first of these. When the work has ended, nothing is left with them, as
- * `AbortSignal.any` would leave something on Node 20: they may last for hours.
+ * Does work under a signal that aborts with the first of these. Leaves nothing attached to them when the work has ended,
+ * unlike `AbortSignal.any` on Node 20: they may last for hours.
  */
 export async function withAnySignal<T>(
   signals: readonly AbortSignal[],
