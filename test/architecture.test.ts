@@ -95,7 +95,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   delta: ['csv', 'streams', 'kernel', 'type files', 'make-folder', 'types', 'errors'],
   results: ['source', 'csv', 'streams', 'type checkpoint', ...base],
   files: ['streams', 'config', 'postgres', ...base],
-  api: ['streams', ...base],
+  api: ['node-http', 'streams', ...base],
   service: [
     'check-call',
     'csv',
@@ -108,7 +108,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'types',
     'errors',
   ],
-  fleet: ['checkpoint', 'postgres', 'config', 'hints', ...base],
+  fleet: ['checkpoint', 'postgres', 'config', 'hints', 'node-http', ...base],
   checkpoint: [
     'type output-format',
     'type config',
@@ -137,6 +137,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'types',
     'errors',
   ],
+  'node-http': [],
   'sqlite-driver': ['errors'],
   errors: ['text', 'type types'],
   'check-call': ['streams', 'errors', 'text'],
@@ -272,6 +273,11 @@ describe('imports', () => {
       ['stages', 'report', 'pipelines', 'run-context'].includes(layerOf(from)),
     );
     expect(arrows(above)).toEqual([]);
+  });
+
+  it('load the HTTP module of Node in one file, which spares the memory of what nobody uses', () => {
+    const loading = imports.filter(({ to, isTypeOnly }) => to === 'node:http' && !isTypeOnly);
+    expect(arrows(loading)).toEqual(['src/node-http.ts -> node:http']);
   });
 
   it('of an implementation of a port stand in no stage, report or pipeline either', () => {

@@ -2,13 +2,13 @@
  * The HTTP client: chooses the connection of each request, direct or through a proxy. Invariant: each POST has its own
  * connection.
  */
-import type { Agent } from 'node:http';
-import http from 'node:http';
+import type { Agent, ClientRequestArgs } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { HttpsProxyAgent } from 'hpagent';
 import { ConfigError } from '../errors.js';
 import { isLoopback } from '../loopback.js';
+import { http } from '../node-http.js';
 import type { Milliseconds } from '../types.js';
 import { BY_PROXY, PROXY_DENIED } from './failure.js';
 import {
@@ -94,10 +94,7 @@ type Connected = (error: NodeJS.ErrnoException | null, socket: Duplex) => void;
 
 /** Marks the proxy's errors as such, and adds a code where they have none. */
 class TunnelAgent extends HttpsProxyAgent {
-  override createConnection(
-    options: http.ClientRequestArgs,
-    connected: Connected,
-  ): Duplex | null | undefined {
+  override createConnection(options: ClientRequestArgs, connected: Connected): Duplex | null | undefined {
     return super.createConnection(options, (error: NodeJS.ErrnoException | null, socket: Duplex) => {
       if (error === null) return connected(error, socket);
       const status = /^Bad response: (\d+)$/.exec(error.message)?.[1];

@@ -1,10 +1,10 @@
 /** Sends one HTTP request with Node's client. Throws every network error as an `AttemptError`. */
-import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
-import http from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { FormDataEncoder } from 'form-data-encoder';
+import { http } from '../node-http.js';
 import type { Milliseconds } from '../types.js';
 import { AttemptError, networkFailure } from './failure.js';
 import { nothingCame, readBody } from './read-body.js';
@@ -153,13 +153,13 @@ function closedEarly(): Error {
   return Object.assign(new Error('the connection was closed without a reply'), { code: 'ECONNRESET' });
 }
 
-const targets = new WeakMap<URL, http.RequestOptions>();
+const targets = new WeakMap<URL, RequestOptions>();
 
 /**
  * An address in the form that Node's client takes. Parsing it is a large part of a small request's cost, and most
  * requests have the same few addresses.
  */
-function targetOf(url: URL): http.RequestOptions {
+function targetOf(url: URL): RequestOptions {
   const known = targets.get(url);
   if (known !== undefined) return known;
   const { protocol, hostname, port, path, auth } = urlToHttpOptions(url);

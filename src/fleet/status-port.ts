@@ -1,7 +1,8 @@
 /** What a worker answers to monitors: `/healthz`, and `/metrics` for Prometheus. It shows nothing of configs. */
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigError } from '../errors.js';
+import { http } from '../node-http.js';
 import { fleetMetrics } from './fleet-metrics.js';
 import type { OpenFleet } from './open-fleet.js';
 import type { WorkerStatus } from './work.js';
@@ -37,7 +38,7 @@ export async function openStatusPort(
       send(response, 200, type, text);
     } else send(response, 404, 'text/plain', 'there is /healthz and /metrics\n');
   };
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     const path = request.url?.split('?')[0];
     answer(path, response).catch(() => send(response, 503, 'text/plain', 'the database does not answer\n'));
   });
