@@ -1,4 +1,4 @@
-/** Decides which settings count: not those that a later file, variable or flag replaces or takes back. */
+/** Decides which settings count: a later file, variable or flag may replace a setting or take it back. */
 import { outputFormat } from '../output-format.js';
 import { withToken } from './env-settings.js';
 import { withVariables } from './interpolate.js';
@@ -7,8 +7,8 @@ import type { Problems } from './problems.js';
 import { type Environment, effectiveSettings, isMap, isUnder, type Key, type Setting } from './settings.js';
 
 /**
- * Joins layers in their order. A later `output.path` of another format than Parquet leaves the types of earlier layers
- * out: they belong to the path that it replaces.
+ * Joins layers in their order. If the last `output.path` is not Parquet, leaves out the `output.types` of earlier layers:
+ * they belong to a path that it replaces.
  * @param layers the settings of each file, of the environment and of the flags.
  * @param env gives the values for `${VAR}` in the path.
  */
@@ -58,7 +58,7 @@ function mayBeNull(key: Key): boolean {
   return schemaAt(key)?.safeParse(null).success ?? false;
 }
 
-/** Whether a setting is null or empty in the place of a map of which a later setting has a key. */
+/** Whether a setting gives null or an empty map, and a later setting gives a key in this map. */
 function isFilled({ key, value }: Setting, later: readonly Setting[]): boolean {
   return (
     (value === null || isEmptyMap(value)) &&
@@ -83,7 +83,7 @@ function isFreeMap(key: Key): boolean {
   return keysOf(key) === undefined && (schemaAt(key)?.safeParse({}).success ?? false);
 }
 
-/** A setting that is null in the place of such a map is an empty map. */
+/** Reads null for a map of free names as an empty map. */
 function emptied(setting: Setting): Setting {
   return setting.value === null && isFreeMap(setting.key) ? { ...setting, value: {} } : setting;
 }

@@ -8,7 +8,7 @@ import { IN_DATABASE } from './sections/state-section.js';
 
 type OnProblem = (key: string, text: string) => void;
 
-/** Reports values that are valid alone but wrong together. Paths must be absolute. */
+/** Reports values that are each valid but wrong together. Paths must be absolute. */
 export function crossCheck(sections: Sections, onProblem: OnProblem): void {
   const { poll, retry, service } = sections;
   if (poll && poll.first > poll.max) onProblem('poll.first', 'is longer than poll.max');
@@ -144,13 +144,13 @@ function checkReport({ report, output, source, stateDir }: Sections, onProblem: 
 function checkFolder({ output, source }: Sections, onProblem: OnProblem): void {
   if (!output) return;
   if (!isFolder(output.path) && output.maxFileBytes !== null) {
-    onProblem('output.maxFileBytes', 'is for an output.path that ends in /: a file is not cut');
+    onProblem('output.maxFileBytes', 'is for an output.path that ends in /: a single file is not split');
   }
   const path = source?.path;
   if (isFolder(output.path) && path?.startsWith(output.path) && path !== withoutPublication(path)) {
     onProblem(
       'source.path',
-      'is in a publication of this output, which is removed when newer ones have come',
+      'is in a publication of this output, which is removed once there are newer ones',
     );
   }
 }
@@ -160,7 +160,7 @@ function checkTypes({ output }: Sections, onProblem: OnProblem): void {
   if (Object.keys(output.types).length > 0) {
     onProblem(
       'output.types',
-      'is for an output.path that ends in .parquet: a CSV holds texts alone; leave it out, or empty it with --set output.types={}',
+      'is for an output.path that ends in .parquet: a CSV holds only texts; leave it out, or empty it with --set output.types={}',
     );
   }
 }
@@ -189,7 +189,7 @@ function checkLoad({ load, source, output }: Sections, onProblem: OnProblem): vo
 
 /**
  * Reports keys of a state in a database that do not go together.
- * @param hasStateDir whether `stateDir` is given, besides its default.
+ * @param hasStateDir whether a setting gives `stateDir`.
  */
 export function checkState(
   { state, files, scratchDir, schedule }: Sections,
@@ -211,7 +211,7 @@ export function checkState(
   if (hasStateDir) {
     onProblem(
       'stateDir',
-      'is set in addition to state; use only one of them (what a machine can make again is in scratchDir)',
+      'is set in addition to state; use only one of them (scratchDir is the folder for what a machine can make again)',
     );
   }
 }

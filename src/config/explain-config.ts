@@ -51,7 +51,7 @@ export async function explainConfig(
   });
 }
 
-/** Whether the map that holds a key may be missing, and is, such as `load`. */
+/** Whether a key is in a map that may be missing, such as `load`, and is missing. */
 function isLeftOut(key: Key, written: readonly Setting[]): boolean {
   const map = key.slice(0, -1);
   const mayBeMissing = map.length > 0 && schemaAt(map)?.safeParse(null).success === true;

@@ -67,7 +67,7 @@ function readBytes(path: string, file: string): Buffer {
   }
 }
 
-/** A config beside it with nearly the same name. */
+/** A config in the same folder with nearly the same name. */
 function nearestFile(path: string): string | undefined {
   try {
     const configs = readdirSync(dirname(path)).filter((name) => /\.(?:ya?ml|json)$/.test(name));
@@ -77,7 +77,7 @@ function nearestFile(path: string): string | undefined {
   }
 }
 
-/** Makes the values. Reports a document with too many aliases, which only this step finds. */
+/** Converts a document into values. Reports a document with too many aliases, which only this step finds. */
 function toValue(document: Document, file: string, problems: Problems): unknown {
   try {
     return document.toJS();

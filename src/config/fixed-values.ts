@@ -10,8 +10,8 @@ import { isMap } from './settings.js';
 
 /**
  * The fixed values of a run, for the checkpoint: dotted key to JSON text.
- * @param service the service's identity. Where that is a name, the address is a fixed value too: the run's folios are
- *   there.
+ * @param service the service's identity. If that is a name, the address is a fixed value too, because the run's folios
+ *   are at this address.
  */
 export function fixedValues(config: Config, service: string): Record<string, string> {
   const { source, upload, chunks } = config;
@@ -38,8 +38,8 @@ export function fixedValues(config: Config, service: string): Record<string, str
 }
 
 /**
- * The address at which a run has begun; the service's name for a run of an older version, which kept no address beside
- * that.
+ * The address at which a run has begun. A run of an older version has stored none if its service has a name: then this
+ * is the name.
  * @param service the service's identity.
  * @param frozen the run's fixed values.
  */
@@ -53,13 +53,13 @@ export function fixedAddress({
   return String(JSON.parse(frozen['service.address'] ?? 'null') ?? service);
 }
 
-/** Names a query and tells it from others, without its text, which may hold secrets. */
+/** Identifies a query without its text, which may hold secrets. */
 function queryText(query: Config['source']['query']): string | null {
   if (query === null) return null;
   return `${query.database}, sql ${createHash('sha256').update(query.sql).digest('hex').slice(0, 12)}`;
 }
 
-/** The fixed values that a later publication of the run replaces: those that decide only on its path and form. */
+/** The fixed values that a later publication of the run may change: they decide only on its path and form. */
 export function fixedOutputValues({
   source,
   output,
@@ -93,7 +93,7 @@ export function isOnlyMoved(
   return keys.length > 0 && keys.every((key) => key === 'service' || key === 'service.address');
 }
 
-/** What is known of the run whose fixed values are compared. */
+/** The run whose fixed values are compared. */
 export interface FixedRun {
   readonly id: string;
   /** Whether it has sent anything that was, or may have been, paid for. Default: it has. */
@@ -104,8 +104,7 @@ export interface FixedRun {
 
 /**
  * Throws if a config differs from the fixed values of a run.
- * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values, and the flags that give the values of
- *   then.
+ * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values, and the flags that give the old ones.
  */
 export function checkFixedValues(
   then: Readonly<Record<string, string>>,
@@ -123,7 +122,7 @@ export function checkFixedValues(
   });
 }
 
-/** @param flags those that give the values of then; null if there are none. */
+/** @param flags the flags that give the old values; null if flags cannot give them. */
 function goOn(flags: string | null): string {
   return flags === null
     ? 'restore the old values to continue this run'
@@ -151,7 +150,7 @@ function waysOut(keys: readonly string[], run: string, flags: string | null): st
   return `${goOn(flags)}; or begin a new run: foliopipe run --new, which pays again`;
 }
 
-/** What a run did that was begun before these keys existed. */
+/** The values of a run that began before these keys existed. */
 const valuesBeforeKeys: Readonly<Record<string, string>> = {
   'source.query': 'null',
   'source.quote': '"auto"',
@@ -178,7 +177,7 @@ export function changedValues(
 }
 
 /**
- * What `--set` takes to give a config the values with which a run began, for all that differ now: such as
+ * The texts for `--set` that give a config the values with which a run began, for each key that differs now, such as
  * `chunks.maxRecords=100`.
  * @returns undefined if a value cannot be given in a flag, such as a query or a map of columns.
  */
@@ -196,7 +195,7 @@ export function settingsOfThen(
 function settingOf(key: string, then: string, now: string): string | undefined {
   const value: unknown = JSON.parse(then);
   if (key === 'service' || key === 'service.address') {
-    // The name of a service may be given or taken away: both must be addresses.
+    // One of the two may be a name: a flag can give only an address.
     const isMoved = [value, JSON.parse(now)].every((text) => /^https?:/.test(String(text)));
     return isMoved ? `service.baseUrl=${String(value)}` : undefined;
   }

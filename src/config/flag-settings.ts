@@ -41,7 +41,7 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
   });
 }
 
-/** The secret that a setting shows, and a variable that could stand for it; undefined if it shows none. */
+/** The secret that a setting shows, and a variable to use instead; undefined if it shows none. */
 export function literalSecret(
   setting: Setting,
 ): { readonly what: string; readonly variable: string } | undefined {
@@ -52,7 +52,7 @@ export function literalSecret(
   return undefined;
 }
 
-/** Whether a setting shows an address to which anyone who reads it may post. Scheme and host are no secret. */
+/** Whether a setting shows the address of a webhook, to which every reader could post. Scheme and host are no secret. */
 function isLiteralWebhook({ key, value }: Setting): boolean {
   if (key.join('.') !== 'report.webhook' || typeof value !== 'string' || value.includes('${')) return false;
   if (!URL.canParse(value)) return value !== '';
@@ -89,7 +89,7 @@ export function textValue(key: Key, text: string): unknown {
   const schema = schemaAt(key);
   if (text === 'null' && schema?.safeParse(null).success) return null;
   const quoted = /^(".*"|'.*')$/s.test(text);
-  // YAML takes a dash alone for a list.
+  // YAML reads a single dash as a list.
   if (text === STREAM || (!quoted && schema?.safeParse(text).success)) return text;
   const value = yamlValue(text);
   return typeof value === 'string' && !quoted ? text : value;

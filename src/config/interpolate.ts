@@ -19,10 +19,10 @@ export function withVariables(
   }
   if (typeof value !== 'string') return value;
   const text = interpolate(value, env, onProblem);
-  // Runs would start over in a folder, and what the database knows to be paid would be paid again.
+  // With an empty address, runs would start over in a folder and pay again for what the database knows to be paid.
   if (text === '' && key.join('.') === 'state' && /\$\{\w+\}/.test(value)) {
     onProblem(
-      `${value} is empty; write ${value.replaceAll('}', ':-}')} if the state is to be in stateDir then`,
+      `${value} is empty; write ${value.replaceAll('}', ':-}')} if the state should be in stateDir then`,
     );
   }
   return text === value ? value : scalarValue(key, text);

@@ -10,15 +10,15 @@ import { Problems } from './problems.js';
 import { isAddress, STREAM } from './sections/values.js';
 import { type Environment, type Setting, type Tree, toTree } from './settings.js';
 
-/** Keys of the machine that does the run, and of those who begin it. */
+/** Keys that belong to the machine that does the run, or to those who begin it. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['state', 'stateDir', 'scratchDir', 'schedule', 'timeZone']);
 
-/** Keys that may hold a secret. Where the environment gives one, the environment of the other machine gives it too. */
+/** Keys that may hold a secret. If the environment gives one here, the other machine's environment must give it there. */
 const MAY_BE_SECRET: ReadonlySet<string> = new Set(['service.token', 'load.into', 'report.webhook']);
 
 /**
  * @param options as those of `loadConfig`, of a valid config.
- * @returns what a config file of the other machine has to hold. Relative paths are absolute in it.
+ * @returns the content of a config file for the other machine. Relative paths are absolute in it.
  * @throws ConfigError `CONFIG_INVALID` for a secret that is written out.
  */
 export function configForJob(options: LoadOptions): Tree {
@@ -45,7 +45,7 @@ export function configForJob(options: LoadOptions): Tree {
 }
 
 /**
- * What `--set` takes to enqueue the config again with the flags that were given: such as `chunks.maxRecords=100`.
+ * The texts for `--set` that enqueue the config again with the flags that were given, such as `chunks.maxRecords=100`.
  * Relative paths are absolute. An address of a database, which may hold a secret, is a variable.
  */
 export function settingsOfJob({ overrides, env, cwd }: LoadOptions): readonly string[] {
@@ -56,13 +56,13 @@ export function settingsOfJob({ overrides, env, cwd }: LoadOptions): readonly st
   });
 }
 
-/** What stands for a variable that is not set is written out, too. */
+/** The default of a variable, as in `${VAR:-default}`: a secret in it is written out, too. */
 function defaultIn({ value }: Setting): ReturnType<typeof literalSecret> {
   const name = typeof value === 'string' ? /\$\{(\w+):-[^}]/.exec(value)?.[1] : undefined;
   return name === undefined ? undefined : { what: 'the default of a variable', variable: `\${${name}}` };
 }
 
-/** The value as it is written; of a relative path, with its folder in front. */
+/** The value as it is written, with the folder in front of a relative path. */
 function anywhere(setting: Setting, env: Environment, baseDir: string): unknown {
   const { value, origin } = setting;
   const resolved = settingValue(setting, env, baseDir);

@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of configs, for editors: what each key takes, from the schema that checks configs, and what it is for
- * and its default, from config/nightly.example.yaml, which explains every key.
+ * The JSON Schema of configs, for editors. The schema that checks configs gives what each key takes;
+ * config/nightly.example.yaml, which explains every key, gives what it is for and its default.
  */
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -43,7 +43,7 @@ function withTexts(schema: Tree, key: Key, explained: ReadonlyMap<string, string
   }
   const text = explained.get(key.join('.'));
   const expected = `Takes ${expectedAt(key)}.`;
-  // The example has some keys in comments alone. No default of these is written otherwise than it is read.
+  // Some keys are only in comments of the example. Their defaults in the schema are also how people write them.
   const value = defaults === undefined ? ownDefault : defaults;
   const hasDefault = value !== undefined && !JSON.stringify(value).includes('${');
   return {
@@ -53,21 +53,21 @@ function withTexts(schema: Tree, key: Key, explained: ReadonlyMap<string, string
   };
 }
 
-/** The part of a schema that describes a map: all of it, or one way of it besides null. */
+/** The part of a schema that describes a map: all of it, or one of its alternatives besides null. */
 function mapOf(schema: Tree): Tree | undefined {
   if (isMap(schema.properties)) return schema;
   const ways = Array.isArray(schema.anyOf) ? (schema.anyOf as Tree[]) : [];
   return ways.find((way) => isMap(way.properties));
 }
 
-/** A value may also be taken from the environment, whatever it is. */
+/** Accepts a text with a variable, too, whatever the type of the value. */
 function orVariable(schema: Tree): Tree {
   const { description: _, ...rest } = withoutClasses(schema);
   const isAnyText = rest.type === 'string' && rest.pattern === undefined && rest.enum === undefined;
   return isAnyText ? rest : { anyOf: [rest, { type: 'string', pattern: '\\$\\{' }] };
 }
 
-/** Leaves out patterns with classes of Unicode, which only some editors read. */
+/** Leaves out patterns with Unicode classes, which only some editors support. */
 function withoutClasses(schema: Tree): Tree {
   const text = JSON.stringify(schema, (name, value: unknown) =>
     name === 'pattern' && typeof value === 'string' && /\\p\{/i.test(value) ? undefined : value,
@@ -80,7 +80,7 @@ function isGiven(key: Key): boolean {
   return ['pipeline', 'source.path', 'upload.columns', 'output.path'].includes(key.join('.'));
 }
 
-/** A line with a key, which may be a comment itself; and the rest of an explanation on a line of its own. */
+/** A line with a key, which may be commented out; and a line that continues an explanation. */
 const KEY_LINE = /^(?<indent> *)(?:#(?<commented> +))?(?<name>\w+):(?: .*?)?(?: # (?<text>.*))?$/;
 const REST_LINE = /^ *# (?<text>.*)$/;
 

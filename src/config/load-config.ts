@@ -108,7 +108,7 @@ export function parseConfig(value: ConfigInput, baseDir = '.'): Config {
   return { ...config, ownFiles: tokenFiles(settings, {}, resolve(baseDir)) };
 }
 
-/** The settings with `-` for a source that is named nowhere: the program hands it in. */
+/** The settings, with `-` as the source if none is named: the program hands in the records. */
 function withHandedSource(settings: readonly Setting[]): readonly Setting[] {
   const isNamed = settings.some(
     ({ key, value }) =>
@@ -118,7 +118,7 @@ function withHandedSource(settings: readonly Setting[]): readonly Setting[] {
   return [...settings, { key: ['source', 'path'], value: STREAM, origin: undefined }];
 }
 
-/** The paths of all files that are named as the token's, also where none is read. */
+/** The path that `service.tokenFile` gives, also for a command that does not read the token. */
 function tokenFiles(settings: readonly Setting[], env: Environment, baseDir: string): readonly string[] {
   const given = effectiveSettings(settings).filter(({ key }) => key.join('.') === 'service.tokenFile');
   return given.map((one) => settingValue(one, env, baseDir)).filter((path) => typeof path === 'string');

@@ -65,7 +65,7 @@ function describeIssue(
   return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret(key))}` }];
 }
 
-/** Whether a value may hold a token or a password, which may be written as the value of the whole section by mistake. */
+/** Whether a value may hold a token or a password. By mistake, the value of the whole section may be one. */
 function mayBeSecret(key: Key): boolean {
   const secret = secretKeys[key[0]!];
   return secret !== undefined && (key.length === 1 || key[1] === secret);

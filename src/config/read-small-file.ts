@@ -1,5 +1,5 @@
 /**
- * Reads small files that a person names, such as a config. Never waits for a writer, and holds no more than the limit.
+ * Reads small files that a person names, such as a config. Never waits for a writer, and reads no more than a limit.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 const OWN_PIPE = /^\/(dev\/(stdin$|fd\/)|proc\/)/;
 
 /**
- * @param maxBytes more than that is an error.
+ * @param maxBytes a larger file is an error.
  * @throws the system's error; an error that `describeReadError` explains for a larger file or a named pipe.
  */
 export function readSmallFile(path: string, maxBytes: number): Buffer {

@@ -85,7 +85,7 @@ export type ParsedConfig = DeepReadonly<z.output<typeof configSchema>>;
 export type ConfigInput = SectionsIn<
   DeepReadonly<Omit<z.input<typeof configSchema>, 'source' | 'stateDir'>>
 > & {
-  /** Left out where the program hands in the records. */
+  /** Left out if the program hands in the records. */
   readonly source?: DeepReadonly<z.input<typeof sourceSchema>> | undefined;
   /** Default: `.foliopipe` in the base folder. */
   readonly stateDir?: string | undefined;

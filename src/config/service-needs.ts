@@ -5,15 +5,15 @@ import { withVariables } from './interpolate.js';
 import type { Environment, Setting } from './settings.js';
 
 /**
- * What a command needs: all of the section, to ask the service; its `address`, which tells runs and answers of services
- * apart; `given`: it uses what is given and goes without the rest; `preview`: the same, but without reports and loads;
- * `database`: the one of `load` alone; or `nothing`. Only what it needs must be there.
+ * What a command needs. `service`: the whole section, to send requests; `address`: only the address, to which runs and
+ * answers belong; `given`: what is given, and the command works without the rest; `preview`: as `given`, and the command
+ * neither reports nor loads; `database`: only that of `load`; `nothing`. What is not needed may be missing.
  */
 export type ServiceNeeds = 'service' | 'address' | 'given' | 'preview' | 'database' | 'nothing';
 
-/** Stands for an address that is not given. No machine has it: `.invalid` is reserved (RFC 2606). */
+/** The placeholder for an address that is not given. No machine has it: `.invalid` is reserved (RFC 2606). */
 export const NO_ADDRESS = 'https://no-address.invalid';
-/** Stands for a token that is not given or not needed. It is never sent. */
+/** The placeholder for a token that is not given or not needed. It is never sent. */
 export const NO_TOKEN = 'no-token-is-given';
 
 /** The settings, with placeholders for what the command does not need or does not get. */
@@ -39,8 +39,8 @@ const ADDRESSES = ['baseUrl', 'legacyBaseUrl'];
 const TOKENS = ['token', 'tokenFile'];
 
 /**
- * The settings without the places to which the command would report or load, if their variable is not set: it does
- * neither. A section `load` without its database is whole with `none`.
+ * Replaces places for reports and loads whose variable is not set, because the command neither reports nor loads. With
+ * `none` as its database, the section `load` stays valid.
  */
 function withoutUnset(settings: readonly Setting[], env: Environment): readonly Setting[] {
   return settings.map((setting) => {
@@ -50,7 +50,7 @@ function withoutUnset(settings: readonly Setting[], env: Environment): readonly 
   });
 }
 
-/** What stands for them. */
+/** The values that replace them. */
 const UNUSED: Readonly<Record<string, unknown>> = {
   'report.html': null,
   'report.textfile': null,
@@ -58,7 +58,7 @@ const UNUSED: Readonly<Record<string, unknown>> = {
   'load.into': 'none',
 };
 
-/** The settings without those of a key whose last value is not there: a variable is not set, or a file is missing. */
+/** Leaves out the settings of a key whose last value is missing: a variable is not set, or there is no such file. */
 function withoutUngiven(settings: readonly Setting[], name: string, env: Environment): readonly Setting[] {
   const last = settings.findLast((setting) => isKey(setting, name));
   if (last === undefined || isReadable(last, env)) return settings;
@@ -82,7 +82,7 @@ function isResolved(setting: Setting, env: Environment): boolean {
   return isKnown && value !== null && value !== '';
 }
 
-/** Whether a value, or the file that holds a token, is there. */
+/** Whether a setting has a value and, if that is a token file, the file exists. */
 function isReadable(setting: Setting, env: Environment): boolean {
   if (!isResolved(setting, env)) return false;
   if (!isKey(setting, 'tokenFile')) return true;

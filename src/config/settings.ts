@@ -43,7 +43,7 @@ export function effectiveSettings(settings: readonly Setting[]): Setting[] {
   );
 }
 
-/** Joins effective settings into maps. Keeps a value in the place of a map, so that the schema rejects it. */
+/** Joins effective settings into maps. Keeps a value where a map is expected, so that the schema rejects it. */
 export function toTree(settings: readonly Setting[]): Tree {
   const tree: Tree = {};
   for (const { key, value } of settings) {

@@ -1,4 +1,4 @@
-/** Where a state is, by a flag or by a few keys of a config: a folder, or the address of a database. */
+/** The place of a state, from a flag or from a few keys of a config: a folder, or the address of a database. */
 import { resolve } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { flagSettings, showsPassword } from './flag-settings.js';
@@ -21,11 +21,11 @@ export interface PlaceOptions {
   /** The flag, as it is shown in errors. */
   readonly flag: string;
   readonly env: Environment;
-  /** The folder to which a relative path belongs. */
+  /** The base folder of a relative path. */
   readonly cwd: string;
   /** Where a database keeps files: `postgres`, or `file:///...`. */
   readonly files: string;
-  /** The folder for what this machine can make again. */
+  /** The folder for files that this machine can make again. */
   readonly scratchDir: string;
 }
 
@@ -55,17 +55,17 @@ export function readStatePlace(text: string, options: PlaceOptions): StatePlace 
 export interface WrittenState {
   /** The database of the state; null if no setting names one. */
   readonly state: DatabaseAddress | null;
-  /** An absolute folder for what this machine can make again. */
+  /** An absolute folder for files that this machine can make again. */
   readonly scratchDir: string;
 }
 
 const READ: ReadonlySet<string> = new Set(['state', 'scratchDir', 'stateDir']);
 
 /**
- * Where the state is, for commands that work for all pipelines of a state: the rest of the config is not read.
+ * The place of the state, for commands about all pipelines of a state. Reads no other keys of the config.
  * @param options as those of `loadConfig`; the files may be of any pipeline, or none.
- * @throws ConfigError `CONFIG_UNREADABLE`; `CONFIG_INVALID` for a state or a folder that is none, a password in a flag,
- *   and a flag for another key.
+ * @throws ConfigError `CONFIG_UNREADABLE`; `CONFIG_INVALID` for an invalid state or folder, a password in a flag, and a
+ *   flag for another key.
  */
 export function readWrittenState(options: LoadOptions): WrittenState {
   const { written, env, baseDir } = readLayers(options);
@@ -74,7 +74,7 @@ export function readWrittenState(options: LoadOptions): WrittenState {
   for (const { key, origin } of options.overrides) {
     if (!READ.has(key)) problems.add(key, 'this command reads only state and scratchDir', origin);
   }
-  // Null is written for what is not set, as in config/nightly.example.yaml.
+  // Null means not set, as in config/nightly.example.yaml.
   const find = (name: string) =>
     written.findLast(({ key, value }) => key.join('.') === name && value !== null);
   const read = (name: string, setting: Setting | undefined, schema: typeof stateSchema) => {
@@ -87,7 +87,7 @@ export function readWrittenState(options: LoadOptions): WrittenState {
     };
     withVariables(setting, env, onProblem);
     const parsed = schema.safeParse(settingValue(setting, env, baseDir));
-    // An address may hold a password.
+    // Does not quote the value: an address may hold a password.
     if (!parsed.success && !isUnset) problems.add(name, `expected ${expectedAt([name])}`, label);
     return parsed.success ? parsed.data : null;
   };

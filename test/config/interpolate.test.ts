@@ -48,6 +48,6 @@ test('an empty variable is no state in a folder, unless its default is empty', (
   expect(problems).toEqual([]);
   read(`\${STATE_URL}`);
   expect(problems).toEqual([
-    `\${STATE_URL} is empty; write \${STATE_URL:-} if the state is to be in stateDir then`,
+    `\${STATE_URL} is empty; write \${STATE_URL:-} if the state should be in stateDir then`,
   ]);
 });

@@ -13,7 +13,7 @@ export function isPostgres(text: string): boolean {
   return URL.canParse(text) && SCHEMES.has(new URL(text).protocol);
 }
 
-/** Before the path of a DuckDB file. */
+/** The prefix of the path of a DuckDB file. */
 export const DUCKDB = 'duckdb:';
 
 /** Whether a text names a DuckDB file. */
@@ -55,13 +55,13 @@ export function resolveLoad(parsed: Readonly<ParsedLoad> | null): LoadConfig | n
 }
 
 /**
- * The address of a database. Every way of printing it gives scheme, host and database alone: user, password and options
+ * The address of a database. Every way of printing it gives only scheme, host and database: user, password and options
  * are secret. Only `reveal()` gives the whole address, to connect. The path of a DuckDB file is no secret.
  */
 export class DatabaseAddress {
   readonly #url: string;
 
-  /** @param origin where the config has it from: a variable, or a file and line. */
+  /** @param origin where the address comes from: a variable, or a file and line. */
   constructor(
     url: string,
     readonly origin?: string,
@@ -85,9 +85,8 @@ export class DatabaseAddress {
   }
 
   /**
-   * The texts that must appear nowhere. An address without user, password and options is shown as it is. A password
-   * that is a part of what is shown, such as `postgres`, would be given away by its absence there; the address with it
-   * is hidden.
+   * The texts that must appear nowhere. An address without user, password and options is no secret. A password that is
+   * also a part of the shown address, such as `postgres`, is not listed alone: hiding it there would give it away.
    */
   secrets(): readonly string[] {
     if (this.file !== null) return [];

@@ -1,6 +1,6 @@
 /**
  * What the name of an output says: a file, an object in S3, or a folder, because it ends in `/`. In a folder each
- * publication has one of its own, `<run>-<number>/`, and `_LATEST.json` names the newest one. Also the names of the files
+ * publication has its own folder, `<run>-<number>/`, and `_LATEST.json` names the newest one. Also the names of the files
  * that belong to an output.
  */
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ export const RUN_ID = '\\d{8}T\\d{6}-[0-9a-f]{6}';
 /** A folder of one publication, at the end of a path. */
 const PUBLICATION = new RegExp(`(?<=/)${RUN_ID}-\\d+/$`);
 
-/** The same, and what stands in it. */
+/** A folder of one publication, within a path. */
 const IN_PUBLICATION = new RegExp(`(?<=/)${RUN_ID}-\\d+/`);
 
 /** The names of the markers, and of the other files that a publication may put beside its data. */
@@ -42,19 +42,19 @@ export function publicationPlace(output: string, run: string, number: number): s
   return isFolder(output) ? `${output}${run}-${number}/` : output;
 }
 
-/** The output whose publication this name is in, or the same name. `out/<run>-<number>/x` becomes `out/x`. */
+/** Leaves out the folder of a publication: `out/<run>-<number>/x` becomes `out/x`. Other names stay unchanged. */
 export function withoutPublication(name: string): string {
   return name.replace(IN_PUBLICATION, '');
 }
 
-/** The folder of the publication whose part this file is; else the same path. */
+/** The folder of the publication to which a part belongs; the same path for any other file. */
 export function placeOfPart(path: string): string {
   const place = `${dirname(dirname(path))}/`;
   return isPublicationFolder(place) ? place : path;
 }
 
 /**
- * A file that belongs to an output: beside a file, in the folder of a publication.
+ * The path of a file that belongs to an output: beside an output file, or in the folder of a publication.
  * @param place as `publicationPlace` gives it.
  */
 export function besidePath(
@@ -64,7 +64,7 @@ export function besidePath(
   return isFolder(place) ? `${place}${name}` : `${place}.${name}`;
 }
 
-/** What a loader reads of a publication. @param place as `publicationPlace` gives it. */
+/** The file or folder of a publication that a loader reads. @param place as `publicationPlace` gives it. */
 export function dataPath(place: string): string {
   return isFolder(place) ? `${place}data/` : place;
 }
@@ -79,7 +79,7 @@ export function latestPath(output: string): string {
   return `${output}_LATEST.json`;
 }
 
-/** The file by which an output is known and locked. */
+/** The file that identifies an output, and beside which its lock is. */
 export function anchorOf(output: string): string {
   return isFolder(output) ? latestPath(output) : output;
 }

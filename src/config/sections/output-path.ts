@@ -1,6 +1,6 @@
 /**
- * The path of a run's output: the placeholders of `output.path`, by which each run may write a file of its own, and the
- * path of a sample (`--limit`). What is written in the config is frozen.
+ * The path of a run's output: the placeholders of `output.path`, with which each run may write a file of its own, and the
+ * path of a sample (`--limit`). A run freezes the path as it is written in the config.
  */
 import { normalize } from 'node:path';
 import { ConfigError } from '../../errors.js';
@@ -8,7 +8,7 @@ import type { Config } from '../schema.js';
 import { dayOf } from './calendar.js';
 import { isAddress } from './values.js';
 
-/** What of a run decides on the path of its output. */
+/** The facts of a run that decide on the path of its output. */
 export interface OutputRun {
   readonly id: string;
   readonly pipeline: string;
@@ -38,7 +38,7 @@ export function withOutputPath<T extends Pick<Config, 'output'>>(config: T, run:
 }
 
 /**
- * The config of a run that begins now, as far as its path is known: `{run}` stays in it.
+ * The config of a run that begins now. `{run}` stays in the path, because the id is not known yet.
  * @param now epoch milliseconds.
  */
 export function withPlannedPath(config: Config, now: number): Config {
@@ -46,12 +46,12 @@ export function withPlannedPath(config: Config, now: number): Config {
   return withOutputPath(config, { id: '{run}', pipeline: config.pipeline, createdAt: now, frozen });
 }
 
-/** How many days are looked back for the newest output: at least one output of a monthly job is among them. */
+/** How many days back the newest output is looked for: far enough for a monthly job. */
 const RECENT_DAYS = 31;
 
 /**
- * The path of the output of a run, then those of other runs on its day and the days before it, the newest first. The path
- * alone if it has neither a date nor the id of a run. Where it has an id, that of the others is left in it as `{run}`.
+ * The path of the output of a run, then the paths of other runs on its day and the days before, the newest first. Only the
+ * first path if it holds neither a date nor the id of a run. In the paths of other runs, `{run}` stays.
  * @param now epoch milliseconds.
  */
 export function recentPaths(
@@ -86,15 +86,15 @@ function pathOf(template: string, { id, pipeline, createdAt, frozen }: OutputRun
   return isAddress(path) ? path : normalize(path);
 }
 
-/** Where the sample of an output is, always as a plain CSV. @param output `output.path`, a file or a folder. */
+/** The path of an output's sample, which is always a plain CSV. @param output `output.path`, a file or a folder. */
 function samplePath(output: string): string {
   return `${output.replace(/(?<=[^/])\/+$/, '')}.sample.csv`;
 }
 
 /**
- * A sample is for a person to look at. It is a plain CSV beside the output, without a delta, is loaded into no table, and
- * is never withheld.
- * @param limit how many records the sample has at most; undefined: the config stays as it is.
+ * The config of a sample, which is for a person to look at: a plain CSV beside the output, without a delta, which is
+ * loaded into no table and never withheld.
+ * @param limit the most records of the sample; undefined: no sample, the config is returned unchanged.
  * @throws ConfigError `LIMIT_INVALID`.
  */
 export function withLimit(config: Config, limit: number | undefined): Config {

@@ -1,6 +1,6 @@
 /**
- * The section `report`: what says how a run has ended: a page for people, a file of metrics for Prometheus, and an
- * address.
+ * The section `report`: where the end of a run is reported: in a page for people, in a file of metrics for Prometheus, and
+ * to a webhook.
  */
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { isLoopback } from '../../loopback.js';
 import { filePath } from './values.js';
 
-/** node_exporter reads no file with another ending. */
+/** node_exporter reads only files with this ending. */
 const PROM = '.prom';
 
 const webhook = z
@@ -51,7 +51,7 @@ export function resolveReport(parsed: ParsedReport): ReportConfig {
 }
 
 /**
- * The address of a webhook. Whoever knows it may post there, so every way of printing it gives scheme and host alone.
+ * The address of a webhook. Whoever knows it can post there, so every way of printing it gives only scheme and host.
  * Only `reveal()` gives the whole address, to post to it.
  */
 export class WebhookAddress {
@@ -68,7 +68,7 @@ export class WebhookAddress {
   /** The texts that must appear nowhere. */
   secrets(): readonly string[] {
     const { pathname, search, searchParams, username, password } = new URL(this.#url);
-    // A short path is no secret, and is part of other texts.
+    // A short part is no secret. Hiding it would garble other texts.
     const parts = [`${pathname}${search}`, pathname, ...searchParams.values(), username, password].filter(
       (text) => text.length >= 8,
     );

@@ -35,7 +35,7 @@ export interface CronTimes {
   readonly months: ReadonlySet<number>;
   /** 0 is Sunday. */
   readonly weekdays: ReadonlySet<number>;
-  /** Both kinds of days are limited. Then one of them is enough, as cron has it. */
+  /** Whether both kinds of days are limited: then a day needs to match only one of them, as in cron. */
   readonly isEitherDay: boolean;
 }
 
@@ -64,7 +64,7 @@ export function readCron(line: string): CronTimes | { readonly problem: string }
   return { minutes, hours, days, months, weekdays: sundays, isEitherDay };
 }
 
-/** The values of a list such as `1-5,30` or `*\/15`; undefined if it is none. */
+/** The values of a field such as `1-5,30` or `*\/15`; undefined if it is invalid. */
 function readField(text: string, field: Field): Set<number> | undefined {
   const values = new Set<number>();
   for (const part of text.toLowerCase().split(',')) {
@@ -80,12 +80,12 @@ function readField(text: string, field: Field): Set<number> | undefined {
 }
 
 function rangeOf(range: string, field: Field, hasStep: boolean): (number | undefined)[] {
-  // A star means the days from Sunday to Saturday once.
+  // A star means each weekday once: 7 is Sunday again.
   if (range === '*') return [field.least, field.names?.length === 7 ? 6 : field.most];
   const [first = '', last] = range.split('-');
   const from = numberOf(first, field);
   if (last !== undefined) return [from, numberOf(last, field)];
-  // `5/15` is read differently by different programs.
+  // Programs read `5/15` differently, so it is refused.
   return hasStep ? [] : [from, from];
 }
 

@@ -182,7 +182,7 @@ const fileMode = z
   .transform((text) => Number.parseInt(text, 8))
   .describe('permissions in octal and in quotes, such as "0640", that let the owner read and write');
 
-/** How a store at `s3://` is reached. Credentials come from the environment and the profiles of AWS alone. */
+/** How a store at `s3://` is reached. Credentials come only from the environment and the profiles of AWS. */
 const s3Schema = z.strictObject({
   endpoint: z
     .string()

@@ -74,7 +74,7 @@ export type ServiceConfig =
     });
 
 interface RequestOptions {
-  /** Its identity instead of its address, or null. */
+  /** The identity of the service instead of its address; null: the address is the identity. */
   readonly name: string | null;
   readonly tokenIn: 'query' | 'header';
   readonly requestsPerSecond: number;
@@ -95,7 +95,7 @@ export function resolveService(
   return { ...options, embedded, baseUrl, legacyBaseUrl, token: new Secret(token) };
 }
 
-/** How the address of an embedded service begins. */
+/** The prefix of the address of an embedded service. */
 export const EMBEDDED = 'embedded:';
 
 /** The address of a service, or `embedded:<data folder>`. */

@@ -23,7 +23,7 @@ const querySchema = z
 /** iconv-lite knows these names too, but they are not text encodings. */
 const NOT_TEXT: ReadonlySet<string> = new Set(['base64', 'hex']);
 
-/** The source columns that name a record. One name alone may be given as a text, but `[a, b]` in a flag is a list. */
+/** The source columns that name a record. A single name may be given as a text, but `[a, b]` in a flag is a list. */
 const keyColumns = z
   .union([
     z
@@ -54,7 +54,7 @@ export const sourceSchema = z
       .default('auto'),
     delimiter: z
       .string()
-      // As people write a tab where quotes do not make one of it.
+      // YAML reads \t as a tab only in double quotes.
       .transform((text) => (text === '\\t' ? '\t' : text))
       .refine((text) => text === 'auto' || /^[\t\x20-\x7e]$/.test(text))
       .refine((text) => text !== '"')
@@ -77,17 +77,17 @@ export const sourceSchema = z
 
 type ParsedQuery = NonNullable<z.output<typeof querySchema>>;
 
-/** The key ready for use. */
+/** The key `query` ready for use. */
 export interface SourceQuery {
   readonly database: DatabaseAddress;
   /** One statement without a semicolon at its end. It may hold secrets, and is shown nowhere. */
   readonly sql: string;
 }
 
-/** What a source that is a query, or files of columns, is read with: foliopipe has written the text itself. */
+/** The dialect of a query and of Parquet files: foliopipe writes their records as CSV itself. */
 export const OWN_DIALECT = { encoding: 'utf8', delimiter: ',' } as const;
 
-/** What the section has besides its values. */
+/** What `resolveSource` adds to the section. */
 export interface ResolvedSource {
   readonly query: SourceQuery | null;
   /** Whether foliopipe writes the text of the source itself. */
@@ -109,7 +109,7 @@ export function resolveSource<S extends ParsedSource>(source: S): Omit<S, 'query
   return { ...source, ...(isOurs && { ...OWN_DIALECT, isOurs }), query };
 }
 
-/** Whether a source is files of the format Parquet, by the ending of its path. */
+/** Whether a source is Parquet, by the ending of its path. */
 export function isParquet({ path }: Pick<ParsedSource, 'path'>): boolean {
   return path?.toLowerCase().endsWith('.parquet') ?? false;
 }

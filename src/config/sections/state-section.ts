@@ -1,6 +1,6 @@
 /**
- * The keys of a state in Postgres, which any machine can go on with: the address, where parts are kept, and what is
- * local.
+ * The keys of a state in Postgres, with which any machine can continue: its address, the place of its parts, and the
+ * local folder.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ export interface StatePlace {
   readonly state: DatabaseAddress | null;
   /** A folder that all machines see; null: parts are where the state is. */
   readonly files: string | null;
-  /** The folder of the state; with a state in a database, of what this machine can make again. */
+  /** The folder of the state; with a state in a database, the folder for what this machine can make again. */
   readonly stateDir: string;
 }
 
@@ -74,7 +74,7 @@ export function resolveState(
 }
 
 /**
- * The folder on this machine for copies of what the state has: `stateDir` itself, if the state is there. Copies of two
+ * The folder on this machine for copies of files of the state: `stateDir` itself, if the state is there. Copies from two
  * databases are never in the same folder.
  */
 export function copiesFolder({ state, stateDir }: Pick<StatePlace, 'state' | 'stateDir'>): string {

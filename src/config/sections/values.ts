@@ -70,7 +70,7 @@ export function choice<const Words extends readonly [string, ...string[]]>(words
   return z.enum(words).describe(words.join(' or '));
 }
 
-/** A name that can stand in a file's name and in a command without quotes. It can be no address and no path. */
+/** A name that can be part of a file's name, and of a command without quotes. It cannot be an address or a path. */
 export const shortName = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,64}$/)
@@ -90,16 +90,16 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** What other programs take for their standard input or output. `./-` is a file of that name. */
+/** Means standard input or output, as in other programs. `./-` is a file with this name. */
 export const STREAM = '-';
 
 /** A path on disk. `load-config.ts` makes it absolute before the schema checks it. */
 export const filePath = pathOnDisk({ address: 'write the path of a file on this machine' });
 
 /**
- * A path on disk whose value may be mistaken for more than that.
- * @param instead what to do instead of naming an address such as `https://host/key`, or `-` for a stream. `mayBe` tells
- *   the addresses that are meant.
+ * A path on disk.
+ * @param instead advice for a user who writes an address such as `https://host/key`, or `-` for a stream. `mayBe` says
+ *   which addresses are accepted.
  */
 export function pathOnDisk(instead: {
   readonly address: string;
