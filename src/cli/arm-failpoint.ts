@@ -29,8 +29,7 @@ export function armFailpoint(armed: string | undefined): AtFailpoint | undefined
 }
 
 /**
- * The signal that this process sends to itself: `kill` ends it, `pause` stops it for a while, the others ask it to
- * stop.
+ * The signal that this process sends to itself: `kill` ends it, `pause` suspends it, the others ask it to stop.
  */
 const signals: ReadonlyMap<string, NodeJS.Signals> = new Map([
   ['kill', 'SIGKILL'],

@@ -1,4 +1,4 @@
-/** The flags that most commands share, and the config that they give. */
+/** The flags that most commands share, and the config that follows from them. */
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
@@ -36,11 +36,11 @@ export interface CommonOptions {
 /** Adds the flags that choose the config. */
 export function withConfigOptions(command: Command): Command {
   return command
-    .option('-c, --config <file>', 'config file; repeatable, the later file wins', collect)
+    .option('-c, --config <file>', 'config file; repeatable: a later file overrides an earlier one', collect)
     .option('--source <path>', 'source.path: a CSV or Parquet file, a glob, or - for standard input')
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
-    .option('--state-dir <folder>', 'stateDir: the folder that holds everything that survives a kill')
+    .option('--state-dir <folder>', 'stateDir: the folder with everything that must survive a kill')
     .option(
       '--set <key=value>',
       'any other key, for example --set chunks.maxRecords=500; repeatable',
@@ -63,7 +63,7 @@ export function withBeginOptions(command: Command): Command {
   return withLimitOption(command)
     .option(
       '--no-reuse',
-      "take no answers of earlier runs: every record is paid for; this run's answers are kept",
+      "take no answers of earlier runs and pay for every record; this run's answers are kept",
     )
     .option(
       '--yes',
@@ -82,7 +82,7 @@ export function withNewOptions(command: Command): Command {
 export function withLimitOption(command: Command): Command {
   return command.option(
     '--limit <records>',
-    'a sample: only the first records of the source, into <output>.sample.csv; a run of its own',
+    'a sample: a separate run of only the first records of the source, into <output>.sample.csv',
     recordCount,
   );
 }
@@ -92,7 +92,7 @@ function recordCount(text: string): number {
   throw new InvalidArgumentError('expected a whole number of records from 1');
 }
 
-/** The run's options that these flags give. */
+/** The flags as options of a run. */
 export function beginOptions({
   new: fresh = false,
   reuse,
@@ -115,7 +115,7 @@ export function withOutputOptions(command: Command): Command {
         .choices(logFormats)
         .default('text'),
     )
-    .option('--log-file <file>', 'also write the log there, as JSON lines');
+    .option('--log-file <file>', 'also write the log into this file, as JSON lines');
 }
 
 /** Adds the flags that choose the config, then those that choose what is printed. */
@@ -140,8 +140,8 @@ export async function readConfig(
 }
 
 /**
- * From where the config is loaded.
- * @param mayBeMissing whether the environment alone may be enough.
+ * The places that the config is loaded from.
+ * @param mayBeMissing whether the environment may be the only one.
  * @throws ConfigError `CONFIG_MISSING`; `CONFIG_IS_SOURCE`.
  */
 export function layersOf(
@@ -174,7 +174,7 @@ export function layersOf(
 }
 
 /**
- * Rejects a config file in the place of the run, when the run was forgotten.
+ * Rejects a config file where a run is expected: the user has left the run out.
  * @throws ConfigError `USAGE`.
  */
 export function refuseFileAsRun(command: string, run: string, file: string | undefined): void {
@@ -184,12 +184,12 @@ export function refuseFileAsRun(command: string, run: string, file: string | und
   });
 }
 
-/** The arguments `[run] [file]`: the run may be left out before a config file, and is the last one then. */
+/** The arguments `[run] [file]`. If only a config file is given, the run is `last`. */
 export function runAndFile(first = 'last', second: string | undefined): [string, string | undefined] {
   return second === undefined && isConfigName(first) ? ['last', first] : [first, second];
 }
 
-/** Who holds a lock that this process has taken, for the message to others. */
+/** This process as the holder of a lock, for the message to processes that want it. */
 export function lockHolder(): NonNullable<RunOptions['holder']> {
   const command = isOfWorker() ? OF_WORKER : process.argv.slice(2).join(' ');
   return { pid: process.pid, command };
@@ -210,12 +210,12 @@ export function chunkNumber(text: string): number {
   throw new InvalidArgumentError('expected a whole number from 1');
 }
 
-/** The error of a command that was typed wrongly. */
+/** The error for wrong arguments. */
 export function usage(message: string, hint: string): ConfigError {
   return new ConfigError('USAGE', message, { hint });
 }
 
-/** The config that is read where none is named. */
+/** The config that is read if none is named. */
 export const DEFAULT_FILE = 'foliopipe.yaml';
 
 /** Collects the values of a flag that may be repeated. */

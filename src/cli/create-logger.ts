@@ -1,6 +1,6 @@
 /**
- * The logger: pino writes to stderr, as text or JSON lines, and to a file. Secrets that are remembered when a line is
- * written (`rememberSecrets`) are hidden in it.
+ * The logger: pino writes to stderr, as text or JSON lines, and to a file. Hides the secrets that `rememberSecrets`
+ * knows when a line is written.
  */
 
 import pino from 'pino';
@@ -29,7 +29,7 @@ export function createLogger(
   const { NO_COLOR, TERM } = process.env;
   const asText = prettyFactory({
     colorize: stderr.isTTY && !NO_COLOR && TERM !== 'dumb',
-    // Who watches knows the day; a file is read later.
+    // A person at the terminal knows the day; a file is read later.
     translateTime: stderr.isTTY ? 'SYS:HH:MM:ss' : 'SYS:yyyy-mm-dd HH:MM:ss',
     ignore: 'pid,hostname',
     hideObject: true,
@@ -93,13 +93,13 @@ interface LogRecord {
   readonly type?: unknown;
 }
 
-/** Whether a record is for the log file alone: what was typed, what the block shows, and what the summary says. */
+/** Whether a record is only for the log file: the terminal shows the command, the block and the summary already. */
 function isShownOtherwise({ type }: LogRecord, { hasBlock }: Pick<Terminal, 'hasBlock'>): boolean {
   if (type === 'progress') return hasBlock;
   return type === 'start' || type === 'end' || type === 'summary';
 }
 
-/** A line of the log, to be shown as text: the JSON escapes what could act on a terminal, and is read for that. */
+/** Parses a line of the log to show it as text. Parsing undoes the escapes of JSON, so the message is escaped again. */
 function withSafeMessage(line: string): LogRecord {
   const record = JSON.parse(line) as LogRecord;
   return typeof record.msg === 'string' ? { ...record, msg: safeLines(record.msg) } : record;

@@ -32,7 +32,7 @@ export function openLogFile(path: string, onLost: (code: string) => void): LogFi
 function open(path: string): number {
   try {
     makeFolder(dirname(path));
-    // A pipe without a reader is an error, where it would be waited for without this flag.
+    // With O_NONBLOCK, a pipe without a reader is an error. Without it, the process would wait for a reader.
     const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
     return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Runs one command, from its arguments to its exit code. Only here an error becomes an exit code. */
+/** Runs one command, from its arguments to its exit code. Only this file turns an error into an exit code. */
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { CommanderError } from 'commander';
@@ -34,7 +34,7 @@ export async function main(typed: readonly string[]): Promise<number> {
   }
 }
 
-/** Only proofs want shorter leases. Nothing of a database is loaded without them. */
+/** Only for tests and proofs. The import is dynamic, so that other commands load no code for a database. */
 async function shortenLeases(text: string): Promise<void> {
   const { useLeases } = await import('../fleet/times.js');
   useLeases(text);
@@ -47,7 +47,7 @@ function withoutColorFlag(argv: readonly string[]): readonly string[] {
   return argv.filter((word) => word !== '--no-color');
 }
 
-/** @throws CommanderError, which is reported as a wrong usage. */
+/** @throws CommanderError, which is reported as wrong usage. */
 function showFirstSteps(): never {
   stderr.write(asStarted(`${firstSteps}\n`));
   throw new CommanderError(2, 'commander.help', 'no command was given');

@@ -23,11 +23,11 @@ export interface Sink {
   /** The system's code of the error that ended the output, such as `EPIPE` or `ENOSPC`; undefined without an error. */
   readonly lost: string | undefined;
   /**
-   * Writes lines without waiting; does nothing once the sink is lost. Never throws. What is unprintable, and could act on
-   * a terminal, is escaped.
+   * Writes lines without waiting; does nothing once the sink is lost. Never throws. Escapes unprintable characters,
+   * which could act on a terminal.
    */
   write(text: string): void;
-  /** Writes text of our own with control sequences for a terminal. Whatever comes from outside must be escaped in it. */
+  /** Writes text with control sequences for a terminal. The caller must have escaped what comes from outside. */
   writeStyled(text: string): void;
   /** Waits for a reader that is slower than the writer. */
   drained(): Promise<void>;
@@ -136,7 +136,7 @@ export async function printResult(
   await print(json ? jsonLine('summary', fields) : nextSteps(text));
 }
 
-/** The same, with a line of `--json` for each item before it. */
+/** As `printResult`, with a line of `--json` for each item before it. */
 export async function printList(
   options: { readonly json?: boolean },
   type: LineType,

@@ -3,26 +3,26 @@ import { createRedact, type Redact } from '../hide-secrets.js';
 
 let hide: Redact = createRedact([]);
 
-/** From now on `hideSecrets` hides these secrets, such as those of the config, and what the command line holds. */
+/** From now on, hides these secrets and those in the command line. */
 export function rememberSecrets(argv: readonly string[], secrets: readonly string[] = []): void {
   hide = createRedact([...secretsInFlags(argv), ...secrets]);
 }
 
-/** What the process reports beside its log: the failure, the summary, and what a webhook gets. */
+/** Hides secrets in what the process reports besides its log: the failure, the summary, and what a webhook gets. */
 export const hideSecrets: Redact = (value) => hide(value);
 
-/** The same in a line of the log, which is JSON and stays JSON. */
+/** Hides secrets in a line of the log, which is JSON and stays JSON. */
 export function redactLine(line: string): string {
   return `${JSON.stringify(hide(JSON.parse(line)))}\n`;
 }
 
-/** Keys that hold a secret alone, and keys that may hold one within an address or a map. */
+/** Keys whose value is a secret, and keys whose value may hold one, within an address or a map. */
 const SECRET_KEYS = /^(?:service\.token|report\.webhook)$/;
 const MAY_HOLD_SECRETS = /^(?:service|report|state|load(?:\.into)?|source(?:\.query(?:\.database)?)?)$/;
 
 /**
- * Secrets that were typed into flags. The command is refused, and what it says must not repeat them. A reference to a
- * variable is none.
+ * Secrets that were typed into flags. Such a command is refused, and the error must not repeat the secret. A reference
+ * to a variable is no secret.
  */
 function secretsInFlags(argv: readonly string[]): string[] {
   return argv.flatMap((word) => {

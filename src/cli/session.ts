@@ -72,7 +72,7 @@ export async function runJob(
     text: (summary, config) => summaryText(summary, nextTerms(config, prepare === undefined)),
     exitCode: (summary) => summary.exitCode ?? 0,
     ...(needs && { needs }),
-    // A rehearsal has a config of its own, and neither it nor a sample is a night.
+    // The end of a rehearsal or a sample is not reported: neither is the night's job.
     ...(prepare && { prepare }),
     ...(!prepare && options.limit === undefined && { summaryOf: (summary: RunSummary) => summary }),
   });
@@ -149,7 +149,7 @@ export async function runSession<T extends object>(
       },
     });
     const code = exitCode(result);
-    // The block would stand among the lines of the summary.
+    // The block would end up among the lines of the summary.
     terminal.show([]);
     const shown = hideSecrets(nextSteps(text(result, config)));
     const fields: object = { type: 'summary', ...result, exitCode: code };
@@ -158,7 +158,7 @@ export async function runSession<T extends object>(
     else if (options.logFormat !== 'json') stderr.write(shown);
     // A webhook may take its time: nobody has to wait for it to see the summary.
     if (notifier !== undefined) {
-      showTelling(progress, given);
+      showReporting(progress, given);
       await notifier.ended(summaryOf!(result), code);
     }
     return code;
@@ -168,7 +168,7 @@ export async function runSession<T extends object>(
     terminal.show([]);
     if (notifier === undefined) throw error;
     const code = reportFailure(error, argv);
-    showTelling(progress, given);
+    showReporting(progress, given);
     await notifier.failed(error);
     return code;
   } finally {
@@ -179,16 +179,16 @@ export async function runSession<T extends object>(
   }
 }
 
-/** Shows what a command still waits for when its work has ended. */
-function showTelling(progress: Progress, { report: { textfile, webhook } }: Config): void {
+/** Shows what the command still waits for after its work has ended. */
+function showReporting(progress: Progress, { report: { textfile, webhook } }: Config): void {
   const receivers = [
     ...(textfile === null ? [] : ['report.textfile']),
     ...(webhook === null ? [] : ['report.webhook']),
   ];
-  if (receivers.length > 0) progress.showStep(`telling how the run ended: ${receivers.join(', ')}`);
+  if (receivers.length > 0) progress.showStep(`reporting how the run ended: ${receivers.join(', ')}`);
 }
 
-/** The first record of a log: what was typed, by which version, and the config, in which secrets print as `[secret]`. */
+/** Writes the first record of a log: the command, the version, and the config, in which secrets print as `[secret]`. */
 function logStart(logger: Logger, config: Config): void {
   const command = typedArguments().slice(2).join(' ');
   logger.info(
@@ -205,15 +205,15 @@ export async function openState(config: Config) {
   return reader;
 }
 
-/** The commands that texts name from now on go on with this unfinished run, with the values with which it began. */
+/** From now on, the commands in texts continue this unfinished run, with the values with which it began. */
 export function rememberValues(config: Config, run: Run): void {
   const source = sourceToGoOn(config, run);
   rememberUnfinished(settingsToGoOn(config, run), { source, limit: run.source.limit });
 }
 
 /**
- * Says on stderr that what is shown is how a state was when it was copied.
- * @param what another use of the state, such as `what is backed up`.
+ * Says on stderr that a state was copied elsewhere, and that the command shows it as it was at that time.
+ * @param what what the command does with the state, such as `what is backed up`.
  */
 export async function warnOfMove(config: Config, what = 'what is shown'): Promise<void> {
   const moved = await findMove(config);

@@ -1,12 +1,12 @@
-/** Recognizes a source in the place of a config: `foliopipe run businesses.csv`. */
+/** Recognizes a source that was given as the config: `foliopipe run businesses.csv`. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { ConfigError } from '../../pipelines/index.js';
 import { escapeUnprintable, quoteForShell } from '../text.js';
 
 /**
  * @param file as it was typed.
- * @throws ConfigError `CONFIG_IS_SOURCE` for a CSV, a Parquet file or a workbook, by its name or its first bytes. What
- *   cannot be read is left to the reader of configs.
+ * @throws ConfigError `CONFIG_IS_SOURCE` for a CSV, a Parquet file or a workbook, by its name or its first bytes. An
+ *   unreadable file is left to the reader of configs.
  */
 export function refuseSourceAsConfig(file: string): void {
   const kind = kindByName(file) ?? kindByContent(file);
@@ -35,7 +35,7 @@ function kindByContent(file: string): string | undefined {
   return isCsv ? 'a CSV' : undefined;
 }
 
-/** The bytes of a pipe are left alone. */
+/** Reads nothing from a pipe, because its bytes could not be read again. */
 function firstBytes(file: string): Buffer {
   try {
     if (!statSync(file).isFile()) return Buffer.alloc(0);

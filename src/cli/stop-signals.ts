@@ -49,19 +49,19 @@ export function listenForStop(
 }
 
 /**
- * A worker stops its runs by closing their channels, which the system does too when the worker is gone. A signal would
- * not do: some service managers send one to each process, and a second one ends a run at once.
+ * A worker stops its runs by closing their channels. The system closes them too when the worker dies. The worker sends no
+ * signal: some service managers send one to each process, and a second signal would end the run at once.
  */
 function listenForWorker(onClosed: () => void): () => void {
   if (!isOfWorker()) return () => undefined;
   process.once('disconnect', onClosed);
-  // It keeps no process alive.
+  // The channel must not keep the process alive.
   process.channel?.unref();
   if (!process.connected) onClosed();
   return () => void process.off('disconnect', onClosed);
 }
 
-/** Does the work of a command that has nothing to say at a stop; the signal aborts at the first of these signals. */
+/** Does the work of a command that prints nothing when it is stopped. `signal` aborts at the first of these signals. */
 export async function withStopSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = listenForStop(() => undefined);
   try {

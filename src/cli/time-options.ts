@@ -1,4 +1,4 @@
-/** The flags about time: when to stop, how long to wait for the lock, and what is old. */
+/** The flags about time: when to stop, how long to wait for the lock, and from which age something is removed. */
 import type { Command } from 'commander';
 import { ConfigError, type Logger, type RunOptions } from '../../pipelines/index.js';
 import { formatDuration, parseDuration } from '../quantities.js';
@@ -17,7 +17,7 @@ export function withTimeOptions(command: Command): Command {
     command
       .option(
         '--deadline <time>',
-        'stop then with exit 8; the same command continues later. An instant with its zone, or a time of day of this machine',
+        'stop at this time with exit 8; the same command continues later. An instant with its zone, or a time of day on this machine',
       )
       .option(
         '--max-duration <time>',
@@ -26,7 +26,7 @@ export function withTimeOptions(command: Command): Command {
   );
 }
 
-/** Only waits for the lock: for commands that ask no service. */
+/** Adds only the flag about the lock, for commands that ask no service. */
 export function withWaitOption(command: Command): Command {
   return command.option(
     '--wait-lock [time]',
@@ -34,7 +34,7 @@ export function withWaitOption(command: Command): Command {
   );
 }
 
-/** Only for commands that publish. */
+/** Adds the flag of commands that publish. */
 export function withPartialOption(command: Command): Command {
   return command.option(
     '--publish-partial',
@@ -85,10 +85,10 @@ export function parseDeadline(text: string, now: Date): number {
   return instant;
 }
 
-/** Reads an instant with its zone. @returns epoch milliseconds; undefined: it is none, or its month has no such day. */
+/** Reads an instant with its zone. @returns epoch milliseconds; undefined if it is no instant of the calendar. */
 export function parseInstant(text: string): number | undefined {
   const [, day] = /^(\d{4}-\d{2}-\d{2})T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/.exec(text) ?? [];
-  // `Date.parse` takes 30 February for 2 March.
+  // `Date.parse` reads 30 February as 2 March.
   const midnight = Date.parse(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return undefined;
   const instant = Date.parse(text);
@@ -127,5 +127,5 @@ function nextTimeOfDay(text: string, hours: number, minutes: number, now: Date):
   );
 }
 
-/** A time of day that is further ahead counts as just passed. */
+/** A time of day that is further ahead counts as passed today. */
 const maxAheadMs = 18 * 3_600_000;

@@ -1,4 +1,4 @@
-/** What commands ask the service by: the proxies of the environment, and the embedded local service. */
+/** How commands reach the service: by the proxies of the environment, or as an embedded local service. */
 import { type Config, embeddedServiceFolder, type RunOptions } from '../../pipelines/index.js';
 import type { Service, ServiceOptions } from '../service/open-service.js';
 import { withStopSignal } from './stop-signals.js';

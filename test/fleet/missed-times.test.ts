@@ -37,7 +37,7 @@ it.each([
   expect(found && { ...found, at: iso(found.at) }).toEqual(expected);
 });
 
-it('tells a time of a minute ago while no worker lives', () => {
+it('tells a time of a minute ago while no worker is running', () => {
   const last = at('22T01:00');
   expect(findMissed(schedule('23T01:01'), last, UNWATCHED_SETTLED_MS)).toEqual({
     at: at('23T01:00'),

@@ -1,4 +1,4 @@
-/** `foliopipe check`: checks, without paying, that everything that a run needs is ready. */
+/** `foliopipe check`: checks, without paying, that everything a run needs is ready. */
 import type { Command } from 'commander';
 import { type CheckedItem, type CheckOptions, checkSetup } from '../../../pipelines/index.js';
 import { hintOf } from '../../hints.js';
@@ -25,7 +25,7 @@ async function check(options: CommonOptions, file: string | undefined): Promise<
     if (options.json) await printJson('summary', { ok: exitCode === 0, exitCode });
     return exitCode;
   };
-  // An embedded service has a data folder here that is removed afterwards.
+  // Without `dataDir`, an embedded service gets a temporary data folder.
   return withEndpoint(config, work, { dataDir: undefined });
 }
 

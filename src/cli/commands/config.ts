@@ -28,7 +28,7 @@ export function addConfig(config: Command, finish: Finish): void {
       'list every key with its value, from defaults, files, environment and flags; secrets are masked',
     )
     .argument('[file]', 'config file')
-    .option('--origins', 'also where each value comes from');
+    .option('--origins', 'also show where each value comes from');
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
     const hasOrigins = options.json === true || options.origins === true;
@@ -59,7 +59,7 @@ function defaultOf(key: readonly string[]): unknown {
 
 const MOST = 60;
 
-/** The unfinished run that goes on with no other value of a key, and its value if that is not the config's. */
+/** The unfinished run that accepts only its own value of a key; with that value, or null if the config has the same. */
 function frozenBy(key: string, frozen: FrozenValues | undefined) {
   const value = frozen?.values[key];
   return frozen === undefined || value === undefined ? undefined : { run: frozen.run, value };
@@ -72,7 +72,7 @@ function originText({ key, origin }: ExplainedKey, frozen: FrozenValues | undefi
   return `${from}, frozen by run ${by.run}${by.value === null ? '' : ` with ${by.value}`}`;
 }
 
-/** Keys that nothing gives, and that have no default, are left out. */
+/** Leaves out keys without a value. */
 function tableOf(
   keys: readonly ExplainedKey[],
   hasOrigins: boolean,

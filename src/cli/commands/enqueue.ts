@@ -1,4 +1,4 @@
-/** `foliopipe enqueue`: makes runs jobs of the workers, now or at the times of the config's schedule. */
+/** `foliopipe enqueue`: gives runs to the workers as jobs, now or at the times of the config's schedule. */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { refuseStateInFolder } from '../../../pipelines/index.js';
@@ -33,18 +33,18 @@ export function addEnqueue(command: Command, finish: Finish): void {
   command
     .argument(
       '[config...]',
-      'config files, each for another pipeline, read over those of -c; with --again, --dismiss and --remove: names of pipelines',
+      'config files, each of another pipeline and read after those of -c; with --again, --dismiss or --remove: names of pipelines',
     )
     .option(
       '--schedule',
-      'from now on, begin runs at the times of schedule in the config; without that key, begin none any more. Nothing runs now',
+      'from now on, begin runs at the times of the config key schedule; without that key, end the schedule. Nothing runs now',
     )
     .option(
       '--again',
       'run dead letters (jobs that wait for a person) again, with their own configs and the flags of run that you add; without a name: all of them',
     )
     .option('--dismiss', 'remove the dead letters of these pipelines, because somebody has looked at them')
-    .option('--remove', 'remove all that waits of these pipelines: jobs, schedules and dead letters')
+    .option('--remove', 'remove the waiting jobs, the schedules and the dead letters of these pipelines')
     .option('--yes', 'as for run')
     .option('--label <text>', 'as for run: a note kept with a new run')
     .option(
@@ -71,7 +71,7 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
   }
   const flags = runFlags(options);
   if ((remove || dismiss) && Object.keys(flags).length > 0) {
-    throw usage('--remove and --dismiss begin no run, and take no flags of one', 'leave them out');
+    throw usage('--remove and --dismiss begin no run, so they take no flags of run', 'leave those flags out');
   }
   const { done, workers, configs } = await (again
     ? withFleet(options, (fleet) => putBack(fleet, named, flags))
@@ -82,7 +82,7 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
   return 0;
 }
 
-/** What was done, and how many workers live. */
+/** What was done, and how many workers are alive. */
 interface Done {
   readonly done: readonly EnqueuedJob[];
   readonly workers: number;
@@ -107,7 +107,7 @@ async function useFleet(fleet: OpenFleet, use: Use): Promise<Done> {
   }
 }
 
-/** The flags that go with a job. */
+/** The flags of `run` that are stored in the job. */
 function runFlags({ yes, label, maxDuration, publishPartial }: Options): RunFlags {
   if (maxDuration !== undefined) parseMaxDuration(maxDuration, new Date());
   return {
@@ -145,7 +145,7 @@ async function enqueueConfigs(named: readonly string[], flags: RunFlags, options
   return { ...sent, configs };
 }
 
-/** @throws ConfigError `USAGE` unless all have the same state, and each pipeline is there once. */
+/** @throws ConfigError `USAGE` unless all jobs have the same state, and each has another pipeline. */
 function expectOneState(prepared: readonly PreparedJob[]): PreparedJob['state'] {
   const [first, ...others] = prepared.map(({ state }) => state);
   if (others.some((state) => state.reveal() !== first!.reveal())) {

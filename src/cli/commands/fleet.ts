@@ -1,4 +1,4 @@
-/** `foliopipe fleet`: shows workers, runs, what waits, schedules, and what waits for a person. */
+/** `foliopipe fleet`: shows workers, runs, waiting jobs, schedules and dead letters. */
 import type { Command } from 'commander';
 import { ConfigError } from '../../../pipelines/index.js';
 import { type OpenFleet, openFleetToLook } from '../../fleet/open-fleet.js';
@@ -31,11 +31,11 @@ export function addFleet(command: Command, finish: Finish): void {
     const stop = listenForStop(() => undefined);
     let fleet: OpenFleet | undefined;
     const look = async (): Promise<FleetFacts> => {
-      // The first worker or job of a state makes its fleet.
+      // There is no fleet before the first worker or job of the state.
       fleet ??= await openFleetToLook(state, fleetOptions);
       return fleet === undefined ? NOTHING : readFleet(fleet);
     };
-    /** A watch goes on when the database is back. */
+    /** Waits while the database does not answer, so that the watch survives an outage. */
     const lookOn = () => {
       const { logger } = fleetOptions;
       const lookOnce = () => untilStopped(look(), stop.signal, () => undefined);
@@ -61,7 +61,7 @@ export function addFleet(command: Command, finish: Finish): void {
   });
 }
 
-/** What only the clock changes is no news. */
+/** The text without durations, which change although nothing has happened. */
 function withoutTimes(text: string): string {
   return text.replaceAll(/\d+(?:\.\d+)? ?(?:ms|s|m|h|d)\b/g, '');
 }

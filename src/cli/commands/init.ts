@@ -34,10 +34,13 @@ interface Options extends InitFlags {
 
 export function addInit(command: Command, finish: Finish): void {
   command
-    .argument('[csv]', 'the source: a CSV or Parquet file, or a pattern; by default the only one here')
+    .argument(
+      '[csv]',
+      'the source: a CSV or Parquet file, or a pattern; default: the only such file here or in data/',
+    )
     .option('-c, --config <file>', 'the config to write (default: foliopipe.yaml)', (file) => [file])
-    .option('--force', 'replace a config that is there')
-    .option('--yes', 'ask nothing, take what is guessed')
+    .option('--force', 'replace an existing config')
+    .option('--yes', 'ask nothing, accept all guesses')
     .option('--name <column>', 'the column with the name of the business')
     .option('--address <column>', 'the column with its address')
     .option('--state <column>', 'the column with its state')
@@ -46,7 +49,7 @@ export function addInit(command: Command, finish: Finish): void {
     .option('--skip-lines <lines>', 'source.skipLines: lines before the header', lineCount)
     .option(
       '--header <names>',
-      'source.header: names with commas between them, for a file without a header; none: make such names; first: the first line is the header, whatever it looks like; rename: the same, and number doubled names',
+      'source.header: names with commas between them, for a file without a header; none: the same with made-up names; first: the first line is the header, whatever it looks like; rename: like first, and number doubled names',
     )
     .option('--output <file>', 'output.path: the enriched CSV')
     .option('--base-url <url>', "service.baseUrl: the service's address")
@@ -170,7 +173,7 @@ function schemaOf(folder: string): string {
   return `https://unpkg.com/foliopipe@${version}/config/schema.json`;
 }
 
-/** A pipe would be waited for without end, and a link would be replaced by a file. */
+/** Refuses a pipe, because a write would wait without end, and a link, because a file would replace it. */
 function refuseOtherKinds(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (found === undefined || found.isFile()) return;
@@ -180,7 +183,7 @@ function refuseOtherKinds(file: string): void {
   });
 }
 
-/** Writes a new file under a name of its own first, so that a config that is replaced is whole at any moment. */
+/** Replaces a config by a rename, so that a complete file is there at every moment. */
 async function write(file: string, text: string, force: boolean): Promise<void> {
   try {
     if (!force) return await writeFile(file, text, { flag: 'wx' });
@@ -208,7 +211,7 @@ function whyUnwritten(file: string, cause: unknown): string {
 }
 
 function existsError(file: string): ConfigError {
-  return new ConfigError('CONFIG_EXISTS', `${file} is there already, and is not replaced`, {
+  return new ConfigError('CONFIG_EXISTS', `${file} exists already, and is not replaced`, {
     hint: 'write another one: foliopipe init -c FILE; or replace it with --force',
     facts: { file },
   });
@@ -234,7 +237,7 @@ function nextText(file: string, { baseUrl, isExample }: FirstConfig): string {
           ] as const,
         ]
       : []),
-    ['export FOLIOPIPE_TOKEN=...', 'its token'],
+    ['export FOLIOPIPE_TOKEN=...', 'the token of the service'],
     [`foliopipe check${flag}`, 'asks service and token, and pays nothing'],
     [`foliopipe run${flag} --limit 100`, 'a sample, to look at real answers'],
     [`foliopipe run${flag}`, 'all of it; after an interruption the same command goes on'],

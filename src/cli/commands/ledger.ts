@@ -50,7 +50,7 @@ function checkUsage({ month, csv, json }: Options): void {
   }
 }
 
-/** A write for each of many entries would take longer than reading them. */
+/** Lines are collected into writes of this size: a write for each entry takes longer than reading the entry. */
 const WRITE_CHARACTERS = 64 * 1024;
 
 async function printLedger(config: Config, options: Options): Promise<void> {
@@ -80,7 +80,7 @@ async function printLedger(config: Config, options: Options): Promise<void> {
 type LedgerLine = LedgerEntry | LedgerSum;
 type Pages<Line> = AsyncIterable<readonly Line[]>;
 
-/** The plain uploads of a run that has more of them are one line. */
+/** If a run has more plain uploads than this, they are one line. */
 const LISTED = 20;
 
 /** @returns the totals of the lines. */
@@ -213,7 +213,7 @@ const MINUTE = 60_000;
 
 const WIDTHS = { time: 11, chunk: 5, attempt: 3, records: 7, price: 8, folio: 15 };
 
-/** A ledger may have a million lines. */
+/** Formats a line by hand, because a ledger may have a million of them. */
 function row(
   time: string,
   chunk: string,
@@ -222,7 +222,7 @@ function row(
   price: string,
   folio: string,
 ): string {
-  // A sum of records takes the room of chunk and attempt, which it has not.
+  // In a line without chunk and attempt, the records take their room.
   const tries = chunk === '' ? '' : `${chunk.padStart(WIDTHS.chunk)}  ${attempt.padStart(WIDTHS.attempt)}  `;
   const room = WIDTHS.chunk + WIDTHS.attempt + WIDTHS.records + 4 - tries.length;
   const numbers = tries + records.padStart(room);

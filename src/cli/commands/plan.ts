@@ -55,7 +55,7 @@ export async function printPlan(options: Options, file: string | undefined): Pro
   return exitCode;
 }
 
-/** Shows how far the check of the source is. */
+/** Makes the plan, and shows the progress of the check of the source meanwhile. */
 async function makePlan(config: Config, options: Options): Promise<Plan> {
   const terminal = createCommandTerminal(options);
   const logger = createLogger(options, terminal);
@@ -75,7 +75,7 @@ async function makePlan(config: Config, options: Options): Promise<Plan> {
   }
 }
 
-/** What else would be logged stands in the plan. */
+/** The plan itself holds what would be logged at the level info. */
 function onlyWarnings(logger: Logger): Logger {
   const silent = () => undefined;
   return { debug: silent, info: silent, warn: logger.warn.bind(logger), error: logger.error.bind(logger) };
@@ -145,7 +145,7 @@ function planText(
   return `${lines.join('\n')}\n`;
 }
 
-/** Says only of chunks that a run would send that they are to be uploaded. */
+/** Tells the chunks that a run would upload from those that it has uploaded. */
 function chunksText({ count, records, bytes }: Plan['chunks'], { chunks }: Plan['next']): string {
   const all = `${countOf(count, 'chunk')} with ${countOf(records, 'record')}, ${formatBytes(bytes)}`;
   if (chunks === 0) return `${all} in all, nothing to upload`;
@@ -209,7 +209,7 @@ function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records
 }
 
 /**
- * What else the new run costs: an unfinished one is given up.
+ * The cost of giving up an unfinished run for the new one.
  * @param unkept earlier runs whose answers are not in the store yet, because not all of them are joined.
  */
 function givesUpLines({ givesUp }: Plan['next'], isNew: boolean, unkept: number): string[] {
@@ -257,13 +257,13 @@ function nextText(
   }
 }
 
-/** Where reuse would stop the run, names the command that passes: it buys what is new. */
+/** If `reuse.maxMiss` would stop the run, names the command that buys what is new anyway. */
 function beginText(isNew: boolean, rest: string, reuse: Plan['reuse']): string {
   const command = `foliopipe run${isNew ? ' --new' : ''}`;
   if (reuse?.stops == null) return `${command} begins a new run: ${rest}`;
   const without =
     reuse.unkept > 0
-      ? `look first what ${command} without --yes adds and says`
+      ? `first look at what ${command} without --yes adds and says`
       : `without --yes it ends with ${reuse.stops}, exit 9`;
   return `${command} --yes begins a new run and buys what is new: ${rest}; ${without}`;
 }

@@ -26,7 +26,7 @@ export function addPrune(runs: Command, finish: Finish): void {
     .command('prune')
     .description('remove the results of runs of this pipeline that ended long ago; outputs stay')
     .argument('[file]', 'config file')
-    .option('--older-than <time>', 'least time since a run ended, such as 7d; by default retention.results')
+    .option('--older-than <time>', 'only runs that ended longer ago, such as 7d; default: retention.results')
     .option('--dry-run', 'only show what would be removed')
     .option('--yes', 'do not ask before results are removed that retention.results keeps');
   withCommonOptions(command).action(async (file: string | undefined, _: object, self: Command) => {
@@ -80,7 +80,7 @@ function textOf(runs: readonly PrunedRun[], unknown: readonly string[], dryRun: 
     return `${run}  ${state}${age}  ${formatBytes(bytes)}`;
   });
   const done = dryRun ? 'would be removed' : 'removed';
-  const strays = unknown.map((folder) => `${folder} belongs to no run; check it, and remove it by hand`);
+  const strays = unknown.map((folder) => `${folder} belongs to no run: look into it, and remove it by hand`);
   return `${[...lines, `results of ${countOf(runs.length, 'run')} ${done}, ${formatBytes(bytesOf(runs))}`, ...strays].join('\n')}\n`;
 }
 

@@ -44,10 +44,10 @@ export function addReport(command: Command, finish: Finish): void {
       'the HTML file to write; default: the file that report.html in the config names, or PIPELINE-RUN.html here';
 }
 
-/** @throws ConfigError `USAGE` for a file that is no report. */
+/** @throws ConfigError `USAGE` for a file that cannot be a report, or that the config names. */
 function refuseForeign(path: string, others: readonly (string | null)[]): void {
   if (/\.html?$/i.test(path) && !others.includes(path)) return;
-  throw new ConfigError('USAGE', `${path} is no name of an HTML file`, {
+  throw new ConfigError('USAGE', `${path} is not the name of an HTML file`, {
     hint: 'let it end in .html: foliopipe report --output report.html',
   });
 }

@@ -26,7 +26,7 @@ export function addRetry(command: Command, finish: Finish): void {
     .addOption(
       new Option(
         '--by <way>',
-        'upload: in files, once; search: one by one; by default as failures.rescue says',
+        'upload: in files, once; search: one by one; default: as failures.rescue says',
       ).choices(['upload', 'search']),
     )
     .option('--dry-run', 'only show what would be sent, and what it costs');
@@ -52,7 +52,7 @@ function planText(plan: RetryPlan): string {
   const own = by === 'search' ? ` --by ${by}` : '';
   const lines = [
     records === 0
-      ? `foliopipe retry ${run}${own} would send nothing: no record of the run has failed that may be asked for again; what is left to do: foliopipe runs show ${run}`
+      ? `foliopipe retry ${run}${own} would send nothing: the run has no failed record that may be sent again; what is left to do: foliopipe runs show ${run}`
       : `foliopipe retry ${run}${own} ${retryPlanText(plan)}; nothing is sent now`,
     ...(reused === 0
       ? []
@@ -62,7 +62,7 @@ function planText(plan: RetryPlan): string {
     ...(held === 0
       ? []
       : [
-          `  the service may have ${countOf(held, 'failed record')} from an earlier round, which no file has once more (ambiguous.policy); foliopipe status --run ${run} says how to bind its folio`,
+          `  the service may have ${countOf(held, 'failed record')} from an earlier round: not sent again (ambiguous.policy); foliopipe status --run ${run} says how to bind the folio`,
         ]),
     ...budget.map(
       ({ cap, limit, left }) =>

@@ -1,4 +1,4 @@
-/** `foliopipe reuse`: shows, removes, gives up and imports the answers that later runs take. */
+/** `foliopipe reuse`: shows, prunes, forgets and imports the stored answers that later runs take. */
 import type { Command } from 'commander';
 import { ConfigError, forgetReuse, importReuse, pruneReuse, showReuse } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';
@@ -47,7 +47,7 @@ function addPrune(reuse: Command, finish: Finish): void {
   const command = reuse
     .command('prune')
     .description(
-      'remove answers of this pipeline that are too old to be taken; every run does this at its end',
+      'remove the answers of this pipeline that are too old for a run; every run does this at its end',
     )
     .argument('[file]', 'config file')
     .option('--dry-run', 'only show what would be removed');
@@ -76,7 +76,7 @@ function addForget(reuse: Command, finish: Finish): void {
     .option('--run <run>', 'the answers of a run or an import: an id, the beginning of one, or last')
     .option(
       '--key <value>',
-      'the answer of one record of the source, by its value of source.key; for several columns, a line of CSV; repeatable',
+      'the answer of one record of the source, by its value in the column source.key; for several columns, a line of CSV; repeatable',
       collect,
     )
     .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
@@ -122,7 +122,7 @@ function whatToForget({ run, key, olderThan, all }: ForgetFlags): Parameters<typ
   const [what, ...others] = chosen;
   if (what !== undefined && others.length === 0) return what;
   throw new ConfigError('USAGE', 'reuse forget needs one of --run, --key, --older-than and --all', {
-    hint: 'see what there is with: foliopipe reuse show',
+    hint: 'see what is stored with: foliopipe reuse show',
   });
 }
 
@@ -137,7 +137,7 @@ function addImport(reuse: Command, finish: Finish): void {
   const command = reuse
     .command('import')
     .description(
-      'take over answers that were bought before: an enriched output, or any CSV with sent columns and answers',
+      'import answers that were bought before: an enriched output, or any CSV with sent columns and answers',
     )
     .argument('<csv>', 'the file of answers')
     .argument('[file]', 'config file')
@@ -169,7 +169,7 @@ function addImport(reuse: Command, finish: Finish): void {
   });
 }
 
-/** A date is its beginning in UTC: an answer is never taken to be younger than it is. */
+/** A date means its beginning in UTC, so that no answer is taken to be younger than it is. */
 function parseDate(text: string): number {
   const time = parseInstant(/^[\d-]+$/.test(text) ? `${text}T00:00:00Z` : text);
   if (time === undefined) {

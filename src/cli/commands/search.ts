@@ -30,7 +30,7 @@ export function addSearch(command: Command, finish: Finish): void {
         ...{ ...service, logger },
         ...(failpoint && { at: failpoint }),
       });
-      // A service may repeat the request, which holds the token.
+      // The answer may repeat the request, which holds the token.
       const answer = hideSecrets(given);
       const text = `${safeJson(answer, 2)}\n`;
       if (found.rehearsal) logger.info('a local service has answered: nothing was paid');

@@ -28,23 +28,23 @@ export function addServe(command: Command, finish: Finish): void {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option(
       '--token <token>',
-      'the token that clients must send; else FOLIOPIPE_SERVE_TOKEN, else a random one is shown',
+      'the token that clients must send; default: FOLIOPIPE_SERVE_TOKEN, or else a random one, which is shown',
     )
-    .option('--data <folder>', 'folder of its folios', '.foliopipe-service')
+    .option('--data <folder>', 'folder in which it keeps its folios', '.foliopipe-service')
     .addOption(
       new Option('--predictor <name>', 'naics ranks industries by the name; hash is for load tests')
         .choices(['naics', 'hash'])
         .default('naics'),
     )
     .option('--segment-records <number>', 'records in each part', wholeNumber(1, 10_000_000), 10_000)
-    .option('--records-per-second <number>', 'its speed; 0 is unlimited', wholeNumber(0, 1e9), 0)
-    .option('--max-open <number>', 'open folios; more are refused with 429', wholeNumber(1, 1e6), 1_000)
+    .option('--records-per-second <number>', 'its speed; 0: unlimited', wholeNumber(0, 1e9), 0)
+    .option('--max-open <number>', 'most open folios; more are refused with 429', wholeNumber(1, 1e6), 1_000)
     .addOption(
-      new Option('--max-upload <size>', 'larger files are refused with 413')
+      new Option('--max-upload <size>', 'largest file; larger ones are refused with 413')
         .argParser(size)
         .default(1024 ** 3, '1GB'),
     )
-    .option('--faults <file>', 'YAML file of faults to inject: docs/faults.md')
+    .option('--faults <file>', 'YAML file of faults to inject; see docs/faults.md')
     .option(
       '--time-scale <number>',
       'how fast its time passes; at 60 an hour lasts a minute',

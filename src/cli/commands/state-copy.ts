@@ -40,7 +40,7 @@ export function addStateCopy(state: Command, finish: Finish): void {
       '--from <place>',
       `a folder, or a database such as '\${STATE_URL}'; default: the state of the config`,
     )
-    .option('--to <place>', 'the same; it must hold no state; default: the state of the config')
+    .option('--to <place>', 'as --from; it must hold no state yet; default: the state of the config')
     .option(
       '--files <place>',
       'where the database keeps files, as in the config: postgres, or file:///mnt/share/foliopipe',

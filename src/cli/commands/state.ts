@@ -37,7 +37,7 @@ function addBackup(state: Command, finish: Finish): void {
   const command = state
     .command('backup')
     .description('copy the state into a new folder, also while runs work on it')
-    .argument('<folder>', 'the folder to make; it must not exist, or be empty')
+    .argument('<folder>', 'the folder to make; an existing one must be empty')
     .argument('[file]', 'config file')
     .option(
       '--results',
@@ -64,11 +64,11 @@ interface RestoreFlags extends CommonOptions {
 function addRestore(state: Command, finish: Finish): void {
   const command = state
     .command('restore')
-    .description('check a backup, put it back, and add what the journals that are left know')
+    .description('check a backup, put it back, and add what the remaining journals know')
     .argument('<folder>', 'the folder of the backup')
     .argument('[file]', 'config file')
     .option('--dry-run', 'only check the backup')
-    .option('--replace', 'restore in spite of a state that is there; what it knows more is kept');
+    .option('--replace', 'restore over an existing state; what only that state knows is kept');
   withCommonOptions(command).action(
     async (folder: string, file: string | undefined, options: RestoreFlags) => {
       const config = await readConfig(options, file, 'nothing');
@@ -108,14 +108,14 @@ function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: B
 function restoredText(restored: Restored, isLost: boolean): string {
   const { createdAt, runs, files, recovered, isComplete, newerOutputs, refusal, aside, results } = restored;
   const what = recovered === null ? 'can be restored' : 'restored';
-  const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; every file is as it was backed up`;
+  const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; no file has changed since the backup`;
   const unfinished = runs.filter(isUnfinished);
   return `${[
     head,
     ...(refusal === null ? [] : [refusalText(refusal)]),
     ...unfinished.map(
       ({ run, pipeline, uploads }) =>
-        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; what it sent later may not be'}`,
+        `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; later ones may be missing'}`,
     ),
     ...newerOutputs.map(
       ({ path, publication, known, run }) =>

@@ -50,8 +50,8 @@ interface Options extends CommonOptions {
 export function addStatus(command: Command, finish: Finish): void {
   command
     .argument('[file]', 'config file')
-    .option('--run <id>', 'this run in place of the last: an id, the beginning of one, or last')
-    .option('--watch', 'show the progress until no process works on the run any more; waits for a first run');
+    .option('--run <id>', 'this run instead of the last: an id, the beginning of one, or last')
+    .option('--watch', 'show the progress until no process works on the run; waits for the first run');
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const stop = options.watch ? listenForStop(() => undefined) : undefined;
@@ -72,7 +72,7 @@ export function addStatus(command: Command, finish: Finish): void {
       const summary = await summarizeRun({ checkpoint: reader, output, config }, run.id, 'continued', {
         load: await loadStatus(state, config, run),
       });
-      // A process that works has passed what would stop the next one.
+      // While a process works, nothing stops it: it has passed these checks.
       const nextStop =
         holder === undefined ? await findNextStop({ config, checkpoint: state, output }, run) : undefined;
       const doubt = unconfirmedText(config);
@@ -122,12 +122,12 @@ export function addStatus(command: Command, finish: Finish): void {
   });
 }
 
-/** The run goes on when a signal has ended the watch. */
+/** The exit code after a signal has ended the watch. The run itself goes on. */
 function exitCodeOf({ reason }: AbortSignal): number {
   return (reason as InterruptedError).exitCode;
 }
 
-/** What the next `foliopipe run` stops with, as its own summary tells it. */
+/** The error that will stop the next `foliopipe run`, with the fields that the summary of that run has. */
 function stopFields(stop: FoliopipeError) {
   const { code, message, exitCode, facts } = stop;
   return { code, message, hint: nextSteps(hintOf(stop) ?? ''), exitCode, facts };

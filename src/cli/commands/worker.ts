@@ -1,4 +1,4 @@
-/** `foliopipe worker`: does the runs that are enqueued, on any number of machines. */
+/** `foliopipe worker`: takes enqueued jobs and does their runs. Any number of machines may have one. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
@@ -26,16 +26,16 @@ export function addWorker(command: Command, finish: Finish): void {
     .argument('[file]', 'a config that names the state')
     .option(
       '--runs <number>',
-      'at most so many runs at once, each in a process of its own',
+      'most runs at the same time, each in a process of its own',
       wholeNumber(1, 1000),
       1,
     )
     .option(
       '--port <number>',
-      'answer /healthz and /metrics there; 0 takes a free port',
+      'answer /healthz and /metrics on this port; 0: any free port',
       wholeNumber(0, 65_535),
     )
-    .option('--host <address>', 'address to listen on; 0.0.0.0 for all', '127.0.0.1');
+    .option('--host <address>', 'address to listen on; 0.0.0.0: all', '127.0.0.1');
   withOutputOptions(withPlaceOptions(command)).action(async (file: string | undefined, options: Options) => {
     finish(await runWorker(file, options));
   });
@@ -53,7 +53,10 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
   };
   const stop = listenForStop(
     (name) =>
-      logger.warn({}, `${name}: takes no more jobs, and hands back its runs. Send it again to stop at once.`),
+      logger.warn(
+        {},
+        `${name}: the worker takes no more jobs, and hands back its runs. Send ${name} again to stop at once.`,
+      ),
     ({ code, exitCode, message }) => {
       logger.error({ type: 'failure', code, exitCode }, `${message} again: this process ends at once`);
     },
@@ -69,8 +72,8 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
     try {
       const { logLevel } = options;
       let worker: Worker | undefined;
-      // Opened before anything else: a worker that cannot listen must not take a job, which no other worker could do
-      // until it is given back.
+      // Opened first: a worker that cannot listen must not take a job, because no other worker can do that job until it
+      // is given back.
       if (options.port !== undefined) {
         const place = { host: options.host, port: options.port };
         port = await openStatusPort(place, fleet, () => worker!.status());

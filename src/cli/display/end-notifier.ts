@@ -1,6 +1,6 @@
 /**
- * Reports how a command on a run has ended: the metrics and the webhook of the config's section `report`. Adds what
- * only the process knows.
+ * Reports how a command on a run has ended, with the metrics and the webhook of the config's section `report`. Adds
+ * what only this process knows.
  */
 import {
   type Config,
@@ -20,7 +20,7 @@ import { describeFailure } from '../texts/report-failure.js';
 
 export interface EndNotifier {
   readonly measure: RunMeasure;
-  /** Remembers the run, of which an error says nothing. */
+  /** Remembers the run, because an error does not name it. */
   onRun(run: string): void;
   ended(summary: RunSummary, exitCode: number): Promise<void>;
   failed(thrown: unknown): Promise<void>;
@@ -46,7 +46,7 @@ export function createEndNotifier(
     const reader = (await openStateReader(config).catch(() => undefined)) ?? null;
     try {
       const summary = facts.summary ?? (reader && run ? await summaryOf(config, reader, run) : null);
-      // A sample is no night.
+      // A sample is not reported: it is not the night's job.
       if (summary?.sample != null) return;
       const thisProcess = measure.figures();
       const end = hideSecrets(
@@ -70,7 +70,7 @@ export function createEndNotifier(
   };
 }
 
-/** How a run stands that has ended with an error; null where even that cannot be read. */
+/** The summary of a run that has ended with an error; null if it cannot be read. */
 async function summaryOf(
   config: Config,
   checkpoint: NonNullable<Awaited<ReturnType<typeof openStateReader>>>,

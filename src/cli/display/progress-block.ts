@@ -1,4 +1,4 @@
-/** The block that a terminal shows while a job works. Pure: lines from an event, the time and a width. */
+/** The block that a terminal shows while a job works. Pure: makes lines of an event, the time and a width. */
 import type { JobEvent, ProgressSnapshot, Wait } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../../quantities.js';
 import { escapeUnprintable } from '../../text.js';
@@ -36,7 +36,7 @@ function fitLine(line: string, width: number): string {
 const SHORTEST_PATH = 12;
 const GAP = '...';
 
-/** The beginning and the end of a word, of which the end says more. */
+/** The beginning and the end of a word. The end gets more room, because it says more. */
 function withoutMiddle(word: string, cells: number): string {
   if (cellsOf(word) <= cells) return word;
   const room = cells - GAP.length;
@@ -45,7 +45,7 @@ function withoutMiddle(word: string, cells: number): string {
   return `${begin.join('')}${GAP}${end.join('')}`;
 }
 
-/** So many characters as fit. */
+/** The first characters that fit. */
 function firstCells(characters: readonly string[], cells: number): string[] {
   let used = 0;
   return characters.filter((character) => {
@@ -84,12 +84,12 @@ export function waitText(wait: Wait, now: number): string {
   }
 }
 
-/** A duration that is not shown more exactly than in seconds. */
+/** A duration in whole seconds. */
 function seconds(time: number): string {
   return formatDuration(1000 * Math.max(Math.ceil(time / 1000), 0));
 }
 
-/** A single failed request is no outage to show: most are over at once. */
+/** Whether a wait is worth showing: most failed requests succeed at the next attempt. */
 export function isOfNote(wait: Wait, now: number): boolean {
   return wait.on !== 'outage' || now - wait.since >= 3_000;
 }
@@ -119,7 +119,7 @@ function stepText(shown: ProgressSnapshot): string {
   return merged.records < records ? 'writing rows' : 'finishing the output';
 }
 
-/** Records that are sent, those that are sent once more included. */
+/** Records to send; a record that is sent again counts again. */
 export function recordsToAnswer({ toSend, sentAgain }: ProgressSnapshot): number {
   return toSend + sentAgain;
 }
@@ -185,7 +185,7 @@ export function failedText({ failed }: Pick<ProgressSnapshot, 'failed'>): string
   return `${formatCount(records)} of ${countOf(of, 'answered record')} failed (${formatShare(records, of)})`;
 }
 
-/** Reasons are known of rows that are written: a slow chunk holds back its own and those of all later chunks. */
+/** Only written rows have reasons, and a slow chunk holds back its rows and those of all later chunks. */
 function reasonTexts({ failed: { reasons }, merged }: ProgressSnapshot): readonly string[] {
   return [
     `reasons in ${countOf(merged.records, 'row')}`,
@@ -194,7 +194,7 @@ function reasonTexts({ failed: { reasons }, merged }: ProgressSnapshot): readonl
 }
 
 /**
- * The parts from the first one on that fit. The first one may be cut.
+ * Joins as many of the first parts as fit. The first one may be cut.
  * @param afterFirst what separates the first one from the others.
  */
 function fitParts(

@@ -26,7 +26,7 @@ export interface ProgressOptions {
 
 /** Times in milliseconds. */
 export interface ProgressPace {
-  /** Time between two looks at what to show. */
+  /** Time between two updates. */
   readonly lookEvery: number;
   /** The shortest time between two lines of the log, if something changed. It grows to a tenth of the time so far. */
   readonly changeEvery: number;
@@ -36,9 +36,9 @@ export interface ProgressPace {
 
 export interface Progress {
   readonly onProgress: OnProgress;
-  /** Shows what is done now that no run works any more. */
+  /** Shows what the command does after its run has ended. */
   showStep(text: string): void;
-  /** How the run stood last; undefined before it is known. */
+  /** The last known state of the run; undefined before it is known. */
   last(): ProgressSnapshot | undefined;
   /** Removes the block. */
   close(): void;
@@ -74,7 +74,7 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
     if (now - loggedAt < (state === loggedState ? repeatEvery : wait)) return;
     loggedState = state;
     loggedAt = now;
-    // The state of a run alone is for programs; what comes before it is not.
+    // Programs get only the state of a run, and not what comes before it.
     if (json && shown.type === 'progress') writeJson('progress', shown);
     logger.info({ ...shown, type: 'progress' }, logText(shown, Date.now()));
   };
@@ -109,7 +109,7 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
   };
 }
 
-/** A snapshot names the waits of its time itself, and a load is the last thing that a job does. */
+/** A snapshot holds the waits of its time, so it is not replaced by one; nor is a load, the last step of a job. */
 function nextShown(before: Shown | undefined, event: JobEvent): Shown | undefined {
   if (event.type === 'published') return undefined;
   if (event.type === 'run') return before;

@@ -1,6 +1,6 @@
 /**
  * Shows text on stderr: lines that stay and, on a terminal, a block of lines below them, which is rewritten in place.
- * Invariant: the cursor stands at the end of the block's last line, so that the block can be found again.
+ * Invariant: the cursor is at the end of the block's last line, so that the block can be found again.
  */
 import { escapeUnprintable } from '../../text.js';
 import { type Sink, stderr, stdout } from '../output.js';
@@ -10,11 +10,11 @@ export interface Terminal {
   readonly hasBlock: boolean;
   /** Cells in a line of the block. */
   readonly width: number;
-  /** Writes lines that stay; they end with a newline, may have colours, and hold nothing else that acts on a terminal. */
+  /** Writes lines that stay. They end with a newline, may have colours, and hold nothing else that acts on a terminal. */
   write(lines: string): void;
   /** Replaces the block; without lines it is removed. */
   show(lines: readonly string[]): void;
-  /** Leaves what is shown where it is, because another program has used the terminal meanwhile. */
+  /** Draws the next block below, because another program has used the terminal since this one was drawn. */
   forget(): void;
 }
 
@@ -43,7 +43,7 @@ export function createTerminal(
     return up === 0 ? '\r' : `\r\u001b[${up}A`;
   };
   const drawn = () => {
-    // In another width, lines may be joined to what follows, which only erasing them ends.
+    // A terminal of another width may have joined lines to those that follow. Only erasing them undoes that.
     const begin = sink.columns === drawnIn ? '' : eraseBelow;
     drawnIn = sink.columns;
     const end = shown.length === 0 ? '' : eraseBelow;
@@ -78,7 +78,7 @@ export function createCommandTerminal({ json = false }: { readonly json?: boolea
 }
 
 /**
- * The cells that a text takes on a terminal, or more: characters from the Hangul block on count as wide, because many are.
+ * The most cells that a text takes on a terminal: characters from the Hangul block on count as wide, because many are.
  */
 export function cellsOf(text: string): number {
   let cells = 0;

@@ -19,7 +19,7 @@ import { openProgress, stateOf } from './progress.js';
 import { createCommandTerminal } from './terminal.js';
 
 /**
- * Shows the run on the terminal, or logs it; with `--json`, prints an object for each change, as long as it is read.
+ * Shows the run on the terminal, or logs it; with `--json`, prints an object for each change. Ends if stdout is lost.
  * @param signal ends the watch.
  */
 export async function watchRun(
@@ -55,11 +55,11 @@ export async function watchRun(
 }
 
 const readEvery = 500;
-/** Each time a database without a state is connected to. */
+/** Longer for a database without a state, because each attempt opens a connection. */
 const connectEvery = 5_000;
 
 /**
- * Waits until the pipeline has a run, which it says once. A run is there when its source is checked.
+ * Waits until the pipeline has a run, and says once that it waits. A run exists from the end of the source's check.
  * @param signal ends the wait.
  * @returns the opened state, to be closed; undefined if the signal came first.
  */
@@ -74,7 +74,7 @@ export async function waitForFirstRun(
     const run = state && (await shownRun(state, pipeline, 'last'));
     if (run !== undefined) return state;
     if (database === null) {
-      // The folder may be removed and made again before the first run. A database would be connected to each time.
+      // The folder may be removed and made again before the first run. A database stays open, to connect only once.
       await state?.close();
       state = undefined;
     }
@@ -89,7 +89,7 @@ export async function waitForFirstRun(
   return undefined;
 }
 
-/** A process that works on the pipeline may work on the next run already. */
+/** Whether no process works on the run any more: one that works on the pipeline may work on its next run. */
 function hasEnded(
   snapshot: Pick<ProgressSnapshot, 'state'>,
   run: Run | undefined,

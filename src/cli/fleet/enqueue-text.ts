@@ -1,4 +1,4 @@
-/** What `foliopipe enqueue` tells of each pipeline. */
+/** What `foliopipe enqueue` prints about each pipeline. */
 import { formatDuration } from '../../quantities.js';
 import { completeCommands } from '../texts/complete-commands.js';
 import { asFlags } from '../texts/next-steps.js';
@@ -20,14 +20,13 @@ export interface EnqueuedJob {
   /** When the schedule begins a run next, epoch milliseconds. */
   readonly next?: number;
   readonly removed?: readonly string[];
-  /** Whether a worker has a job of it that stays: `--remove` leaves runs alone. */
+  /** Whether a worker works on a job of the pipeline: `--remove` does not stop runs. */
   readonly isWorked?: boolean;
 }
 
 /**
- * @param workers how many live.
- * @param configs the config files of pipelines, where the command has read several: the commands that are named are
- *   about them.
+ * @param workers how many are alive.
+ * @param configs the config files of each pipeline, if the command has read several: the named commands get them.
  */
 export function enqueuedText(
   jobs: readonly EnqueuedJob[],
@@ -42,21 +41,22 @@ export function enqueuedText(
   ]);
   const isSent = jobs.some(({ state }) => state === 'enqueued' || state === 'waiting' || state === 'behind');
   const needWorker = jobs.some(({ state }) => state === 'scheduled') || isSent;
-  if (workers === 0 && needWorker) lines.push('no worker lives; start one with: foliopipe worker');
-  return `${lines.join('\n')}\n${isSent ? 'see how it goes on with: foliopipe fleet\n' : ''}`;
+  if (workers === 0 && needWorker) lines.push('no worker is running; start one with: foliopipe worker');
+  return `${lines.join('\n')}\n${isSent ? 'see the progress with: foliopipe fleet\n' : ''}`;
 }
 
-const STALE = '  its schedule is not the one of the config; register that with: foliopipe enqueue --schedule';
+const STALE =
+  '  its schedule differs from that of the config; register the new one with: foliopipe enqueue --schedule';
 
 const STAYS =
-  '; a worker does a run of it now, which goes on, and is repeated if it fails: remove it again when it waits';
+  '; the run that a worker does now goes on, and its job waits again if the run must be repeated: then use --remove again';
 
 function stateText({ state, schedule, timeZone, next, removed = [], isWorked }: EnqueuedJob): string {
   switch (state) {
     case 'enqueued':
       return 'enqueued; the next free worker does it';
     case 'waiting':
-      return 'a job waits already; it is one job, now with this config, and is done next';
+      return 'a job of it was waiting already: it has this config now, and is done next';
     case 'behind':
       return 'enqueued behind the run that a worker does now';
     case 'scheduled':

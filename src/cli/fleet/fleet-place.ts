@@ -1,4 +1,4 @@
-/** The flags and the place that commands of a fleet share. Of a config, they read where the state is, and no more. */
+/** The flags and the place that the commands of a fleet share. They read only `state` and `scratchDir` of a config. */
 import type { Command } from 'commander';
 import { type Logger, TroubleError } from '../../../pipelines/index.js';
 import type { FleetOptions } from '../../fleet/open-fleet.js';
@@ -9,7 +9,7 @@ import { type CommonOptions, collect, layersOf } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { rememberSecrets } from '../redact.js';
 
-/** Adds the flags of commands that read `state` and `scratchDir` alone. */
+/** Adds the flags that give `state` and `scratchDir`. */
 export function withPlaceOptions(command: Command): Command {
   return command
     .option(
@@ -25,8 +25,8 @@ export type Place = ReturnType<typeof readFleetPlace> & {
 };
 
 /**
- * @throws ConfigError `FLEET_NODE_OLD`, `FLEET_DRIVER_MISSING`, `FLEET_DRIVER_OTHER` before anything else is looked at;
- *   the errors of `readFleetPlace`.
+ * @throws ConfigError `FLEET_NODE_OLD`, `FLEET_DRIVER_MISSING`, `FLEET_DRIVER_OTHER`, which are checked first; the
+ *   errors of `readFleetPlace`.
  */
 export async function findFleet(options: CommonOptions, file: string | undefined): Promise<Place> {
   const node = process.versions.node;
@@ -36,12 +36,12 @@ export async function findFleet(options: CommonOptions, file: string | undefined
   return { ...place, fleetOptions: { node, logger: createLogger(options) } };
 }
 
-/** How often a fleet is looked at, and a database asked for that is away. */
+/** The time between two looks at a fleet, and between two attempts to reach its database. */
 export const LOOK_MS = 2_000;
 
 /**
- * Does work on the database again while that is away, and logs it when the reason is another one.
- * @param who waits, as the log says.
+ * Repeats the work while the database does not answer. Logs each new reason.
+ * @param who the name in the log of what waits.
  * @returns undefined if the signal came first.
  */
 export async function waitForDatabase<T>(

@@ -1,4 +1,4 @@
-/** What `foliopipe fleet` tells: first what a person has to do. */
+/** What `foliopipe fleet` prints: first what a person has to do. */
 import { madeUpText } from '../../fleet/missed-times.js';
 import {
   type FleetFacts,
@@ -55,7 +55,7 @@ export function fleetText(facts: FleetFacts, now: number): string {
     ),
   ];
   const isStuck = alive.length === 0 && waiting.length + schedules.length > 0;
-  const advice = isStuck ? 'no worker lives; start one with: foliopipe worker\n' : '';
+  const advice = isStuck ? 'no worker is running; start one with: foliopipe worker\n' : '';
   return `${sections.join('')}${advice}`;
 }
 
@@ -71,10 +71,10 @@ function scheduleText(
     next === null ? 'never' : `next in ${formatDuration(next - now)}, ${new Date(next).toISOString()}`;
   const line = `${pipeline}  ${schedule} (${timeZone})  ${when}`;
   if (missed === null) return line;
-  const what = `${line}; ${new Date(missed.at).toISOString()} was missed: no worker lived`;
+  const what = `${line}; ${new Date(missed.at).toISOString()} was missed: no worker was running`;
   return missed.isMadeUp
     ? `${what}; the first one makes up for it`
-    : `${what}; it is too long ago to be made up for: foliopipe enqueue begins a run now`;
+    : `${what}; too long ago to make up for it: foliopipe enqueue begins a run now`;
 }
 
 function section(title: string, lines: readonly string[]): string {
@@ -83,7 +83,7 @@ function section(title: string, lines: readonly string[]): string {
 
 function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][number], now: number): string[] {
   const { exitCode, code, message, hint, run, at, host } = problem;
-  // Without the flag it would ask again.
+  // Without --yes, the run would ask again.
   const asks = exitCode === 9 && hint?.includes('--yes') === true;
   const which = run === null ? '' : `, run ${shown(run)}`;
   const words = (name: string, values: readonly string[]) =>
@@ -92,7 +92,7 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
   const named = words('-c ', files.slice(0, -1)) + words('--set ', settings) + words('', files.slice(-1));
   const hintText = hint ? shown(completeCommands(hint, asFlags(from))) : '';
   const again = `foliopipe enqueue --again ${asks ? '--yes ' : ''}${pipeline}`;
-  // The job keeps the config that it has: with a changed file, only the other command helps.
+  // `--again` keeps the config of the job, so a changed file needs a new job.
   const changed =
     files.length === 0
       ? ''
@@ -106,7 +106,7 @@ function letterLines({ pipeline, from, problem }: FleetFacts['deadLetters'][numb
 
 /** What to type: the hint, then one of the commands that put the run back. */
 function stepsText(hintText: string, again: string, changed: string): string {
-  // A hint may put it back itself.
+  // The hint may name such a command already.
   if (/\bfoliopipe enqueue\b/.test(hintText)) return changed === '' ? hintText : `${hintText}; ${changed}`;
   const ways = changed === '' ? again : `${changed}; if not: ${again}`;
   if (hintText === '') return ways;

@@ -1,6 +1,6 @@
 /**
- * Words the messages of a job's run for those who have enqueued it. The process of the run has a config file of its
- * own, which is removed afterwards, and the same command is not typed again: the job is put back.
+ * Words the messages of a job's run for the person who has enqueued it. The run reads a temporary config file, which
+ * the person does not know, and is not continued by typing the same command: its job is put back.
  */
 
 import { isRepeated, type RunEnd } from '../../fleet/after-run.js';
@@ -33,15 +33,15 @@ export function problemInJobWords(
   return {
     code,
     message: rewritten,
-    hint: isToken ? `${own}; a variable is that of the worker, which reads it when it starts` : own,
+    hint: isToken ? `${own}; a variable must be set for the worker, which reads it when it starts` : own,
   };
 }
 
 const UNSET = /\bthe variable (\w+) is not set\b/g;
 
 /**
- * A text of a run with the config that was enqueued, and with commands of a fleet.
- * @param exitCode with which the run has ended; left out while it is not known.
+ * Names the enqueued config in a text of a run in place of the temporary one, and commands of a fleet.
+ * @param exitCode the exit code of the run; left out while it is not known.
  */
 export function inJobWords(text: string, job: Words, file: string, exitCode?: unknown): string {
   const { files } = job.from;
@@ -51,7 +51,7 @@ export function inJobWords(text: string, job: Words, file: string, exitCode?: un
     [`-c ${quoteForShell(file)}`, `-c ${file}`]
       .reduce((all, found) => all.replaceAll(found, () => flags), text)
       .split(file)
-      // The line is one of the file that is gone.
+      // A line number would be one of the temporary file.
       .map((part, at) => (at === 0 ? part : part.replace(/^:\d+/, '')))
       .join(named)
       .replaceAll(/\bfoliopipe run\b(?![^;,\n`]* --(?:new|limit|rehearse)\b)/g, 'foliopipe enqueue')

@@ -1,7 +1,7 @@
 /**
- * Does the run of a job in a process of its own: the same command, with the job's config. So a run that breaks, or takes
- * all memory, breaks no other one. The process stops when its channel to this one closes, which it does too when this one
- * is gone.
+ * Does the run of a job in a process of its own: `foliopipe run` with the job's config. So a run that crashes, or takes
+ * all memory, harms no other run. The process stops when its channel to this one closes, which also happens when this
+ * process dies.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,17 +19,17 @@ import { makeFolder } from '../../make-folder.js';
 import { inJobWords, problemInJobWords } from './job-words.js';
 
 export interface StartOptions {
-  /** The folder for what this machine can make again. */
+  /** The folder for files that this machine can make again. */
   readonly scratchDir: string;
-  /** The address of the state, with its secrets. It is handed on in the environment. */
+  /** The address of the state, with its secrets. The process of the run gets it in the environment. */
   readonly state: string;
   readonly logger: Logger;
   readonly logLevel: string;
 }
 
 /**
- * Never throws: what goes wrong is the end of the run.
- * @param start starts the process; tests give another one.
+ * Never throws: a failure to start is reported as the end of the run.
+ * @param start starts the process; tests replace it.
  */
 export function startRun(job: RunJob, options: StartOptions, start: typeof spawn = spawn): StartedRun {
   const { pipeline } = job;
@@ -44,21 +44,21 @@ export function startRun(job: RunJob, options: StartOptions, start: typeof spawn
   }
   const child = start(process.execPath, [...process.execArgv, ...commandOf(job, file, options)], {
     env: {
-      // Memory that each thread keeps for itself (glibc): with few threads at work at a time, two places are enough.
+      // glibc keeps memory for each thread by default. Few threads work at a time, so two such places are enough.
       MALLOC_ARENA_MAX: '2',
       // Large buffers go back to the system when they are freed. Without this, glibc keeps more of them after each.
       MALLOC_MMAP_THRESHOLD_: `${1024 * 1024}`,
       ...process.env,
       FOLIOPIPE_STATE: options.state,
       FOLIOPIPE_SCRATCH_DIR: options.scratchDir,
-      // Read by stop-signals.ts and next-steps.ts: where the config was read, for the commands that it names.
+      // Where the config comes from, for the commands in the run's texts. Read by stop-signals.ts and next-steps.ts.
       FOLIOPIPE_OF_WORKER: JSON.stringify(job.from),
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   // Undefined where the system has no room for another process or its pipes, although the types do not say so.
   const { stdout, stderr } = child;
-  // The event `close` does not come after `disconnect`.
+  // The child emits no `close` after a `disconnect`, so its streams are waited for.
   const closed = Promise.all([stdout, stderr].map((stream) => stream && once(stream, 'close')));
   const ended = new Promise<RunEnd>((resolve) => {
     child.once('error', (error) => resolve(notStarted(error)));
@@ -105,7 +105,7 @@ function endedRun(end: RunEnd): StartedRun {
   return { ended: Promise.resolve(end), hasReported: () => true, stop: nothing, kill: nothing };
 }
 
-/** The machine has no room for it now. */
+/** The end of a run whose process could not be started: the machine has no room for it now. */
 function notStarted(cause: unknown): RunEnd {
   const why = cause instanceof Error ? cause.message : String(cause);
   const error = new TroubleError('RUN_NOT_STARTED', `the run cannot be started: ${why}`, { cause });
@@ -134,7 +134,7 @@ function readLines(
   });
 }
 
-/** Keeps what the lines of `--json` say of the run and of its end. */
+/** Keeps what a line of `--json` says about the run and its end. */
 function rememberLine(line: Readonly<Record<string, unknown>>, reported: Reported): void {
   if (typeof line.run === 'string') reported.run = line.run;
   if (line.type !== 'summary') return;
@@ -153,14 +153,14 @@ const LEVELS: ReadonlyMap<unknown, 'debug' | 'info' | 'warn' | 'error'> = new Ma
   [50, 'error'],
 ]);
 
-/** A record of the run's log becomes one of the worker's. */
+/** Copies a record of the run's log into the worker's log. */
 function passLog(
   { level, time: _, msg, ...fields }: Readonly<Record<string, unknown>>,
   pipeline: string,
   inWords: (text: string, exitCode: unknown) => string,
   logger: Logger,
 ): void {
-  // The worker itself says that it has stopped a run.
+  // The worker logs the begin and the end of a run itself.
   const isKnown = fields.type === 'start' || fields.type === 'summary' || fields.code === 'INTERRUPTED';
   const shown = isKnown ? 'debug' : (LEVELS.get(level) ?? 'info');
   logger[shown]({ ...fields, pipeline }, `${pipeline}: ${inWords(String(msg), fields.exitCode)}`);

@@ -1,4 +1,4 @@
-/** Asks a person on the terminal, one question at a time. Nothing is written before the last answer. */
+/** Asks a person on the terminal, one question at a time. */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
@@ -23,8 +23,8 @@ export function isInteractive(): boolean {
 }
 
 /**
- * Lets `use` ask.
- * @param nothing what is said after an interruption.
+ * Calls `use` with a function that asks.
+ * @param nothing what an interruption reports, such as `nothing was written`.
  * @throws InterruptedError after Ctrl-C or Ctrl-D, whatever `use` waits for.
  */
 export async function withQuestions<T>(

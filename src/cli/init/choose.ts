@@ -1,4 +1,4 @@
-/** Decides on source, columns, service and output of a first config: by flags, by answers, or by guesses. */
+/** Chooses source, columns, service and output of a first config: from flags, from answers, or by guesses. */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface InitFlags extends FormatFlags, Partial<Record<Sent, string>> {
 }
 
 /**
- * The CSV or Parquet file here, or in `data/`.
+ * Finds the CSV or Parquet file in this folder or in `data/`.
  * @returns undefined if there is none.
  * @throws ConfigError `INIT_SOURCE_AMBIGUOUS` if there are several and nobody to ask.
  */
@@ -50,7 +50,8 @@ export async function sourcesIn(folder: string): Promise<readonly string[]> {
 /**
  * The columns to send.
  * @param typed the arguments of the command to type again, for a hint.
- * @throws ConfigError `INIT_COLUMN_UNKNOWN` for a flag that names none, `INIT_COLUMNS_UNKNOWN` if no name was found.
+ * @throws ConfigError `INIT_COLUMN_UNKNOWN` for a flag that does not name one column, `INIT_COLUMNS_UNKNOWN` if no
+ *   column looks like the name of a business.
  */
 export async function chooseColumns(
   path: string,
@@ -74,7 +75,7 @@ export async function chooseColumns(
 }
 
 async function askForColumns(found: SourceLook, guesses: Guesses, ask: Ask): Promise<Guesses> {
-  stderr.write(`${recordLines(found, inOrder(guesses))}Which columns shall the service get?\n`);
+  stderr.write(`${recordLines(found, inOrder(guesses))}Which columns should the service get?\n`);
   const chosen: Partial<Record<Sent, Guess>> = {};
   for (const sent of SENT) {
     const isNeeded = sent === 'name';
@@ -140,7 +141,7 @@ function noName(path: string, columns: readonly string[], typed: string): Config
   );
 }
 
-/** @throws ConfigError `USAGE` for a flag with a place that the config would not take. */
+/** @throws ConfigError `USAGE` for an address or a path that would be wrong in the config. */
 export function refuseWrongPlaces({ baseUrl, output }: InitFlags): void {
   const problem =
     (baseUrl === undefined ? undefined : placeProblem('baseUrl', baseUrl)) ??
@@ -174,7 +175,7 @@ function foreignFile(path: string): string | undefined {
   return isForeign ? `${path} is there already, and foliopipe did not write it` : undefined;
 }
 
-/** What the config says of a value. */
+/** What is wrong with a value, as the check of a config says it; undefined if nothing is. */
 function placeProblem(key: 'baseUrl' | 'output', value: string): string | undefined {
   const example = {
     pipeline: 'example',

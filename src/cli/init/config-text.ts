@@ -8,9 +8,9 @@ export interface FirstConfig {
   readonly pipeline: string;
   /** Relative to the config, or absolute. */
   readonly source: string;
-  /** What was found about the source, in a few words; undefined if nothing was looked at. */
+  /** What was found about the source, in a few words; undefined if there was no source. */
   readonly found: string | undefined;
-  /** What the config says of how the file is read. */
+  /** What the config says about how the file is read. */
   readonly format: LookFormat;
   readonly columns: Readonly<Partial<Record<Sent, string>>>;
   /** The service's address; undefined if it is not known yet. */
@@ -49,12 +49,12 @@ export function configText(config: FirstConfig): string {
     baseUrl === undefined
       ? `  baseUrl: \${FOLIOPIPE_BASE_URL} # ${EDIT} the address of the service, or set this variable`
       : `  baseUrl: ${scalar(baseUrl)}`,
-    `  token: \${FOLIOPIPE_TOKEN} # set this variable: the token stands in no file`,
+    `  token: \${FOLIOPIPE_TOKEN} # set this variable: the token must not be written into a file`,
     '',
     'output:',
     `  path: ${scalar(output)} # or .csv.gz, .parquet, s3://bucket/key.csv, or a folder with / at its end`,
     '',
-    '# budget: { perRun: 10000, pricePerRecord: 0.01 } # records that a run may pay for; the price shows in plan',
+    '# budget: { perRun: 10000, pricePerRecord: 0.01 } # most records that a run may pay for; plan shows the cost',
     '# reuse: { maxAge: 90d } # pay only for records that have changed since an earlier night',
   ];
   return `${lines.join('\n')}\n`;
@@ -71,20 +71,20 @@ function formatLines({ encoding, delimiter, skipLines, header }: LookFormat): re
 
 function headerLines(header: NonNullable<LookFormat['header']>): readonly string[] {
   return header === 'rename'
-    ? ['  header: rename # of columns with the same name, the second one is called NAME_2']
+    ? ['  header: rename # the second column with the same name is called NAME_2']
     : [
-        '  header: # the file has none: names of its columns',
+        '  header: # the file has none: these are the names of its columns',
         ...header.map((name) => `    - ${scalar(name)}`),
       ];
 }
 
-/** A text as YAML, in quotes where it needs them. It is never taken for a variable. */
+/** A text as YAML, in quotes if it needs them. Escapes what the config would read as a variable. */
 function scalar(text: string): string {
   const isPlain = /^[A-Za-z.][\w./-]*(?: [\w./-]+)*$/.test(text) && isSame(text);
   return isPlain ? text : JSON.stringify(text.replaceAll('${', () => '$${'));
 }
 
-/** Whether YAML takes a text for itself, and not for a number or a word such as `yes`, in its version 1.1 too. */
+/** Whether YAML reads a text as this text, and not as a number or as a word such as `yes`, also in its version 1.1. */
 function isSame(text: string): boolean {
   return VERSIONS.every((version) => parse(text, { version }) === text);
 }

@@ -16,9 +16,9 @@ export interface FoundSource {
 }
 
 /**
- * Looks at a source, and settles what cannot be detected for sure.
+ * Looks at a source, and asks about what cannot be detected for sure.
  * @param again the command to type again, with all that was typed.
- * @throws ConfigError `USAGE`; without anybody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`,
+ * @throws ConfigError `USAGE`; if there is nobody to ask: `INIT_ENCODING_UNKNOWN`, `INIT_DELIMITER_UNKNOWN`,
  *   `INIT_LINES_BEFORE_HEADER`, `INIT_NO_HEADER`; the errors of `lookAtSource`.
  */
 export async function findFormat(
@@ -45,7 +45,7 @@ const CSV_FLAGS: readonly (readonly [keyof FormatFlags, string])[] = [
   ['header', '--header'],
 ];
 
-/** @throws ConfigError `USAGE` for a flag that says how a CSV is read: a Parquet file says that itself. */
+/** @throws ConfigError `USAGE` for a flag that says how a CSV is read: a Parquet file needs none. */
 function refuseCsvFlags(path: string, flags: FormatFlags): void {
   const [, flag] = CSV_FLAGS.find(([name]) => flags[name] !== undefined) ?? [];
   if (flag === undefined) return;
@@ -61,7 +61,7 @@ interface AskedFile {
   readonly again: string;
 }
 
-/** What most files are in that are not UTF-8. It is taken only if a person says so: a wrong one changes letters. */
+/** The encoding of most files that are not UTF-8. A person must confirm it, because a wrong encoding changes letters. */
 const COMMON_ENCODING = 'windows-1252';
 
 async function chooseEncoding(
@@ -79,7 +79,7 @@ async function chooseEncoding(
   if (found !== undefined && (!found.hasOtherEncoding || found.dialect?.bom)) return { found, format };
   const what = `${escapeUnprintable(path)} is not ${format.encoding ?? 'UTF-8'}`;
   if (ask === undefined) {
-    throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be seen`, {
+    throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be detected`, {
       hint: `nothing was written; name its encoding: ${again} --encoding ${COMMON_ENCODING}; Excel on Windows writes that one, older Unix programs latin1`,
     });
   }
@@ -88,7 +88,7 @@ async function chooseEncoding(
   return chooseEncoding({ path, signal, ask, again }, { ...format, encoding });
 }
 
-/** The hint of an error without what a config would say: it is still to be written. */
+/** The hint of an error, with flags of this command in place of config keys: there is no config yet. */
 function withoutConfig({ code, hint, facts }: FoliopipeError, again: string): string | undefined {
   const way =
     code === 'SOURCE_HEADER_SHORT'
@@ -101,7 +101,7 @@ function withoutConfig({ code, hint, facts }: FoliopipeError, again: string): st
   return `nothing was written; ${first}; ${way}`;
 }
 
-/** A single column whose name holds a delimiter is most often a header that was not separated. */
+/** Asks about a single column whose name holds a delimiter: most often such a header was not separated. */
 async function chooseDelimiter(
   { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
@@ -130,7 +130,7 @@ async function filesBeside(path: string): Promise<string> {
     : `files here: ${showNames(there)}`;
 }
 
-/** Lines before a header that are looked for. */
+/** Most lines before a header that are detected. */
 const MOST_LINES_BEFORE = 5;
 
 async function chooseSkipLines(
@@ -143,7 +143,7 @@ async function chooseSkipLines(
     const behind = await look(path, further, signal).catch(() => undefined);
     if (behind === undefined || behind.columns.length === 1) continue;
     if (behind.records.length <= found.records.length) continue;
-    const what = `the header seems to stand behind ${countOf(skipLines, 'line')} of other text`;
+    const what = `the header seems to come after ${countOf(skipLines, 'line')} of other text`;
     if (ask === undefined) {
       throw new ConfigError('INIT_LINES_BEFORE_HEADER', `${escapeUnprintable(path)}: ${what}`, {
         hint: `nothing was written; skip it: ${again} --skip-lines ${skipLines}`,
@@ -176,7 +176,7 @@ async function chooseHeader(
     const isRenamed = ask !== undefined && (await wantsNumbers(found, ask));
     return isRenamed ? withHeader('rename') : { found, format };
   }
-  const what = `the first line looks like a record and not like a header: it holds ${showText(cell)}, as the lines below it`;
+  const what = `the first line looks like a record and not like a header: it holds ${showText(cell)}, as the lines below it do`;
   if (ask === undefined) {
     throw new ConfigError('INIT_NO_HEADER', `${escapeUnprintable(path)}: ${what}`, {
       hint: `nothing was written; if the file has no header: ${again} --header none names its columns column1 and so on, or give names, with commas between them; if it is the header, add --header first`,
@@ -187,22 +187,22 @@ async function chooseHeader(
   return (await isYes(ask, 'Is it the header', 'no')) ? { found, format } : withHeader(madeNames);
 }
 
-/** Asks whether doubled names shall have numbers, which they have in the output then, too. */
+/** Asks whether to number doubled names. The output then has the numbered names, too. */
 async function wantsNumbers({ columns }: SourceLook, ask: Ask): Promise<boolean> {
   const doubled = doubledNames(columns);
   if (doubled.length === 0) return false;
-  stderr.write(`names that several columns have, so that none of them can be sent: ${showNames(doubled)}\n`);
+  stderr.write(`several columns have the same name, so none of them can be sent: ${showNames(doubled)}\n`);
   return isYes(ask, 'Number them (NAME_2), in the output too', 'no');
 }
 
-/** @throws ConfigError `USAGE` for another number of names than columns, and for a name that is empty or there twice. */
+/** @throws ConfigError `USAGE` unless there is a name for each column, each different and not empty. */
 function namesOf(given: string, { columns }: SourceLook): readonly string[] {
   const names = given.split(',').map((name) => name.trim());
   const isGood = names.length === columns.length && names.every((name) => name !== '');
   if (isGood && new Set(names).size === names.length) return names;
   throw new ConfigError(
     'USAGE',
-    `--header: expected ${countOf(columns.length, 'name')}, each once, with commas between them; got ${names.length}`,
-    { hint: 'nothing was written; --header none makes names' },
+    `--header: expected ${countOf(columns.length, 'name')}, all different, with commas between them; got ${names.length}`,
+    { hint: 'nothing was written; --header none makes up the names' },
   );
 }

@@ -15,7 +15,7 @@ export interface Guess {
 
 export type Guesses = Readonly<Partial<Record<Sent, Guess>>>;
 
-/** Names of columns without case and signs, the most telling ones first. Each is also looked for within longer names. */
+/** Names of columns in lower case without signs, the clearest ones first. Long ones are also found in longer names. */
 const NAMES: Readonly<Record<Sent, readonly string[]>> = {
   name: [
     ...[
@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<Sent, readonly string[]>> = {
   ],
 };
 
-/** Values are counted in this many records at most. */
+/** Most records whose values are looked at. */
 export const GUESSED_FROM = 200;
 
 const LOOKS: Readonly<Record<Sent, { readonly like: (value: string) => boolean; readonly words: string }>> = {
@@ -99,7 +99,7 @@ function isOnce(column: string, columns: readonly string[]): boolean {
   return column !== '' && columns.indexOf(column) === columns.lastIndexOf(column);
 }
 
-/** A column with less is none: one with a telling name, and one that only has such values. */
+/** The lowest score of a guess: for a column with a known name, and for one that only has such values. */
 const LEAST = { named: 0.6, valued: 0.8 };
 
 /** @param valued undefined if all values are blank, or there are none. */
@@ -107,7 +107,7 @@ function scoreOf(named: number, valued: number | undefined): number {
   return 2 * named + (valued ?? 0.3) - (named > 0 && valued !== undefined && valued < 0.1 ? 0.7 : 0);
 }
 
-/** 1 for the most telling name, 0 for a name that says nothing. */
+/** 1 for the clearest name, 0 for a name that says nothing. */
 function nameScore(sent: Sent, column: string): number {
   const plain = column
     .toLowerCase()
@@ -117,7 +117,7 @@ function nameScore(sent: Sent, column: string): number {
   const known = NAMES[sent];
   const exact = known.indexOf(plain);
   if (exact >= 0) return 1 - (0.3 * exact) / known.length;
-  // A file name, a second line, a lender's name: longer names mean less, and some mean something else.
+  // Longer names are less clear, and some mean something else: a file name, a second line, a lender's name.
   if (OTHERS.test(plain)) return 0;
   const within = known.findIndex((word) => word.length > 4 && plain.includes(word));
   return within < 0 ? 0 : 0.6 - (0.2 * within) / known.length;
@@ -126,7 +126,7 @@ function nameScore(sent: Sent, column: string): number {
 const OTHERS =
   /line2|address2|addr2|street2|email|web|phone|type|status|date|first|last|contact|lender|bank|file|country/;
 
-/** The share of values that look like it; undefined without values. */
+/** The share of values that look like the wanted ones; undefined without values. */
 function valueScore(sent: Sent, records: readonly (readonly string[])[], field: number): number | undefined {
   const values = records.map((record) => record[field]?.trim() ?? '').filter((value) => value !== '');
   if (values.length === 0) return undefined;

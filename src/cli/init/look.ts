@@ -18,12 +18,12 @@ export interface FormatFlags {
   readonly header?: string;
 }
 
-/** How a file is read, as far as it is not detected. */
+/** How a file is read, where that differs from what is detected. */
 export interface LookFormat {
   readonly delimiter?: string;
   readonly encoding?: string;
   readonly skipLines?: number;
-  /** The names of the columns of a file without a header; `rename` numbers those of the header that are doubled. */
+  /** The names of the columns of a file without a header; `rename` numbers the doubled names of a header. */
   readonly header?: 'rename' | readonly string[];
 }
 
@@ -78,7 +78,7 @@ export function guessLines(guesses: Guesses, again: string): string {
   );
   const missing = ['address', 'state'].filter((sent) => !Object.hasOwn(guesses, sent));
   const lacks =
-    missing.length === 0 ? [] : [`  no column for ${missing.join(' and ')} was found: it is not sent`];
+    missing.length === 0 ? [] : [`  no column was found for ${missing.join(' and ')}, so none is sent`];
   const hint = `  if one is wrong: ${again} --force, with --name COLUMN, --address COLUMN or --state COLUMN`;
   return `guessed columns\n${[...lines, ...lacks, hint].join('\n')}\n`;
 }

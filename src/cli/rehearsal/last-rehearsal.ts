@@ -60,10 +60,10 @@ async function findUnfinished(stateDir: string, pipeline: string): Promise<Run |
   }
 }
 
-/** What a rehearsal keeps, but for the files of the lock, which always stay. */
+/** The files of a rehearsal, except those of the lock, which always stay. */
 const OWN = /^(?:checkpoint\.db.*|deltas|reuse|runs|service|spool)$/;
 
-/** The checkpoint goes first: what is left after a kill is then no run that could be continued. */
+/** Removes the checkpoint first, so that what a kill leaves behind is not a run that could be continued. */
 async function clear(stateDir: string): Promise<void> {
   for (const name of (await readdir(stateDir)).filter((one) => OWN.test(one)).sort()) {
     await rm(join(stateDir, name), { recursive: true, force: true });

@@ -10,10 +10,10 @@ export interface SourceSize {
 }
 
 /**
- * Gives the rehearsal its own state and output. The state is a folder on this machine, also where the real one is in a
- * database. It is also named after the pipeline, because a state may hold several. The output keeps its file name, in a
- * folder beside the real output, so that programs that wait for the real output do not see it; that of an output at
- * s3:// is in the rehearsal's state. A rehearsal loads nothing and writes no report.
+ * Gives the rehearsal its own state and output. The state is a folder on this machine, even if the real one is in a
+ * database. Its name holds the pipeline, because a state may hold several. The output keeps its file name, in a folder
+ * beside the real output, so that programs that wait for the real output do not see it. If the real output is at s3://,
+ * that folder is in the rehearsal's state. A rehearsal loads nothing and writes no report.
  */
 export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config {
   const { path } = config.output;
@@ -30,7 +30,7 @@ export function relocate(config: Config, { name }: Pick<Scene, 'name'>): Config 
   };
 }
 
-/** `chunks.maxRecords`, lowered so that the scene gets enough chunks. The same for the same source. */
+/** `chunks.maxRecords`, lowered so that the scene gets enough chunks. Always the same for the same source. */
 export function rehearsedMaxRecords(
   own: number,
   records: number,
@@ -49,8 +49,8 @@ export function rehearsedFolios(
 }
 
 /**
- * How long the service works on the source, in rehearsed time. For a large source it is at least the time that a machine
- * needs, so that half of it is really the middle of the work.
+ * How long the service works on the source, in rehearsed time. For a large source, at least as long as this machine
+ * needs: otherwise half of this time would not be the middle of the work.
  */
 export function workDuration(
   { duration, timeScale }: Pick<Scene, 'duration' | 'timeScale'>,

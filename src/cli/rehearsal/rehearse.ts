@@ -34,7 +34,7 @@ export interface RehearseOptions extends CommonOptions {
 export function withRehearseOption(command: Command): Command {
   return command.option(
     '--rehearse [scene]',
-    `the same job against the local service, with its own state and output; with a scene, that trouble happens: ${scenes.map(({ name }) => name).join(', ')}`,
+    `the same job against the local service, with its own state and output; a scene adds trouble: ${scenes.map(({ name }) => name).join(', ')}`,
   );
 }
 
@@ -58,7 +58,7 @@ export function preparationFor(options: RehearseOptions): PrepareRehearsal | und
   }
   if (options.limit !== undefined) {
     throw new ConfigError('USAGE', '--limit and --rehearse exclude each other', {
-      hint: 'leave out --limit: a rehearsal pays nothing for all records either',
+      hint: 'leave out --limit: a rehearsal pays nothing, even for all records',
     });
   }
   return (config, prepareOptions) => prepareScene(scene, config, options.new === true, prepareOptions);
@@ -73,9 +73,9 @@ async function prepareScene(
   if (own.source.path === '-') {
     throw new ConfigError(
       'USAGE',
-      'a rehearsal reads its source several times, and standard input is read once',
+      'a rehearsal reads its source several times, and standard input can be read only once',
       {
-        hint: 'write it to a file first (cat > FILE), and rehearse that: --source FILE',
+        hint: 'write the source to a file first (cat > FILE), and rehearse with: --source FILE',
       },
     );
   }

@@ -34,7 +34,7 @@ const minChunks = 8;
 /** A duration in the form that `parseFaults` reads. */
 const asText = (time: Milliseconds) => `${Math.ceil(time)}ms`;
 
-/** The scene of `--rehearse` without a name; the log calls it so, and it may be typed. */
+/** The scene of `--rehearse` without a name. The log shows its name, which may be typed too. */
 export const plainScene: Scene = {
   name: 'plain',
   purpose: 'no trouble',

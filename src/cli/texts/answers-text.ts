@@ -29,7 +29,7 @@ const UNUSED: Readonly<Record<NonNullable<ShownSegment['unused']>, string>> = {
   epoch: 'not taken: another reuse.epoch',
   expired: 'not taken: too old',
   empty: 'forgotten',
-  lost: 'its file is lost or damaged: a run makes it again, or is refused and says what to do',
+  lost: 'its file is lost or damaged: a run rebuilds it, or is refused and says what to do',
 };
 
 function segmentText(segment: ShownSegment, now: number): string {
@@ -88,7 +88,7 @@ export function forgottenText({ segments, successful, failed }: Forgotten, confi
 const FROM: Readonly<Record<ImportedAnswers['paidFrom'], string>> = {
   given: '--paid-at',
   manifest: "the manifest's time",
-  file: "the file's last change; --paid-at says it better",
+  file: "the file's last change; --paid-at is more exact",
 };
 
 export function importedText(imported: ImportedAnswers, config: Config): string {
@@ -100,7 +100,7 @@ export function importedText(imported: ImportedAnswers, config: Config): string 
     `paid ${dayOf(paidAt)} (${FROM[paidFrom]})`,
     ...(reusedRows > 0
       ? [
-          `${countOf(reusedRows, 'row')} of the file had reused answers, which are older than that: --paid-at names the oldest day; with output.lineage: true each row has its own`,
+          `${countOf(reusedRows, 'row')} of the file had reused answers, which are older: give the oldest day with --paid-at; an output with output.lineage: true has the day of each row`,
         ]
       : []),
     ...(unanswered > 0 ? [`${countOf(unanswered, 'row')} without an answer of the service left out`] : []),
@@ -108,13 +108,13 @@ export function importedText(imported: ImportedAnswers, config: Config): string 
     ...(checked
       ? []
       : [
-          'the names of these columns are not checked: neither result.columns nor a run says which the service gives; --columns sets others',
+          'the names of these columns are not checked, because neither result.columns nor a run says which columns the service gives; to choose others: --columns',
         ]),
     ...(replaced ? ['an earlier import of the same file is replaced'] : []),
     ...(maxAge === 0 ? ['reuse.maxAge is 0: set it, or no run takes these answers'] : []),
     ...(maxAge > 0 && paidAt + maxAge <= Date.now()
       ? [
-          `they are older than reuse.maxAge (${formatDuration(maxAge)}): no run takes those without a later time of their own`,
+          `they were paid for longer ago than reuse.maxAge (${formatDuration(maxAge)}): no run takes them, except those with a later time of their own`,
         ]
       : []),
   ];

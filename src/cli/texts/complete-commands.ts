@@ -5,13 +5,13 @@ import { quoteForShell } from '../../text.js';
 export interface ConfigFlag {
   readonly name: '-c' | '--source' | '--output' | '--base-url' | '--state-dir' | '--set' | '--limit';
   readonly value: string;
-  /** Only for the commands that work on an unfinished run with its values: it gives a value with which the run began. */
+  /** Gives a value with which the unfinished run began: only commands that continue this run need it. */
   readonly isOfRun?: true;
 }
 
 /**
- * Adds the flags to each command of foliopipe in a text. A flag that the command in the text has itself is not added, nor
- * one that gives a key another value than the unfinished run has; `--set` counts by its key.
+ * Adds the flags to each command of foliopipe in a text, except a flag that the command has already, and, if it continues
+ * the unfinished run, a flag whose key has another value in that run. `--set` is compared by its key.
  */
 export function completeCommands(text: string, flags: readonly ConfigFlag[]): string {
   const ofRun = new Set(flags.filter(({ isOfRun }) => isOfRun).map(keyOf));
@@ -26,7 +26,7 @@ export function completeCommands(text: string, flags: readonly ConfigFlag[]): st
   });
 }
 
-/** Commands that go on with a rehearsal have other flags: see `asRehearsed`. */
+/** As `completeCommands`, only for commands that need no more than the state. The others: see `asRehearsed`. */
 export function completeRehearsed(text: string, flags: readonly ConfigFlag[]): string {
   return text.replace(commandInText, (whole) =>
     ofStateAlone.test(whole) ? completeCommands(whole, flags) : whole,
@@ -35,12 +35,12 @@ export function completeRehearsed(text: string, flags: readonly ConfigFlag[]): s
 
 const ofStateAlone = /^foliopipe (?:abandon|adopt|ledger|report|runs|status)\b/;
 
-/** The key of the config that a flag gives, if it gives one. */
+/** The key of the config that a flag sets; the name of the flag if it sets none. */
 export function keyOf({ name, value }: ConfigFlag): string {
   return name === '--set' ? value.split('=', 1)[0]! : (KEYS[name] ?? name);
 }
 
-/** A key and the maps that it is in: a flag that gives one of them gives it too. */
+/** A key and the maps that hold it: a flag that sets one of them sets the key too. */
 function withParents(key: string): readonly string[] {
   const words = key.split('.');
   return words.map((_, at) => words.slice(0, words.length - at).join('.'));
@@ -53,13 +53,13 @@ const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
   '--state-dir': 'stateDir',
 };
 
-/** "The next foliopipe run" is no command to type. The second group is what follows the command's name. */
+/** Skips "the next foliopipe run", which is not a command to type. The second group is what follows the name. */
 const commandInText =
   /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore|copy)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
-/** Other commands name a sample by its run. */
+/** Whether a command has a flag. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {
-  // They read no more of a config than where the state is.
+  // The commands of a fleet read only `state` and `scratchDir`.
   const isFleet = /^foliopipe (?:worker|fleet|enqueue --\w+)$/.test(command);
   if (isFleet) return name === '-c' || (name === '--set' && /^(?:state|scratchDir)=/.test(value));
   return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
@@ -72,7 +72,7 @@ function hasFlag(words: string, flag: ConfigFlag): boolean {
   if (name === '-c') return own.includes('-c') || own.includes('--config') || own.includes(value);
   const key = keyOf(flag);
   const names = [key, `'${key}`, ...(name === '--set' ? [] : [name])];
-  // The text may go on with words that are names of maps too.
+  // Only after `--set`: the rest of the text may contain the name of a map as a word.
   const set = own.flatMap((word, at) => (own[at - 1] === '--set' ? [word.replace(/^'/, '')] : []));
   return names.some((one) => own.includes(one)) || withParents(key).some((one) => set.includes(one));
 }

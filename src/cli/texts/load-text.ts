@@ -1,17 +1,15 @@
-/** How the load of a publication stands, as text: in summary and status, and as the result of `foliopipe load`. */
+/** The state of a publication's load as text: in summary and status, and as the result of `foliopipe load`. */
 import type { LoadReport, MissingLoad } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';
 
-/**
- * Says that the newest publication of the pipeline, which is of another run than the one that is shown, is not loaded.
- */
+/** Says that the pipeline's newest publication is not loaded, if it is of another run than the shown one. */
 export function missingLoadText(missing: MissingLoad | null): string {
   if (missing === null) return '';
   const { run } = missing;
   return `  load      of run ${run}: ${loadText(missing)}; to load it: foliopipe load ${run}\n`;
 }
 
-/** How a load ended, in one line. */
+/** The state of a load in one line. */
 export function loadText({
   into,
   table,

@@ -1,6 +1,6 @@
 /**
- * The commands that texts name as the next step, completed with what was typed: a command that is copied from a message
- * must find the same config, source, output and state. A process runs one command, which is remembered here.
+ * Completes the commands that texts name as the next step with the flags that were typed: a command that is copied from
+ * a message must find the same config, source, output and state. A process runs one command, which is remembered here.
  */
 import type { Command } from 'commander';
 import type { Config } from '../../../pipelines/index.js';
@@ -12,19 +12,19 @@ import { isRehearsal, withoutNew } from './resume-command.js';
 interface Typed {
   readonly argv: readonly string[];
   readonly flags: readonly ConfigFlag[];
-  /** Those that the unfinished run needs that the command tells of. */
+  /** Flags that continue the unfinished run that the command is about. */
   ofRun: readonly ConfigFlag[];
   readonly isByNpm: boolean;
-  /** Those that name the state of the rehearsal that was typed. */
+  /** Flags that name the state of the rehearsal. */
   ofRehearsal: readonly ConfigFlag[];
-  /** Of several; undefined while none of them is worked on. */
+  /** The config of several that the command works on now; undefined while it works on none of them. */
   config: ConfigFlag | undefined;
   /** The run that the command works on; undefined while it is not known. */
   run: string | undefined;
   stand: RememberedStand | undefined;
 }
 
-/** How the run of a failed command stands: as fields, and as a text. */
+/** The state of a failed command's run: as fields, and as a text. */
 export interface RememberedStand {
   readonly fields: object;
   readonly text: string;
@@ -53,12 +53,12 @@ export function rememberCommand(argv: readonly string[], command?: Command): voi
   };
 }
 
-/** What was typed, as node gives it. */
+/** The command line, as node gives it. */
 export function typedArguments(): readonly string[] {
   return typed.argv;
 }
 
-/** One of several config files that were typed: the commands that texts name from now on are about it. */
+/** From now on, the commands in texts name this config, one of several that were typed. */
 export function rememberConfig(file: string): void {
   typed.config = { name: '-c', value: file };
 }
@@ -70,9 +70,9 @@ function knownFlags(): readonly ConfigFlag[] {
 }
 
 /**
- * The commands that texts name from now on go on with this unfinished run.
- * @param settings what `--set` takes for the values with which it began, where the config has others now.
- * @param own `source`: the file that it reads, where the config names another one; `limit`: of a sample.
+ * From now on, the commands in texts continue this unfinished run.
+ * @param settings the values with which it began, for `--set`, where the config has others now.
+ * @param own `source`: the file that the run reads, if the config names another one; `limit`: of a sample.
  */
 export function rememberUnfinished(
   settings: readonly string[],
@@ -89,7 +89,7 @@ export function rememberUnfinished(
 }
 
 /**
- * The commands that texts name from now on are about the state of a rehearsal, where they need no more than a state.
+ * From now on, those commands in texts that need only a state name that of the rehearsal.
  * @param isFolder whether the state of the real job is a folder too.
  */
 export function rememberRehearsal(
@@ -106,12 +106,12 @@ export function rememberRehearsal(
   ];
 }
 
-/** From now on `--new` would begin another run. */
+/** Remembers the run that the command has begun or continued: from now on, `--new` would begin another one. */
 export function rememberRun(run: string): void {
   typed.run = run;
 }
 
-/** For the report of a failure. */
+/** Remembers the state of the run for the report of a failure. */
 export function rememberStand(stand: RememberedStand): void {
   typed.stand = stand;
 }
@@ -125,12 +125,12 @@ export function rememberedRun(): string | undefined {
   return typed.run;
 }
 
-/** Whether the command that was typed has begun a run with `--new`, and would begin another one if typed again. */
+/** Whether the same command would begin another run: it has begun one with `--new`. */
 export function wouldBeginAnother(): boolean {
   return typed.run !== undefined && typed.argv.includes('--new');
 }
 
-/** Makes a text that names next steps right for the command that was typed. Twice does no more than once. */
+/** Completes the commands and page paths in a text. Idempotent. */
 export function nextSteps(text: string): string {
   const completed = isRehearsal(typed.argv)
     ? completeRehearsed(text, typed.ofRehearsal)
@@ -139,7 +139,7 @@ export function nextSteps(text: string): string {
 }
 
 /**
- * A hint as it is shown: a long one has its ways in lines of their own, and all begin below each other.
+ * A hint as it is shown, with its further lines aligned below the first.
  * @param indent before `next:`.
  */
 export function nextLines(hint: string, indent = '  '): string {
@@ -147,8 +147,8 @@ export function nextLines(hint: string, indent = '  '): string {
 }
 
 /**
- * Writes commands in a text as this process was started: by npx, or by a script of a package.json, `foliopipe` alone is
- * not found by the shell. Twice does no more than once.
+ * Puts `npx` before the commands in a text if npx or a script of a package.json has started this process: then the shell
+ * does not find `foliopipe` itself. Idempotent.
  */
 export function asStarted(text: string): string {
   return typed.isByNpm ? text.replaceAll(anyCommand, 'npx $&') : text;
@@ -157,12 +157,12 @@ export function asStarted(text: string): string {
 const anyCommand =
   /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|enqueue|worker|fleet|serve|--help)(?![\w-]))/g;
 
-/** npm tells a process what it was asked to start; it may be a test runner that calls us. */
+/** Whether npm was asked to start foliopipe itself, and not, for example, a test runner that calls it. */
 function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {
   return npm_command !== undefined && /(?:^|[\s;&|'"])foliopipe(?:['"\s]|$)/.test(npm_lifecycle_script);
 }
 
-/** The config that `enqueue` is given, if it is one; the argument may name several, or pipelines. */
+/** The config that `enqueue` is given, if it is exactly one; the argument may also name several, or pipelines. */
 function onlyConfig(command: Command): unknown {
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'config');
   const { again, dismiss, remove } = command.opts<Partial<Record<string, boolean>>>();
@@ -211,7 +211,7 @@ function configFlags(command: Command): ConfigFlag[] {
   const all: [ConfigFlag['name'], unknown][] = [
     ...[...config, file].map((value): [ConfigFlag['name'], unknown] => ['-c', value]),
     ['--source', given.source],
-    // Of a report it names the page, and of the other commands the output of a run.
+    // For `report`, --output is the page and not the output of a run.
     ['--output', command.name() === 'report' ? undefined : given.output],
     ['--base-url', given.baseUrl],
     ['--state-dir', given.stateDir],
@@ -221,14 +221,14 @@ function configFlags(command: Command): ConfigFlag[] {
   return all.flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
 }
 
-/** The config file that stands in the place of a run that was left out. */
+/** The config file that was given where a run is expected, if the run was left out. */
 function fileAsRun(command: Command): unknown {
   const at = command.registeredArguments.findIndex((argument) => argument.name() === 'run');
   const word: unknown = command.processedArgs[at];
   return typeof word === 'string' && isConfigName(word) ? word : undefined;
 }
 
-/** Whether a word names a config file, where a run may stand too. */
+/** Whether an argument names a config file, and not a run. */
 export function isConfigName(word: string): boolean {
   return /\.(ya?ml|json)$/i.test(word);
 }

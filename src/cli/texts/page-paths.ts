@@ -1,5 +1,5 @@
 /**
- * Which package this is, where it is, and where a person finds its pages. Texts name a page as in a clone, such as
+ * The package's version, its folder, and the paths of its pages. Texts name a page as in a clone, such as
  * `docs/faults.md`; in a project that has installed the package, that file is in `node_modules`.
  */
 import { createRequire } from 'node:module';
@@ -7,19 +7,19 @@ import { dirname, join, relative, sep } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
-/** By the package's own name, which works from the sources and from the build. */
+/** Found by the package's own name, which works from the sources and from the build. */
 export const packageFile = require.resolve('foliopipe/package.json');
 
 export const { version } = require(packageFile) as { version: string };
 
-/** Files of the package that a person is told to read. */
+/** Files of the package that texts name for a person to read. */
 const page = /(?<![\w./-])(?:docs\/[a-z-]+\.md|config\/(?:nightly|faults)\.example\.yaml)/g;
 
-/** More steps up than this, and an absolute path is easier to read. */
+/** With more steps up than this, an absolute path is easier to read. */
 const MAX_STEPS_UP = 2;
 
 /**
- * Completes the paths of the pages that a text names. Twice does no more than once.
+ * Completes the paths of the pages that a text names. Idempotent.
  * @param folder of the package.
  * @param cwd the folder from which a relative path is read.
  */

@@ -5,10 +5,10 @@ import { escapeUnprintable } from '../../text.js';
 
 const INDENT = 2;
 const GAP = 2;
-/** A column that is narrower tells nothing. */
+/** The narrowest column that is still of use. */
 const LEAST = 6;
 
-/** @param columns characters in a line. */
+/** @param width characters in a line. */
 export function previewLines({ columns, records }: Plan['preview'], width: number): string[] {
   const room = width - INDENT - 1;
   const most = Math.max(1, Math.floor((room + GAP) / (LEAST + GAP)));

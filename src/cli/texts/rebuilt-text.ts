@@ -1,8 +1,8 @@
-/** Words what `foliopipe recover` has rebuilt, what is lost, and what to do next. */
+/** What `foliopipe recover` prints: what was rebuilt, what is lost, and what to do next. */
 import { type Config, isUnfinished, type Recovered, type RecoveredRun } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 
-/** The next run still rejects a state with a run that could not be rebuilt, and buys answers that are lost. */
+/** Whether something could not be rebuilt: the next run rejects a state without a run, and buys lost answers again. */
 export function isAnyLost({ runs, answers }: Pick<Recovered, 'runs' | 'answers'>): boolean {
   return runs.some(({ found }) => found === 'lost') || answers.lost.length > 0;
 }

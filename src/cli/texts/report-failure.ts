@@ -28,7 +28,7 @@ import {
 import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
 /**
- * @param argv as node gives it; it may be impossible to parse, which is then the error.
+ * @param argv as node gives it. It may be impossible to parse: then that is the error.
  * @returns the exit code.
  */
 export function reportFailure(thrown: unknown, argv: readonly string[]): number {
@@ -67,8 +67,8 @@ export function describeFailure(thrown: unknown, argv: readonly string[]) {
 }
 
 /**
- * Writes the command into a hint that asks for `--yes`, or for flags with the same command. It is part of the hint, so
- * that no program types it by itself. The command of a job is not typed.
+ * Writes the whole command into a hint that asks for `--yes`, or for flags with the same command. It is part of the hint
+ * and has no field, so that no program runs it without a person. A job has no command to type.
  */
 function withCommand(
   { code, facts }: Pick<FoliopipeError, 'code' | 'facts'>,
@@ -97,11 +97,11 @@ function usageError({ code, message }: CommanderError, argv: readonly string[]):
   if (what.startsWith("unknown option '--token'") && argv[2] !== 'serve') {
     return new ConfigError('USAGE', what.replace('\n', ' '), { hint: TOKEN_HINT });
   }
-  // A suggestion stands in a line of its own.
+  // commander puts a suggestion into a second line.
   return new ConfigError('USAGE', what.replace('\n', ' '), { hint: usageHint(code, argv) });
 }
 
-/** What `help` was asked about, as in `foliopipe help run` and `foliopipe state help copy`. */
+/** The word after `help`, as in `foliopipe help run` and `foliopipe state help copy`. */
 function wordAfterHelp([, , ...words]: readonly string[]): string | undefined {
   const at = words.slice(0, 2).indexOf('help');
   return at < 0 ? undefined : words.slice(at + 1).find((word) => !word.startsWith('-'));
@@ -118,7 +118,7 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   config: ['show'],
 };
 
-/** What may be meant by more arguments than these commands take. The others take a config. */
+/** Advice for too many arguments, for the commands whose argument is not a config. */
 const SEVERAL: Readonly<Record<string, string>> = {
   init: 'several files are one source: name them by a pattern in quotes; ',
   serve: '',
@@ -135,8 +135,8 @@ function usageHint(code: string, [, , word = '', second = '']: readonly string[]
 }
 
 /**
- * Whether the user needs the resume command besides the hint: after a signal, in a rehearsal, and when the same command
- * would begin another run. Not if the run is no longer in the state: every `foliopipe run` would begin another one.
+ * Whether the user needs the resume command besides the hint: after a signal, in a rehearsal, and if the same command
+ * would begin another run. Not if the run is no longer in the state, because then every `foliopipe run` begins another.
  */
 function needsResumeCommand(error: unknown, argv: readonly string[]): boolean {
   if (error instanceof InterruptedError) return true;
@@ -174,7 +174,7 @@ function flagValue(argv: readonly string[], flag: string): string | undefined {
   return index < 0 ? undefined : argv[index + 1];
 }
 
-/** The command's own logger may not exist yet. A log that cannot be written hides no failure. */
+/** Opens the file again, because the command's logger may not exist yet. A failure to write must not hide the error. */
 function writeToLogFile(path: string | undefined, record: string): void {
   if (path === undefined) return;
   try {

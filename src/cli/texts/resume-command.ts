@@ -15,7 +15,7 @@ export function resumeCommand(argv: readonly string[]): string {
   return ['foliopipe', ...words.map(quoteForShell)].join(' ');
 }
 
-/** A text that says to type the same command again, without the flag that would begin another run. */
+/** Changes "the same command" in a text to one without `--new`, which would begin another run. */
 export function withoutNew(text: string): string {
   return text.replaceAll(/\b([Tt]he same command)\b(?: again)?(?! without --new)/g, '$1 without --new');
 }

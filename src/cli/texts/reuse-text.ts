@@ -14,8 +14,8 @@ export interface ReuseFigures {
 
 /**
  * Such as `2,074 reused + 0 duplicates, 132 sent: 8.30 USD saved`.
- * @param isReal false if nothing was to be paid: in a plan and in a rehearsal.
- * @param isSent false if not all of it was sent yet: in a plan and in a run that is not complete.
+ * @param isReal false if nothing is paid: in a plan and in a rehearsal.
+ * @param isSent false if not all records are sent yet: in a plan and in a run that is not complete.
  */
 export function reuseText(
   { reused, duplicates, sent, outdated, saved }: ReuseFigures,
@@ -28,7 +28,7 @@ export function reuseText(
   return `${formatCount(reused)} reused + ${countOf(duplicates, 'duplicate')}, ${formatCount(sent)} ${isSent ? 'sent' : 'to send'}${older}${money}`;
 }
 
-/** The line of a run that has looked up answers; else none. */
+/** The line about reuse; none if the run has looked up no answers. */
 export function runReuseLines({
   state,
   origins,

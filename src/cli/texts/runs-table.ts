@@ -3,7 +3,7 @@ import type { Run } from '../../../pipelines/index.js';
 import { partialFacts, priceOf, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
 import { formatAmount, formatCount, formatDuration } from '../../quantities.js';
 
-/** A run, and what its row does not say. */
+/** A run, and what its checkpoint row does not hold. */
 export interface ListedRun {
   readonly run: Run;
   /** Records that were, or may have been, paid for. */
@@ -54,7 +54,7 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
   return lines.map((line) => `${alignedLine(line, widths)}\n`).join('');
 }
 
-/** Numbers stand to the right, and the last column is as long as it is. */
+/** Aligns numbers to the right, and does not pad the last column. */
 function alignedLine(cells: readonly string[], widths: readonly number[]): string {
   const aligned = cells.map((cell, at) => {
     if (at === cells.length - 1) return cell;

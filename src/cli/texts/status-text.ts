@@ -1,4 +1,4 @@
-/** What `foliopipe status` says of a run, besides its summary. */
+/** What `foliopipe status` prints about a run besides its summary. */
 import {
   abandonCommand,
   accountText,
@@ -24,12 +24,12 @@ import { runReuseLines } from './reuse-text.js';
 import { chunkTexts } from './summary-warnings.js';
 import { laterRunText, leaseText, partialLines } from './unfinished-text.js';
 
-/** So many chunks are named. */
+/** Most chunks that are named. */
 const MOST_CHUNKS = 50;
 
 /**
  * The state of an unfinished run, with its open folios.
- * @param patience `poll.timeout`, in ms: the command that gives up a folio is named for those that are open for longer.
+ * @param patience `poll.timeout`, in ms: for a folio that is open longer, names the command that gives it up.
  */
 export async function unfinishedText(
   state: Pick<CheckpointReader, 'chunksIn'>,
@@ -42,7 +42,7 @@ export async function unfinishedText(
   const shown = await state.chunksIn(run.id, states, 0, MOST_CHUNKS);
   const all = states.reduce((sum, one) => sum + snapshot.byState[one], 0);
   const more = shown.length < MOST_CHUNKS ? 0 : all - shown.length;
-  // Those have a line of their own, with what to do.
+  // Adoptable chunks have a line of their own, with what to do.
   const doubtful = new Set(summary.adoptable.map(({ chunk }) => chunk));
   const folios = shown.filter(({ number }) => !doubtful.has(number));
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
@@ -65,14 +65,14 @@ export async function unfinishedText(
   return `${lines.join('\n')}\n${copiedText(run)}`;
 }
 
-/** When a run has ended: after a night that failed before its run began, that is not last night. */
+/** When a run ended. If last night failed before its run began, this is an older run. */
 export function endedText({ finishedAt }: Pick<Run, 'finishedAt'>): string {
   return finishedAt === null
     ? ''
     : `  it ended ${formatDuration(Math.max(Date.now() - finishedAt, 0))} ago\n`;
 }
 
-/** The source of a run that has read a copy, and how old it is; empty for files that are read where they are. */
+/** The source of a run that reads a copy, and the age of the copy; empty for a source that is not copied. */
 export function copiedText({ source, createdAt }: Run): string {
   const [first, ...others] = source.files;
   if (first?.name === undefined) return '';
@@ -82,10 +82,11 @@ export function copiedText({ source, createdAt }: Run): string {
 }
 
 /**
- * Says which process works on the pipeline now; else what goes on with the run, if it is unfinished, or what stops that.
- * @param stop what the next `foliopipe run` stops with; undefined if nothing is known.
- * @param unfinished left out if nothing needs to go on.
- * @param name of the copy that the run reads; left out for files that are read where they are.
+ * Says which process works on the pipeline now. If none does, says what would stop the next run, or how to continue an
+ * unfinished run.
+ * @param stop the error that would stop the next `foliopipe run`; undefined if none is known.
+ * @param unfinished the progress of an unfinished run; left out for a completed one.
+ * @param name the name of the source, if the run reads a copy.
  */
 export function workingText(
   holder: WorkingProcess | undefined,
@@ -107,7 +108,7 @@ export function workingText(
   }
   if (unfinished === undefined || unfinished.state === 'superseded') return '';
   const goesOn = isHandedIn(name) ? 'the program that has handed in its records' : 'foliopipe run';
-  return `  no process works on it; go on with: ${goesOn}, which ${laterRunText(unfinished)}; if what stopped it lasts, that run says what it is\n`;
+  return `  no process works on it; go on with: ${goesOn}, which ${laterRunText(unfinished)}; if the cause of the stop persists, that run reports it\n`;
 }
 
 export function accountLine(account: Awaited<ReturnType<typeof findAccount>>): string {
@@ -117,12 +118,12 @@ export function accountLine(account: Awaited<ReturnType<typeof findAccount>>): s
   return `  account   ${account.service}: ${accountText(account, Date.now())}\n${next}`;
 }
 
-/** Says where a state in a database is, because a variable may name a database that the config does not show. */
+/** Says which database holds the state, because a variable may name one that the config does not show. */
 export function stateLine({ state }: Pick<Config, 'state'>): string {
   return state === null ? '' : `  state     ${state}, set by ${state.origin ?? 'the config'}\n`;
 }
 
-/** Says that the commands that publish a withheld or a partial run need another source than the one that is there. */
+/** Warns if the source has changed, which the commands that publish a withheld or a partial run need unchanged. */
 export async function otherSourceText({ source, state, publication, prunedAt }: Run): Promise<string> {
   const isWithheld = state === 'withheld';
   if ((!isWithheld && publication?.exitCode !== 3) || prunedAt !== null) return '';
@@ -134,8 +135,8 @@ export async function otherSourceText({ source, state, publication, prunedAt }: 
 }
 
 /**
- * For an unfinished run that no process works on: its source was changed, or only touched, and `run` may not go on with
- * it. Of copies, and of files that other machines have read, stamps tell nothing.
+ * For an unfinished run that no process works on: warns if its source was changed or touched, because `run` may refuse to
+ * continue it. The stamps of copies, and of files that other machines have read, say nothing.
  */
 export async function touchedSourceText({ source }: Run, { state }: Pick<Config, 'state'>): Promise<string> {
   if (state !== null || source.files.some(({ name }) => name !== undefined)) return '';

@@ -1,13 +1,13 @@
-/** The lines of a summary: a name and what it is, at most 80 columns wide. */
+/** The lines of a summary: a name and a text, at most 80 columns wide. */
 
-/** Of the narrowest terminal that lines are made for. */
+/** The columns of the narrowest terminal that lines are made for. */
 export const WIDTH = 80;
-/** What stands before the text of each line: two spaces, the name, a space. */
+/** The columns before the text of each line: two spaces, the name, a space. */
 export const INDENT = 12;
 
 /**
- * A line with its name, continued below where it is longer than a terminal of 80 columns. A word is not cut.
- * @param text in words, where a word has spaces: a path that a person copies.
+ * A line with its name. Text that does not fit into 80 columns continues in the next line. A word is not cut.
+ * @param text a list of words if a word has spaces, such as a path that a person copies.
  */
 export function field(name: string, text: string | readonly string[]): string[] {
   const words = typeof text === 'string' ? text.split(' ') : text;
@@ -16,7 +16,7 @@ export function field(name: string, text: string | readonly string[]): string[] 
   );
 }
 
-/** A sentence below the fields. One with a command or a path stays in one line: broken, it could not be copied. */
+/** A sentence below the fields. A sentence with a command or a path is not broken, so that it can be copied. */
 export function sentence(text: string): string[] {
   const lines = /foliopipe |\//.test(text) ? [text] : broken(text.split(' '), WIDTH - 2);
   return lines.map((line) => `  ${line}`);

@@ -29,7 +29,7 @@ export function recordLines(summary: RunSummary): string[] {
   ];
 }
 
-/** The commonest reasons of records without a prediction. What the service says is cut and escaped. */
+/** The most frequent reasons of records without a prediction. The service's text is cut and escaped. */
 function reasonLines(summary: RunSummary): string[] {
   const { failedBy, failedWithoutReason: unknown } = summary;
   const left = failedBy.slice(MOST_REASONS).reduce((sum, { records }) => sum + records, 0);
@@ -89,7 +89,7 @@ const phaseNames = {
   merge: 'merge',
 } as const;
 
-/** How long this process worked, and on what. */
+/** How long this process worked, by phase. */
 export function timeLines({ thisProcess }: RunSummary): string[] {
   if (thisProcess === null) return [];
   const { phases, requests, bytes, admitted } = thisProcess;
@@ -109,6 +109,6 @@ export function timeLines({ thisProcess }: RunSummary): string[] {
     ...field('time', [`${formatDuration(total)}: ${parts.join(', ')}`, ...traffic].join('; ')),
     ...(admitted === null
       ? []
-      : field('folios', `the service lets ${formatCount(admitted)} be open, and ${refused}`)),
+      : field('folios', `the service allows ${formatCount(admitted)} open folios and ${refused}`)),
   ];
 }

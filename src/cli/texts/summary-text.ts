@@ -49,7 +49,7 @@ function foliosText({ byState }: RunSummary['chunks']): string {
   return `${countOf(byState.submitted, 'open folio')}${finished}`;
 }
 
-/** Whether every record takes an answer that was known, and no failed one was sent again. */
+/** Whether every record has taken a known answer, and no failed record was sent again. */
 function isNothingSent({ origins, outdated, uploads, searches }: RunSummary): boolean {
   const requests = uploads.accepted + uploads.ambiguous + searches.answered + searches.ambiguous;
   return outdated !== null && origins.reused.records > 0 && requests === 0;
@@ -131,7 +131,7 @@ function deltaLines({ delta, base }: RunSummary): string[] {
   return [`  delta     ${counts}${against}${delta.reason === null ? '' : unusual[delta.reason]}`];
 }
 
-/** Says why the exit code is 3 or 9, and names each command that ends this. */
+/** Says why the exit code is 3 or 9, and names each command that helps. */
 function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
   const { why, ways } = whatNext(summary, terms);
   if (why === null) return [];
@@ -145,7 +145,7 @@ function whyNotWell(summary: RunSummary, terms: NextTerms): string[] {
 function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
   const { run, state, exitCode, found, sample, output, load } = summary;
   if (exitCode === 8) return whatNext(summary, terms).ways.map((way) => `  next: ${wayText(way)}`);
-  // What is next for a sample, a lost output or a failed load stands above.
+  // For a sample, a lost output or a failed load, an earlier line says what is next.
   const isOpen = output?.inPlace === false || load?.state === 'failed' || load?.state === 'pending';
   if (sample !== null || state !== 'done' || exitCode !== 0 || isOpen) return [];
   const retry = found === 'done' ? undefined : retryWay(summary, terms);
@@ -156,7 +156,7 @@ function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
     ];
   }
   if (retry !== undefined) return [`  next: nothing; or ${wayText(retry)}`];
-  // A rehearsal has a state of its own, in which no other command looks.
+  // `foliopipe report` would not find a rehearsal, which has a state of its own.
   return [`  next: nothing${terms.mayRetry ? `; foliopipe report ${run} makes a page of it` : ''}`];
 }
 

@@ -1,4 +1,4 @@
-/** What a run's summary warns of: what may be paid twice or in vain, what needs a person, what the output lacks. */
+/** The warnings of a run's summary: what may be paid twice or in vain, what needs a person, what the output lacks. */
 import { helpTexts, prunedText, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { sentence } from './summary-field.js';
@@ -62,7 +62,7 @@ function warnings(summary: RunSummary): string[] {
   ];
 }
 
-/** What a person may do about single chunks. The summary names the first ones. */
+/** What a person can do about single chunks. Names only the first ones, as the summary does. */
 export function chunkTexts(
   summary: Pick<RunSummary, 'run' | 'adoptable' | 'lost' | 'abandoned' | 'chunks'>,
 ): readonly string[] {

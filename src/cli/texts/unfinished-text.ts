@@ -1,4 +1,4 @@
-/** What is said of a run that is not complete: what is paid, here and open at the service, and what goes on with it. */
+/** Texts about a run that is not complete: what is paid, fetched and open at the service, and how to continue it. */
 import { type ProgressSnapshot, partialText, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
 import { field } from './summary-field.js';
@@ -11,10 +11,10 @@ export interface Stand {
   readonly records: number;
   /** Records that were accepted; those that were sent again count again. */
   readonly paid: number;
-  /** Records of them whose answers are here. */
+  /** Paid records whose answers are downloaded. */
   readonly fetched: number;
   readonly open: { readonly folios: number; readonly records: number };
-  /** Records of uploads of which it is not known whether they were accepted. */
+  /** Records of uploads that may or may not have been accepted. */
   readonly perhaps: number;
   /** Records of chunks that were given up: their folio is lost or abandoned, or their upload was held as ambiguous. */
   readonly givenUp: number;
@@ -22,7 +22,7 @@ export interface Stand {
   readonly rehearsal: boolean;
 }
 
-/** How a run stands; undefined if it has ended, or is not known. */
+/** The state of a run; undefined if the run has ended, or is not known. */
 export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefined {
   if (snapshot?.state !== 'open') return undefined;
   const { run, pipeline, toSend, byState, recordsByState: records, rehearsal } = snapshot;
@@ -93,16 +93,16 @@ export function laterRunText({
     : `${steps.join(', ')}, and publishes the whole output`;
 }
 
-/** The output of a deadline that is in place while the run is not complete, and what it lacks. */
+/** The partial output of a deadline that is in place while the run is not complete, and what it lacks. */
 export function partialLines({ partial }: Pick<RunSummary, 'partial'>): string[] {
   if (partial === null) return [];
   return field('partial', partialText(partial, Date.now()));
 }
 
 /**
- * How long the lease of a process lasts, or that it may be lost.
- * @param leftMs until the lease ends unless it is renewed.
- * @param silentMs how long ago it was renewed last, if that is longer than it should be.
+ * How long the lease of a process lasts, or that the process may be lost.
+ * @param leftMs the time until the lease ends, unless it is renewed.
+ * @param silentMs the time since the last renewal, if it is overdue; else null.
  */
 export function leaseText(leftMs: number, silentMs: number | null): string {
   if (silentMs === null) return `lease ends in ${formatDuration(leftMs)} unless renewed`;

@@ -100,9 +100,9 @@ it('after the publication it shows what it waits for, and for how long', () => {
   tell(2);
   vi.advanceTimersByTime(2_000);
   expect(blocks.at(-1)).toEqual(['publication 3 is in place; ending run R (2s)']);
-  progress.showStep('telling how the run ended: report.webhook');
+  progress.showStep('reporting how the run ended: report.webhook');
   vi.advanceTimersByTime(3_000);
-  expect(blocks.at(-1)).toEqual(['telling how the run ended: report.webhook (3s)']);
+  expect(blocks.at(-1)).toEqual(['reporting how the run ended: report.webhook (3s)']);
   expect(lines).toEqual([]);
   progress.close();
   expect(blocks.at(-1)).toEqual([]);

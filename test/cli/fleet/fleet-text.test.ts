@@ -89,9 +89,9 @@ it('tells workers that are gone, runs of lost workers, and letters in their orde
       `starts  starting for 2s, in place of ${iso(now)}, which was missed`,
       'lost  its worker was last heard 22s ago',
       expect.stringContaining(
-        `; ${iso(hoursAgo(2))} was missed: no worker lived; the first one makes up for it`,
+        `; ${iso(hoursAgo(2))} was missed: no worker was running; the first one makes up for it`,
       ),
-      expect.stringContaining(`; ${iso(hoursAgo(30))} was missed: no worker lived; it is too long ago`),
+      expect.stringContaining(`; ${iso(hoursAgo(30))} was missed: no worker was running; too long ago`),
       'orphan  process 8506 on vm for 5s; last heard 13s ago: it may be lost, and its lease ends in 20s',
       'typed  process 8506 on vm for 5s, by hand and not by a worker; lease ends in 20s unless renewed',
     ]),

@@ -294,7 +294,7 @@ describe('the figures of a summary', () => {
             USD)
   time      11m: check 4s, upload 1m, download 3s, waiting for the service 10m;
             4.77 MB sent, 8.58 MB received, 1,042 polls
-  folios    the service lets 8 be open, and has refused more of them (429):
+  folios    the service allows 8 open folios and has refused more of them (429):
             concurrency.folios is too high for it
 `);
   });

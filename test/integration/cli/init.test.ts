@@ -250,7 +250,7 @@ describe('foliopipe init', () => {
     [
       'a title before the header',
       Buffer.from(`Export of yesterday\nby night\n${text}`),
-      'behind 2 lines',
+      'after 2 lines',
       '--skip-lines 2',
       { skipLines: 2 },
     ],

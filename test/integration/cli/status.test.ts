@@ -42,7 +42,7 @@ it('names the process that works on an unfinished run, and after a kill the comm
   expect(await readdir(join(job.stateDir, 'locks'))).toContain('nightly.holder.json');
   const killed = await status();
   expect(killed.stdout).toMatch(
-    /\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml, which waits for \d open folios? with \d+ records.*, and publishes the whole output; if what stopped it lasts, that run says what it is\n$/,
+    /\n {2}no process works on it; go on with: foliopipe run -c \S+job\.yaml, which waits for \d open folios? with \d+ records.*, and publishes the whole output; if the cause of the stop persists, that run reports it\n$/,
   );
   expect(jsonLines((await status('--json')).stdout).at(-1)).toMatchObject({ working: null });
   expect(killed.stdout).not.toContain('the source has changed');

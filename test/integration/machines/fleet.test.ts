@@ -105,7 +105,7 @@ if (isOld) {
         schedules: [{ pipeline: 'alpha', schedule: '0 1 * * *', timeZone: 'Europe/Zurich' }],
       });
       const shown = await callMain(['fleet', file], { env: env() });
-      expect(shown.stdout).toMatch(/1 job waits\n {2}alpha .*\n1 schedule\n.*\nno worker lives; start one/);
+      expect(shown.stdout).toMatch(/1 job waits\n {2}alpha .*\n1 schedule\n.*\nno worker is running; start one/);
       const kept = await database.query('select data::text from foliopipe_jobs.job');
       const schedules = await database.query('select data::text from foliopipe_jobs.schedule');
       for (const secret of [serveToken, new URL(database.url).password]) {

@@ -103,7 +103,7 @@ describe('a night', () => {
       const refused = await callMain(['report', config, '--output', job.outputPath]);
       expect(refused).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('is no name of an HTML file'),
+        stderr: expect.stringContaining('is not the name of an HTML file'),
       });
       const unknown = await callMain(['runs', 'show', 'zzz', config]);
       expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('[RUN_UNKNOWN]') });
