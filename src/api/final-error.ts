@@ -116,7 +116,8 @@ function ambiguousError(doubt: Doubt, what: string, call: Call, facts: ErrorFact
   const message = `${call.operation}: it is unknown whether the service accepted it: ${what}`;
   if (doubt === 'redirected') {
     const address = isSearch ? 'service.legacyBaseUrl' : 'service.baseUrl';
-    const hint = `redirects are never followed, and the request may be accepted and paid for: look at the service, then write the right address into ${address}`;
+    const anew = isSearch ? '' : ' and start a new run with foliopipe run --new --yes, which pays again';
+    const hint = `redirects are never followed, and the request may be accepted and paid for: look at the service, then write the right address into ${address}${anew}`;
     return new AmbiguousUploadError('SERVICE_REDIRECTS', message, { doubt, hint, facts });
   }
   const hint = isSearch
@@ -165,7 +166,9 @@ function refusalOf(status: number, call: Call): Refusal {
     status === 501 || status === 405
       ? 'what answers there takes no such request: is it a web server for files, or a proxy? '
       : '';
-  const paid = isPaid(call.operation) ? '; nothing was paid for this request' : '';
+  const paid = isPaid(call.operation)
+    ? '; nothing was paid for this request; once the cause is removed, run the same command again'
+    : '';
   return {
     code,
     hint: `is ${key} right? ${what}foliopipe check tries the address without paying${paid}`,
@@ -181,6 +184,9 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
     code: 'QUOTA_REFUSED',
     hint: 'renew the quota with the service provider, then run the same command again',
   },
-  403: { code: 'TOKEN_REFUSED', hint: 'ask the service provider what this token may do' },
+  403: {
+    code: 'TOKEN_REFUSED',
+    hint: 'ask the service provider what this token may do, then run the same command again',
+  },
   413: { code: 'FILE_TOO_LARGE', hint: 'lower chunks.maxBytes and start with --new' },
 };

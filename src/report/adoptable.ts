@@ -141,8 +141,9 @@ export function abandonCommand(run: string, chunk: number): string {
 /**
  * Whether a run has chunks that were, or may have been, paid for: `--new` may pay for them again, so it needs `--yes`.
  */
-function hasPaidChunks({ uploading, ambiguous, submitted, finished, downloaded }: Tally['chunks']): boolean {
-  return uploading + ambiguous + submitted + finished + downloaded > 0;
+function hasPaidChunks(chunks: Tally['chunks']): boolean {
+  const { uploading, ambiguous, submitted, finished, downloaded, unprocessed } = chunks;
+  return uploading + ambiguous + submitted + finished + downloaded + unprocessed > 0;
 }
 
 /**

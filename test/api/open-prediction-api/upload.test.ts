@@ -117,7 +117,7 @@ test('a refusal that suggests a wrong address names the address, without query a
   expect(await errorOf(upload())).toMatchObject({
     code: 'SERVICE_REFUSED',
     message: `upload: POST ${scripted.server.url}/v1/${path} answers HTTP 404: no`,
-    hint: 'is service.baseUrl right? foliopipe check tries the address without paying; nothing was paid for this request',
+    hint: 'is service.baseUrl right? foliopipe check tries the address without paying; nothing was paid for this request; once the cause is removed, run the same command again',
   });
   const at = `/${encodeURIComponent(TOKEN)}`;
   await open((response) => sendJson(response, { message: 'no' }, 405), { tokenIn: 'query' }, at);

@@ -168,7 +168,7 @@ describe('an upload that is answered with a redirect', () => {
         exitCode: 7,
         message: expect.stringContaining('chunk 1: '),
         hint: expect.stringMatching(
-          /service\.baseUrl; if the service lists the file \S+-1-1-\w+\.csv, bind it: foliopipe adopt/,
+          /service\.baseUrl and start a new run with foliopipe run --new --yes, which pays again; if the service lists the file \S+-1-1-\w+\.csv, bind it: foliopipe adopt/,
         ),
       });
       expect(job.service.count('upload')).toBe(1);
