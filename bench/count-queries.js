@@ -1,9 +1,9 @@
-/** Loaded into a client: counts the statements that it sends to Postgres. Preloaded, it prints them at the end. */
+/** Counts the statements that a client sends to Postgres. If it is preloaded, it prints their number at the end. */
 import { writeSync } from 'node:fs';
 import pg from 'pg';
 
 const { query } = pg.Client.prototype;
-/** Whoever prints the number itself says so. */
+/** A program that prints the number itself sets `isPrinted` to false. */
 export const counted = { queries: 0, isPrinted: true };
 pg.Client.prototype.query = function count(...args) {
   counted.queries += 1;

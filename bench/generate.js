@@ -37,7 +37,7 @@ function* slabs(records, seed, { delimiter, newline }, { change = (record) => re
   const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
   const field = (text) => (text.includes(delimiter) ? quoted(text) : text);
 
-  /** One name in eight says nothing of the trade, and so cannot be recognised. */
+  /** One name in eight does not show the trade, so that no code is found for it. */
   const businessName = () => {
     const kind = roll(64);
     if (kind < 8) return `${pick(families)} ${pick(owners)}`;

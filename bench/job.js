@@ -6,13 +6,13 @@ export const KEY = 'record_id';
 export const CHUNK_RECORDS = 10_000;
 export const TOKEN = 'bench';
 
-/** Where no service is: for what asks none. */
+/** An address without a service, for commands that ask none. */
 export const NO_SERVICE = 'http://127.0.0.1:1';
 
 /**
  * Writes the config of the job into `work`.
- * @param changes keys of sections that are not as usual, by section.
- * @param keys keys outside of all sections that are not as usual.
+ * @param changes keys that differ from the usual ones, by section.
+ * @param keys top-level keys that differ from the usual ones.
  * @returns its path.
  */
 export function writeJob(job, changes = {}, keys = {}) {

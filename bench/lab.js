@@ -1,4 +1,4 @@
-/** What the cases share: sources made once, a folder for what is written, and the command line's wishes. */
+/** What the cases share: sources that are made once, a folder for all that is written, and the command line's options. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { measureCommand, measureNode } from './measure.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** To be closed: it removes all that was written. */
+/** Must be closed, which removes all that was written. */
 export function openLab({ pairs, records, rows }) {
   const folder = mkdtempSync(join(tmpdir(), 'foliopipe-bench-'));
   const made = new Map();
   return {
     pairs,
-    /** Records of a case's source: the command line's wish, or what the case has by itself. */
+    /** Records of a case's source: those of the command line, or else the usual number of the case. */
     recordsOr: (usual) => records ?? usual,
     /** The entries of a case's table that the command line asks for, and these; all of them if it asks for none. */
     rowsOf: (table, always) => {
@@ -48,11 +48,11 @@ export function openLab({ pairs, records, rows }) {
       return { path, changed };
     },
     /**
-     * An empty folder, for a measurement that makes many files. Earlier ones are removed at the end: ext4 without a journal
-     * looks for a minute at each inode that was freed, whenever a file is made.
+     * An empty folder, for a measurement that makes many files. Earlier ones are removed only at the end: ext4 without a
+     * journal looks at each inode that was freed in the last minute, whenever a file is made.
      */
     newFolder: (name) => mkdtempSync(join(folder, `${name}-`)),
-    /** Makes a file that is not there yet. */
+    /** Makes a file, unless it was made before. */
     once: async (path, make) => {
       if (!made.has(path)) await make();
       made.set(path, true);

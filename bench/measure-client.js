@@ -7,7 +7,7 @@ import { cli, withService } from './service.js';
 /**
  * @param work an empty folder; the config is its `config.json`, the output its `out.csv`.
  * @param program the command line to measure; the service is always that of this build.
- * @param shape what is not as usual: `config` has sections of the config, `service` the service's options, `env`
+ * @param shape what differs from the usual: `config` has sections of the config, `service` the service's options, `env`
  *   variables of the client.
  */
 export function measureClient(work, source, program = cli, { config = {}, service = [], env } = {}) {

@@ -1,4 +1,4 @@
-/** Preloaded into a measured process: at its end it writes what the system has counted of it, and of nothing else. */
+/** Preloaded into a measured process: at its end, writes what the system has counted for this process only. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 process.on('exit', () => {

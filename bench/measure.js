@@ -1,4 +1,4 @@
-/** Runs a program as a process of its own and tells what it took: seconds, CPU seconds, peak memory. */
+/** Runs a program as a process of its own and measures it: seconds, CPU seconds, peak memory. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { cpuOfFamily } from './timed.js';
 const preload = new URL('measure-exit.js', import.meta.url).href;
 
 /**
- * Runs a Node program. What it prints as JSON is added to the figures: there are some that only it can know.
+ * Runs a Node program. Adds what it prints as JSON to the figures: some of them only the program itself knows.
  * @param args script first.
  * @param env more variables of its environment.
- * @throws when it ends with another code than 0.
+ * @throws when it ends with a code other than 0.
  */
 export async function measureNode(args, env = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'foliopipe-usage-'));
@@ -32,7 +32,7 @@ export async function measureNode(args, env = {}) {
   }
 }
 
-/** Some machines name a file of certificates, which Node 20 reads at each start: 35 ms that are not of what is measured. */
+/** Some machines name a file of certificates, which Node 20 reads at each start: 35 ms that must not be measured. */
 const NO_CERTIFICATES = { NODE_EXTRA_CA_CERTS: undefined };
 
 /**

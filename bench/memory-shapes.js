@@ -8,7 +8,7 @@ const PLAIN = { name: 'BusinessName', address: 'Address', state: 'State' };
 const WITH_TEXT = { ...PLAIN, text: 'Text' };
 const LONG_TEXT = 950;
 const NOT_SENT_TEXT = 20_000;
-/** In each run there are many chunks, so that what the process keeps from chunk to chunk has its size. */
+/** Each run has many chunks, so that what the process keeps from chunk to chunk reaches its full size. */
 const SHARES = { plain: 1, wide: 0.3, long: 0.1 };
 const TINY_CHUNK = 10;
 const TINY_CHUNKS_SHARE = 0.2;

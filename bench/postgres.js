@@ -12,8 +12,8 @@ const PASSWORD = 'embedded-secret';
 
 /**
  * Runs a body with a new server.
- * @param folder where its data lies; it must not exist.
- * @param body gets the address, and a function that tells the CPU seconds of the server so far.
+ * @param folder for its data; it must not exist.
+ * @param body gets the address, and a function that returns the CPU seconds of the server so far.
  */
 export async function withPostgres(folder, body) {
   const { server, url } = await startPostgres(folder);
@@ -25,8 +25,8 @@ export async function withPostgres(folder, body) {
 }
 
 /**
- * @param folder where its data lies; it must not exist, and lies in a folder of the caller's own.
- * @returns the running server, which whoever calls stops, and its address.
+ * @param folder for its data; it must not exist, and its parent must be the caller's own.
+ * @returns the running server, which the caller stops, and its address.
  */
 export async function startPostgres(folder) {
   const port = await freePort();
@@ -42,7 +42,7 @@ export async function startPostgres(folder) {
     onLog: () => undefined,
     onError: () => undefined,
   });
-  // As another user, it must get to its folder.
+  // The server runs as another user, which must be able to reach its folder.
   if (isRoot) chmodSync(join(folder, '..'), 0o711);
   await server.initialise();
   await server.start();

@@ -1,8 +1,8 @@
-/** Stands between client and service, and tells when a client first asks for something. */
+/** A proxy between client and service, which notices the first request of a client. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
-/** To be closed. Passes bytes on as they are; `onRequest`, once set, is called at the first that comes. */
+/** Must be closed. Passes bytes on unchanged; calls `onRequest`, if it is set, at the first request of a new connection. */
 export async function openProxy(target) {
   const { hostname, port } = new URL(target);
   const sockets = new Set();

@@ -1,12 +1,12 @@
-/** The command line of the programs of bench/ and test/prove/: `--help`, and what is wrong, show how one is used. */
+/** The command line of the programs of bench/ and test/prove/: `--help` and every refusal show the usage. */
 import { parseArgs } from 'node:util';
 
 /**
- * Reads what this process was given. Ends it after `--help` with 0, and with 2 if something is wrong.
+ * Reads the arguments of this process. Ends it after `--help` with 0, and with 2 if something is wrong.
  * @param usage what to type.
  * @param options as `parseArgs` takes them, and of two more types: `count`, a whole number, and `number`, each not below
  *   `least` (default: 1).
- * @param fits whether so many words beside the options are right. Default: none.
+ * @param fits whether this number of words beside the options is right. Default: none.
  * @returns the values, the words, and a function that refuses them for another reason.
  */
 export function readOptions(usage, options, fits = (count) => count === 0) {
@@ -49,7 +49,7 @@ function parsed(options, refuse) {
       allowPositionals: true,
     });
   } catch (error) {
-    // The sentences after the first one tell how to write a word that looks like an option.
+    // The sentences after the first one explain how to write a word that looks like an option.
     return refuse(error.message.split('. ')[0]);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Answers every request with a download's reply of so many bytes.
+ * Answers every request with a download's reply whose content has BYTES bytes.
  * node bench/reply-server.js BYTES
  */
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** RESULTS.md: one section a case, each rewritten when its case was measured again; all else in it stays. */
+/** RESULTS.md: one section a case, each rewritten when its case was measured again; everything else in it stays. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os';
 import { table } from './rows.js';
@@ -8,23 +8,23 @@ const PEERS = ['csv-parse', 'csv-stringify', 'p-limit', '@duckdb/node-api', 'bet
 
 /**
  * Runs a case; gives its title and its text: the command that measures it again, where it was measured, its figures.
- * @throws if it has measured nothing, so that an empty table replaces none.
+ * @throws if it has measured nothing, so that no empty table replaces an older one.
  */
 export async function measureSection({ title, run }, command, lab) {
   const before = loadavg()[0];
-  const { told, rows } = await run(lab);
-  if (rows.length === 0) throw new Error(`${title}: nothing was measured: ${told.join(' ')}`);
-  // Two processes of a case load the machine themselves: more than that is somebody else.
+  const { notes, rows } = await run(lab);
+  if (rows.length === 0) throw new Error(`${title}: nothing was measured: ${notes.join(' ')}`);
+  // The two processes of a case load the machine themselves: more load than that comes from others.
   const load = `load average ${before.toFixed(1)} before, ${loadavg()[0].toFixed(1)} after`;
   return {
     title,
-    text: [`## ${title}`, `\`${command}\` on ${machine()}; ${load}.`, told.join(' '), table(rows)].join(
+    text: [`## ${title}`, `\`${command}\` on ${machine()}; ${load}.`, notes.join(' '), table(rows)].join(
       '\n\n',
     ),
   };
 }
 
-/** Puts a section where one of the same title stands; all in the order of `titles`, and what else there is behind. */
+/** Replaces the section of the same title. The sections are in the order of `titles`; any others follow them. */
 export function writeSection({ title, text }, titles) {
   const [head, ...old] = readFileSync(file, 'utf8').split(/^(?=## )/m);
   const texts = new Map(old.map((text) => [/^## (.*)$/m.exec(text)[1], text.trimEnd()]));
@@ -41,7 +41,7 @@ function machine() {
   return `${cores.length} × ${cores[0]?.model ?? arch()} (${memory}, ${platform()}), Node ${process.versions.node}, ${versions.join(', ')}`;
 }
 
-/** Of a package of this folder, or of the project. */
+/** The version of a package of this folder, or of the project. */
 function versionOf(name) {
   const places = ['', '../'].map(
     (folder) => new URL(`${folder}node_modules/${name}/package.json`, import.meta.url),

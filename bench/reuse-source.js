@@ -1,5 +1,5 @@
 /**
- * Writes a CSV of 8 columns for the reuse of answers: record i is the same in every file, but for those that are changed.
+ * Writes a CSV of 8 columns for the reuse of answers: record i is the same in every file, unless it is changed.
  * node bench/reuse-source.js --records N --out FILE [--order source|shuffled] [--changed PERCENT] [--doubles PERCENT]
  * Doubles have the sent columns of one of the other records, and take the place of the last ones. Prints as JSON how many
  * records are changed. Memory is flat, whatever the order.

@@ -37,7 +37,7 @@ export function shareOf({ what, beside, figure, ours, peer, atMost }) {
   };
 }
 
-/** A figure that stands for itself. */
+/** A figure that is compared with no other one. */
 export function within({ what, values, unit, atMost, atLeast }) {
   const goals = [
     ...(atMost === undefined
@@ -93,7 +93,7 @@ function shown(values, unit) {
   return `${precise(median(values))}${unit === '' ? '' : ` ${unit}`}${range}`;
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 function precise(value) {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 
-/** @throws when one of the others is not the first, byte for byte. Each may be several files, taken as one text. */
+/** @throws when one of the others differs from the first. Each may be several files, taken as one text. */
 export async function checkSame(first, ...others) {
   const expected = await hashOf(first);
   for (const other of others) {

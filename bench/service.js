@@ -1,4 +1,4 @@
-/** The local service in a process of its own, as the client's other end. */
+/** The local service in a process of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

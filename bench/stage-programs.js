@@ -10,7 +10,7 @@ import { program } from './lab.js';
 
 const STAGES = ['chunk', 'decode', 'merge', 'scan'];
 const joined = fileURLToPath(new URL('../dist/bench/', import.meta.url));
-/** Packages that the command does not take in either. */
+/** Packages that the command's bundle leaves out too. */
 const OUTSIDE = [
   '@aws-sdk/client-s3',
   '@duckdb/node-api',

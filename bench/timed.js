@@ -1,4 +1,4 @@
-/** What a measured program tells of its work alone, without the start of its process. */
+/** Measures the work of a program, without the start of its process. */
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
@@ -9,11 +9,13 @@ export async function timed(work) {
   const before = process.cpuUsage();
   const family = cpuOfFamily(process.pid);
   const began = performance.now();
-  const told = await work();
+  const result = await work();
   const seconds = (performance.now() - began) / 1000;
   const { user, system } = process.cpuUsage(before);
   const familyCpuSeconds = family === undefined ? undefined : cpuOfFamily(process.pid) - family;
-  console.log(JSON.stringify({ ...told, seconds, workCpuSeconds: (user + system) / 1e6, familyCpuSeconds }));
+  console.log(
+    JSON.stringify({ ...result, seconds, workCpuSeconds: (user + system) / 1e6, familyCpuSeconds }),
+  );
 }
 
 /**

@@ -60,7 +60,7 @@ async function calledFiles(baseUrl) {
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  // The command is carried out at once. Taking the coverage sets its counts to zero.
+  // The inspector carries out the command at once, and taking the coverage sets its counts to zero.
   const coverages = [];
   const take = () => coverages.push(session.post('Profiler.takePreciseCoverage'));
   const at = (failpoint) => {

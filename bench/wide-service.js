@@ -1,13 +1,13 @@
 /**
- * A service of its own for shapes that the local one does not have: it sends back what it got, and adds as many columns
- * as it is told. Folios are finished at once, their files are in `data`, and no record fails.
+ * A service for shapes that the local one does not have: it returns what was uploaded, with ADDED_COLUMNS more columns.
+ * Folios are finished at once, their files are in DATA, and no record fails.
  * node bench/wide-service.js DATA ADDED_COLUMNS
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const PART_RECORDS = 10_000;
-/** Answers that take turns. */
+/** Different answers, which are given in turn. */
 const ANSWERS = 997;
 const LF = 10;
 const NEWLINE = Buffer.of(LF);
@@ -21,7 +21,7 @@ const answers = Array.from({ length: ANSWERS }, (_, answer) =>
     ),
   ),
 );
-/** Of each folio: where its header ends and its records, of which the last one has a newline, too. */
+/** For each folio, the line feeds at which its header and the records of each part end. */
 const folios = new Map();
 
 const server = createServer(async (request, response) => {
@@ -84,7 +84,7 @@ function about(folio) {
   };
 }
 
-/** The rows of a part: what was sent, with an answer behind each record. */
+/** The rows of a part: what was sent, with an answer after each record. */
 function part(folio, number) {
   const file = readFileSync(`${data}/${folio}`);
   const bounds = folios.get(folio);

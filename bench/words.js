@@ -2,7 +2,7 @@
 
 const list = (text) => text.trim().split(/\s*,\s*/);
 
-/** Things of the land, as businesses are called after them. */
+/** Places and things of the land after which businesses are named. */
 export const places = list(`
   Bitterroot, Yellowstone, Big Sky, Cottonwood, Juniper, Granite, Cedar Creek, Lakeside, Northgate, Prairie,
   Red Rock, Silver Fork, Sunrise, Timberline, Valley, Wild Rose, Cañon, Río Verde, Harbor, Old Mill, Pioneer,

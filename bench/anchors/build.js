@@ -1,6 +1,6 @@
 /**
- * Builds the programs that the case `anchors` compares with, into bench/anchors/built. Says what each of them needs, and
- * goes on without those for which something is missing. `node bench/anchors/build.js`
+ * Builds the programs that the case `anchors` compares with, into bench/anchors/built. If one cannot be built, says what
+ * it needs and goes on with the others. `node bench/anchors/build.js`
  *
  * zsv and simdutf are not built here: install them, zsv as the command `zsv` and simdutf as a library with its headers
  * (SIMDUTF may name the folder that holds its include/ and lib/). On Debian the rest comes from the packages cargo,

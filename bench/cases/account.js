@@ -30,9 +30,9 @@ export const account = {
         rows.push(...(await jobRows(lab, job, { url, serverCpu })));
     });
     return {
-      told: [
+      notes: [
         `${PIPELINES} pipelines in ${PROCESSES} processes with one state in Postgres; their account allows ${FOLIOS} open folios and ${PER_SECOND} requests a second. The service is a process that only waits (bench/waiting/service.js) and counts what reaches it.`,
-        `The bound is the larger of waves of ${FOLIOS} folios times a folio's time, and three requests a folio at ${PER_SECOND} a second. The share of a pipeline is that each one that waits gets a permit, or a request, before it gets its next one.`,
+        `The bound is the larger of waves of ${FOLIOS} folios times a folio's time, and three requests a folio at ${PER_SECOND} a second. A wait is one share long if each other pipeline that waits gets one permit, or request, before this pipeline gets its next one.`,
       ],
       rows,
     };
@@ -47,20 +47,20 @@ async function jobRows(lab, { name, folioMs, chunks }, { url, serverCpu }) {
         writePipeline(lab, { baseUrl, url, chunks, name: `p${nth}` }),
       );
       const before = serverCpu();
-      const told = await Promise.all(
+      const processes = await Promise.all(
         Array.from({ length: PROCESSES }, (_, nth) =>
           measureNode([program('ours/pipelines.js'), ...files.filter((_, at) => at % PROCESSES === nth)]),
         ),
       );
-      const failure = told.flatMap(({ failures }) => failures)[0];
+      const failure = processes.flatMap(({ failures }) => failures)[0];
       if (failure !== undefined) throw new Error(failure);
-      const sent = told.flatMap((each) => each.sent).sort((a, b) => a - b);
-      const sum = (figure) => told.reduce((all, each) => all + each[figure], 0);
+      const sent = processes.flatMap((each) => each.sent).sort((a, b) => a - b);
+      const sum = (figure) => processes.reduce((all, each) => all + each[figure], 0);
       runs.push({
         ...(await figures()),
         sent: mostInASecond(sent),
-        asks: told.flatMap((each) => each.asks),
-        slots: told.flatMap((each) => each.slots),
+        asks: processes.flatMap((each) => each.asks),
+        slots: processes.flatMap((each) => each.slots),
         queries: sum('queries'),
         cpuSeconds: sum('cpuSeconds'),
         serverCpuSeconds: serverCpu() - before,

@@ -36,7 +36,7 @@ export const anchors = {
       console.error(`SKIPPED: ${missing.join(', ')} is not there; see bench/anchors/build.js`);
     }
     return {
-      told: [
+      notes: [
         `${records} records, whole processes with their start; \`node bench/anchors/build.js\` builds the others.`,
         'Chunking: the Rust csv crate writes the same files. The check: `zsv count` counts rows and `openssl` hashes, one after the other.',
         'Merging, from the same gzipped parts: the Rust csv crate joins in memory, without a proof, a commit or a sync; DuckDB joins and sorts on one thread and on two.',

@@ -15,7 +15,7 @@ export const check = {
       peer: () => counted(records, [program('peers/count-duckdb.js'), source]),
     });
     return {
-      told: [
+      notes: [
         `${records} records: dialect, shape of each record, UTF-8, NUL bytes, count and SHA-256,`,
         'beside `SELECT count(*)` by DuckDB on one thread, which only counts.',
       ],

@@ -43,7 +43,7 @@ export const chunking = {
       },
     );
     return {
-      told: [
+      notes: [
         `${records} records to files of 10,000: the stage itself, with a commit for each of them,`,
         'beside csv-parse into csv-stringify, and beside DuckDB on one thread, which writes one file.',
         'All three wrote the same bytes.',

@@ -31,10 +31,10 @@ export const client = {
     );
     const against = { what: 'the client', beside: 'an afternoon’s client', ours, peer };
     return {
-      told: [
+      notes: [
         `${records} records in chunks of 10,000 against \`foliopipe serve --predictor hash\` in another process, a new one for each run:`,
         '`foliopipe run` beside a client of csv-parse, p-limit, fetch and csv-stringify, which keeps nothing that would survive a kill.',
-        'The figures are of the client’s process alone; both wrote the same bytes.',
+        'The figures are those of the client’s process only; both wrote the same bytes.',
         'Client and service share the cores, so the wall time is of both together.',
       ],
       rows: [

@@ -37,7 +37,7 @@ export const decoding = {
     const bufferFrom = { beside: '`Buffer.from` alone', peer: buffer, figure: 'seconds', atLeast: 0.5 };
     const whole = { beside: 'read, parse, `Buffer.from`, write', peer: usual };
     return {
-      told: [
+      notes: [
         `A reply with ${PART_BYTES / 1e6} MB of CSV, timed inside the processes without their start.`,
         "`Buffer.from(text, 'base64')` has its text in memory and writes nothing; ours gets the JSON in pieces of 64 KiB, as a socket gives them, and refuses what is not strict base64.",
         `The large part of ${LARGE_PART_BYTES / 1e6} MB comes over HTTP through the real client into the real store, with gzip, hash and sync; as one string it could not even be held by Node.`,

@@ -42,7 +42,7 @@ export const delta = {
     const [ours, peer] = [withDelta, without];
     const checked = { what: 'the check with `source.key`', beside: 'without', ours: checkKeys, peer: check };
     return {
-      told: [
+      notes: [
         `${records} records. The delta is computed against the publication before, of the same rows.`,
         'The check of the source is that of `foliopipe plan`, which compares all keys.',
       ],

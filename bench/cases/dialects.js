@@ -43,7 +43,7 @@ export const dialects = {
       if (unzipped !== undefined) share('checking', '`gzip -dc`', checked, unzipped);
     }
     return {
-      told: [
+      notes: [
         `The same ${records} records written in other ways, beside the plain source: the whole check, and chunking.`,
       ],
       rows,

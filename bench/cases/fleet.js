@@ -1,5 +1,5 @@
 /**
- * A worker of a fleet: statements while it has nothing to do, and the memory of it and of the process of its run
+ * A worker of a fleet: its statements while it has nothing to do, and the memory of the worker and its run's process
  * together. Memory that processes share, such as the program of Node, counts once (PSS). Needs Node 22.12.
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -38,7 +38,7 @@ export const fleet = {
         execFileSync(process.execPath, [cli, 'enqueue', config]);
         const busy = await busyWorker(lab);
         return {
-          told: [
+          notes: [
             `${records} records in one run. A worker that waits for jobs for ${IDLE_MS / 1000} s, and one with that run; memory every ${LOOK_MS} ms, the highest.`,
           ],
           rows: [

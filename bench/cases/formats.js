@@ -31,7 +31,7 @@ export const formats = {
     });
     const beside = 'DuckDB alone';
     return {
-      told: [
+      notes: [
         `${records} records, ${(output.bytes / 1e6).toFixed(0)} MB of CSV. Ours is what a publication adds: the file, synced and hashed. It reads and writes by DuckDB in a child process, with two threads; DuckDB alone has as many, and zstd and row groups of 100,000 as well. Both wrote the same rows.`,
       ],
       rows: [

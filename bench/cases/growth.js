@@ -7,7 +7,7 @@ import { median, of, within } from '../rows.js';
 const SHARES = [100, 10, 1];
 /** The largest takes minutes: as many rounds as are needed to see the spread. */
 const MOST_ROUNDS = 3;
-/** Of the small ones a tenth of a second, as two runs may differ, is a µs a record: so many in each round. */
+/** Two runs may differ by a tenth of a second, which is 1 µs a record of a small run: so a round has this many. */
 const SMALL_RUNS = 7;
 const MIDDLE_RUNS = 3;
 
@@ -32,7 +32,7 @@ export const growth = {
     const spreadOfCosts = (first) => spread(sizes.map((size) => median(costsOf(size, first))));
     const peaks = sizes.slice(1).map((size) => median(of(samples[size], 'peakRssMB')));
     return {
-      told: [
+      notes: [
         `The whole client over ${sizes.join(', ')} records. Its start-up, which is subtracted, is a run of one chunk of ${CHUNK_RECORDS}: ${median(cpuOf(CHUNK_RECORDS)).toFixed(2)} s.`,
         `A run of one record takes ${median(cpuOf(1)).toFixed(2)} s: the compiler has not yet worked on what each chunk does.`,
       ],

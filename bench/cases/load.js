@@ -1,4 +1,4 @@
-/** Loads of an output into Postgres and DuckDB, beside the barest way into a table without key. */
+/** Loads of an output into Postgres and DuckDB, beside the simplest way into a table without a key. */
 import { readFileSync } from 'node:fs';
 import { alternate } from '../alternate.js';
 import { program } from '../lab.js';
@@ -32,8 +32,8 @@ export const load = {
       (table) => [program('peers/load-duckdb.js'), database, file, table],
     );
     return {
-      told: [
-        `${records} records, ${(output.bytes / 1e6).toFixed(0)} MB, each time into a new table. The seconds are those of the load, without the start of our process; the server’s or the DuckDB process’s work is in them, CPU time is that of all processes; memory is that of our process alone.`,
+      notes: [
+        `${records} records, ${(output.bytes / 1e6).toFixed(0)} MB, each time into a new table. The seconds are those of the load, without the start of our process, but with the work of the server or of the DuckDB process; CPU time is that of all processes; memory is that of our process only.`,
         'The peer of Postgres is what `\\copy` of psql sends, by pg-copy-streams; that of DuckDB is `INSERT ... FROM read_csv` in its own process. `merge` has a primary key.',
       ],
       rows: [
@@ -46,20 +46,20 @@ export const load = {
 
 /**
  * @param serverCpu CPU seconds of the server so far.
- * @param bare the program that loads the file into a table in the barest way, with its arguments.
+ * @param bare the program that loads the file into a table in the simplest way, with its arguments.
  */
 async function measureLoads(lab, file, url, serverCpu, bare) {
   /** A program's figures with the CPU seconds of all processes that have worked for it. */
   const measure = async (args) => {
     const before = serverCpu();
-    const told = await measureNode(args);
-    return { ...told, allCpuSeconds: told.familyCpuSeconds + serverCpu() - before };
+    const figures = await measureNode(args);
+    return { ...figures, allCpuSeconds: figures.familyCpuSeconds + serverCpu() - before };
   };
   let tables = 0;
   const fresh = () => `t${++tables}`;
   const ours = async (mode, table = fresh(), publication = 1) => {
-    const told = await measure([program('ours/load.js'), url, file, table, mode, `${publication}`]);
-    return { ...told, table };
+    const figures = await measure([program('ours/load.js'), url, file, table, mode, `${publication}`]);
+    return { ...figures, table };
   };
   let appended;
   let merged;

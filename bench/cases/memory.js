@@ -32,7 +32,7 @@ export const memory = {
         atMost: GOAL_MB + (2 * maxBytes) / MB,
       });
     return {
-      told: [
+      notes: [
         `Peak of the client's process. The plain shape has ${records} records of seven columns, three of them sent, and three result columns; the others have fewer records.`,
         'The service, in another process, gives parts of 10,000 records and sends back what it got.',
         `A large chunk may take twice its size more. The nights are of ${largest} records, of which ${CHANGED_PERCENT} % are changed on the second one, against \`foliopipe serve --predictor hash\`.`,

@@ -29,7 +29,7 @@ export const merging = {
       () => checkSame(published, output, byCsvParse, byDuckDb),
     );
     return {
-      told: [
+      notes: [
         `${records} records and their results, which all sides read from the same gzipped parts, two for each chunk of 10,000:`,
         'the stage itself, with its proof that every record has one result, its commits and its synced appends,',
         'beside a Map filled by csv-parse and rows written by csv-stringify, and beside a join and COPY by DuckDB on one thread,',

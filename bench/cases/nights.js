@@ -39,12 +39,12 @@ export const nights = {
     const peak = ({ what, ours }) =>
       within({ what: `${what}, peak memory`, values: of(ours, 'peakRssMB'), unit: 'MB', atMost: 150 });
     return {
-      told: [
+      notes: [
         `${records} records in chunks of 10,000 against \`foliopipe serve --predictor hash\` in another process.`,
         `On the second night the order is random and ${asked.changed} records are changed; these are sent.`,
         'On the night with nothing new the source is that of the second one, and nothing is sent.',
         '`foliopipe publish` writes the output of the second night again, without `output.delta`.',
-        'The figures are of the client’s process alone. The outputs have the bytes of a night without reuse.',
+        'The figures are those of the client’s process only. The outputs have the bytes of a night without reuse.',
       ],
       rows: [
         shareOf({ ...second, ...published, ...cpu, atMost: 1.25 }),
@@ -128,11 +128,11 @@ function checkNight({ counts, origins, sha256 }, expected) {
   const { sent, reused } = origins;
   const isSent = sent.records === expected.sent && sent.records + reused.records === expected.records;
   if (isWhole && isSent && sha256 === expected.sha256) return;
-  const told = JSON.stringify({ counts, origins, sha256 });
-  throw new Error(`a night is not as it must be: ${told} instead of ${JSON.stringify(expected)}`);
+  const found = JSON.stringify({ counts, origins, sha256 });
+  throw new Error(`a night ended with ${found}, expected ${JSON.stringify(expected)}`);
 }
 
-/** @throws when the delta does not hold just the changed records. */
+/** @throws unless the delta holds the changed records and no others. */
 function checkDelta(path, { added, changed, removed }, expected) {
   const rows = readFileSync(path, 'latin1').split('\n').length - 2;
   if (added === 0 && changed === expected && removed === 0 && rows === expected) return;

@@ -25,7 +25,7 @@ export const records = {
       const cpuRates = (samples) => samples.map((one) => one.records / one.workCpuSeconds / 1000);
       const compared = { beside: 'csv-parse with `columns: true`', ours, peer };
       return {
-        told: [
+        notes: [
           `${count} records of seven columns, in chunks of 10,000, predicted by \`foliopipe serve --predictor hash\` in another process.`,
           '`enrichedRecords` merges the rows of a run that is done from its parts, and gives an object for each; csv-parse reads the same rows from a CSV file that is written already.',
           'The memory is that of a whole job with an async generator of objects as its records, a loop over `enrichedRecords`, and `confirm`.',

@@ -32,11 +32,11 @@ export const resume = {
       }
     });
     return {
-      told: [
+      notes: [
         `${records} records, the client killed with SIGKILL when ${100 * DONE_SHARE} % of them were merged, and started again.`,
         'From its start to its first request; and what it had read from files and sockets by then, and at its end, its own program included.',
         `The source has ${megabytes(source)} MB and the output ${megabytes(`${work}/out.csv`)} MB, which is hashed before it is put in place.`,
-        'No chunk was sent twice but those in flight at the kill.',
+        'No chunk was sent twice except those in flight at the kill.',
       ],
       rows: [
         within({ what: 'start to first request', values: [seconds], unit: 's', atMost: 3 }),
@@ -53,7 +53,7 @@ function startClient(config) {
   });
 }
 
-/** Waits until so many chunks are merged. */
+/** Waits until this many chunks are merged. */
 async function merged(stateDir, chunks, client) {
   for (;;) {
     if (client.exitCode !== null) throw new Error(`the client ended with ${client.exitCode} too early`);

@@ -71,7 +71,7 @@ export const reuse = {
     const perRecord = one.map(({ workCpuSeconds }) => (workCpuSeconds * 1e6) / records);
     const compared = { figure: 'workCpuSeconds' };
     return {
-      told: [
+      notes: [
         `${records} known answers, ${records} records asked in random order, ${CHANGED_PERCENT} % of them changed;`,
         'a source of 8 columns, 3 of them sent; from its bytes to the choice on the disk.',
         'A goal of 1.5 million look-ups a CPU second is 0.667 µs each.',

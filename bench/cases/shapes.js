@@ -25,7 +25,7 @@ export const shapes = {
       return shareOf({ what, beside: chosen[beside].what, ours, peer: samples[beside], figure, atMost });
     });
     return {
-      told: [
+      notes: [
         `The whole client over ${records} records against \`foliopipe serve --predictor hash\` in another process:`,
         `CPU time a record, start included, beside the plain shape of the same run, which has chunks and parts of ${CHUNK_RECORDS} records and joins by the key.`,
       ],

@@ -4,7 +4,7 @@ import { measureCommand } from '../measure.js';
 import { shareOf } from '../rows.js';
 import { cli } from '../service.js';
 
-/** Short, and so noisy: it needs more of them. */
+/** A short measurement is noisy, so it needs more pairs. */
 const PAIRS = 4;
 
 export const start = {
@@ -15,7 +15,7 @@ export const start = {
       peer: () => measureCommand(process.execPath, ['-e', '0']),
     });
     return {
-      told: ['`foliopipe --help` beside a Node that does nothing.'],
+      notes: ['`foliopipe --help` beside a Node that does nothing.'],
       rows: [
         shareOf({
           what: '`--help`',

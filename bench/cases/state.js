@@ -49,8 +49,8 @@ export const state = {
     const elsewhere = `${second}, on a machine without copies`;
     const chunks = Math.ceil(records / CHUNK_RECORDS);
     return {
-      told: [
-        `${records} records in chunks of ${CHUNK_RECORDS}, the whole job. CPU time is that of the client; that of all has the server of Postgres in it.`,
+      notes: [
+        `${records} records in chunks of ${CHUNK_RECORDS}, the whole job. CPU time is that of the client, and where the row says so also that of the server of Postgres.`,
       ],
       rows: [
         share('parts in Postgres', samples.postgres, 'cpuSeconds', AT_MOST),
@@ -92,8 +92,8 @@ async function measureNight(lab, { name, nights, baseUrl, serverCpu, isElsewhere
   await night(nights.known);
   if (isElsewhere) rmSync(`${work}/scratch`, { recursive: true });
   const before = serverCpu();
-  const told = await night(nights.asked);
-  return { ...told, allCpuSeconds: told.cpuSeconds + serverCpu() - before };
+  const figures = await night(nights.asked);
+  return { ...figures, allCpuSeconds: figures.cpuSeconds + serverCpu() - before };
 }
 
 /** @param changes gives the keys of the config that say where the state is. */
@@ -107,7 +107,7 @@ async function measureJob(lab, { name, source, baseUrl, serverCpu }, changes) {
     { stateDir: undefined, ...changes(work), pipeline: `bench-${runs}` },
   );
   const before = serverCpu();
-  const told = await measureNode([
+  const figures = await measureNode([
     '--import',
     program('count-queries.js'),
     cli,
@@ -116,5 +116,5 @@ async function measureJob(lab, { name, source, baseUrl, serverCpu }, changes) {
     '--log-level',
     'warn',
   ]);
-  return { ...told, allCpuSeconds: told.cpuSeconds + serverCpu() - before };
+  return { ...figures, allCpuSeconds: figures.cpuSeconds + serverCpu() - before };
 }

@@ -19,7 +19,7 @@ const JOBS = [
     folios: 1,
     service: { folioMs: 0, latencyMs: 200, parts: 100 },
     requestsPerSecond: 100,
-    // An upload, a poll, and the parts by four.
+    // An upload, a poll, and the parts, four at a time.
     bound: 27 * 0.2,
     atMost: 1.15,
   },
@@ -64,11 +64,11 @@ export const waiting = {
     const syncs = await slowSync(lab);
     rows.push(...syncs.rows);
     return {
-      told: [
+      notes: [
         'A service in another process that only waits (bench/waiting/service.js), the default settings where the row names no others.',
         'Requests: those that the limiter let start in 10 s beside those allowed; and the most in any second, where they are sent and where they arrive.',
         'Jobs: from the first request to the last reply as the service saw them, beside the larger of waves of `folios` times a folio’s time and three requests a folio at the rate.',
-        syncs.told,
+        syncs.notes,
         'With 10 requests in any second no client ends 64 folios of 5 s before 23 s (1.15): 16 polls and 16 uploads follow the first end at 5 s, so the 32nd upload is sent at 8 s, the 48th at 13 s, the 64th at 18 s.',
       ],
       rows,
@@ -138,7 +138,7 @@ async function jobRow(lab, { what, folios, service, requestsPerSecond = 10, boun
   };
 }
 
-/** The default settings but for the rate: a hundred records a chunk. */
+/** The default settings, except for the rate and the chunks of a hundred records. */
 function writeWaitingJob(lab, { baseUrl, folios, requestsPerSecond }) {
   const work = lab.emptyFolder('waiting');
   const source = `${work}/source.csv`;

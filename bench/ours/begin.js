@@ -1,5 +1,5 @@
 /**
- * Begins a run: the source is checked and nothing is done with it. What chunks it later goes on from there.
+ * Begins a run: checks the source and does nothing else. A program that chunks it later goes on from there.
  * node bench/ours/begin.js CONFIG
  */
 import { withRun } from '../../dist/bundle/index.js';

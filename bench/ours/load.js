@@ -6,7 +6,7 @@ import { timed } from '../timed.js';
 
 const [url, file, table, mode, publication] = process.argv.slice(2);
 
-// The build puts the child process of DuckDB beside the bundle alone.
+// The build puts the child process of DuckDB only beside the bundle.
 copyFileSync(
   new URL('../../src/duckdb/duckdb-child.js', import.meta.url),
   new URL('../../dist/src/duckdb/duckdb-child.js', import.meta.url),

@@ -1,6 +1,6 @@
 /**
  * Our side of merging: the stage itself on a run whose parts are all on the disk, gzipped, and the work file with
- * its synced appends and commits. Publishing comes behind that and is not part of it.
+ * its synced appends and commits. Publishing comes after that and is not part of it.
  * node bench/ours/merge.js CONFIG RUN OUTPUT
  */
 import { renameSync } from 'node:fs';

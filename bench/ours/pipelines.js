@@ -10,7 +10,7 @@ import { counted } from '../count-queries.js';
 import { readConfig } from './read-config.js';
 
 counted.isPrinted = false;
-/** Each question for permits, and its answer; of each request, how many came before it. */
+/** Each question for permits with its answer; and for each request, how many came before it. */
 const asks = [];
 const slots = [];
 const { query } = pg.Client.prototype;

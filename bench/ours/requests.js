@@ -1,5 +1,5 @@
 /**
- * Sends as many requests as the client's limiter lets it, for some seconds, and tells how many there were.
+ * Sends as many requests as the client's limiter allows, for some seconds, and prints how many there were.
  * node bench/ours/requests.js BASE_URL REQUESTS_PER_SECOND SECONDS
  */
 import { openPredictionApi } from '../../dist/src/api/open-prediction-api.js';

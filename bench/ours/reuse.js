@@ -1,5 +1,5 @@
 /**
- * Our side of the reuse of answers: fills a store, looks up a source in it, or writes the hits of that as CSV.
+ * Our side of the reuse of answers: fills a store, looks up a source in it, or writes the hits of the look-up as CSV.
  * node bench/ours/reuse.js fill FOLDER SOURCE SEGMENTS
  * node bench/ours/reuse.js look FOLDER SOURCE send|once
  * node bench/ours/reuse.js hits FOLDER SOURCE HITS
@@ -137,7 +137,7 @@ async function look() {
   };
 }
 
-/** The answers of the last look-up, as they stand in its choice. */
+/** The answers of the last look-up, from its choice. */
 async function writeHits() {
   const choice = await store.openChoice('R', JSON.parse(readFileSync(chosen, 'utf8')));
   const file = openSync(wish, 'w');

@@ -1,5 +1,5 @@
 /**
- * Chunking by csv-parse into csv-stringify: the number and three columns of each record, a file for so many.
+ * Chunking by csv-parse into csv-stringify: the number and three columns of each record, one file a chunk.
  * node bench/peers/chunk-csv-parse.js SOURCE FOLDER
  */
 import { mkdirSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Chunking by DuckDB: COPY of the number and three columns of each record. Into one file: it has no way to
- * begin a new one after so many records.
+ * begin a new one after a number of records.
  * node bench/peers/chunk-duckdb.js SOURCE OUTPUT
  */
 import { COLUMNS, KEY } from '../job.js';

@@ -33,7 +33,7 @@ let chunks = 0;
 for await (const batch of readBatches(source, CHUNK_RECORDS)) {
   chunks += 1;
   const rows = enrichChunk(chunks, batch, records + 1);
-  // Whoever comes to it reports it: until then it must not end the process as unhandled.
+  // The loop below reports an error when it awaits this. Until then the error must not end the process as unhandled.
   rows.catch(() => undefined);
   inFlight.push(rows);
   records += batch.length;

@@ -3,8 +3,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { timed } from '../timed.js';
 
 /**
- * Runs one statement, whose answer is a number of records, and tells it with the time that it took.
- * @param afterwards what belongs to the work, too.
+ * Runs one statement that gives a number of records, and prints the number with the time that it took.
+ * @param afterwards more work, which is timed too.
  */
 export function runDuckDb(sql, { afterwards, threads } = {}) {
   return timed(async () => {
@@ -14,7 +14,7 @@ export function runDuckDb(sql, { afterwards, threads } = {}) {
   });
 }
 
-/** The number that a statement answers. */
+/** The number that a statement gives. */
 export async function answer(sql, threads = '1') {
   const instance = await DuckDBInstance.create(':memory:', { threads });
   const connection = await instance.connect();

@@ -1,6 +1,6 @@
-/** What an output row says of a result: shared by the peers that csv-parse and csv-stringify are made of. */
+/** What an output row says about a result: shared by the peers that use csv-parse and csv-stringify. */
 
-/** The columns behind the source's own. */
+/** The columns after the source's own. */
 export const ADDED = [
   'prediction_status',
   'prediction_error_code',

@@ -1,4 +1,4 @@
-/** An account of many pipelines on a virtual clock: the client's own waiting, before tables in memory that count questions. */
+/** An account of many pipelines on a virtual clock: the client's real waiting, with tables in memory that count questions. */
 import { SharedLimiter } from '../../dist/src/api/shared-limiter.js';
 import { createSharedPermits } from '../../dist/src/streams/shared-permits.js';
 
@@ -6,10 +6,10 @@ const never = new AbortController().signal;
 
 /** @param clock of all pipelines. */
 export function createModelledAccount(clock, { folios, perSecond }) {
-  /** Sleeps that are no longer waited for end by themselves: to look for them among thousands takes longer. */
+  /** Sleeps that nobody waits for any more end by themselves: finding them among thousands would take longer. */
   const own = { now: clock.now, sleep: (time) => clock.sleep(time, never) };
   const asked = { asks: 0, frees: 0, slots: 0 };
-  /** Those that wait, in order. */
+  /** The pipelines that wait, in order. */
   const line = new Map();
   let open = 0;
   let next = 0;
@@ -20,8 +20,8 @@ export function createModelledAccount(clock, { folios, perSecond }) {
   const tableOf = (pipeline) => {
     let hear = () => undefined;
     return {
-      listen: async (told) => {
-        hear = told;
+      listen: async (callback) => {
+        hear = callback;
       },
       ask: async (holders) => {
         asked.asks += 1;
@@ -77,7 +77,7 @@ export function createModelledAccount(clock, { folios, perSecond }) {
   return {
     asked,
     waiting: () => line.size,
-    /** The limits as one pipeline has them, and what is to be called when one of its folios is finished. */
+    /** The limits for one pipeline, and a function that must be called when one of its folios is finished. */
     join: (pipeline) => {
       const limiter = new SharedLimiter(slots, perSecond, own);
       return {

@@ -1,9 +1,9 @@
 /** Holds what was simulated to the goals of the schedule, and shows it as a table. */
 
-/** At most: makespan over its lower bound, notice over a folio's time, polls a folio behind the first window. */
+/** At most: makespan over its lower bound, notice over a folio's time, polls a folio after the first window. */
 const GOALS = { makespan: 1.05, notice: 0.05, polls: 15 };
 
-/** @returns the goals missed, those left out that the scenario is spared. */
+/** @returns the missed goals, without those from which the scenario is spared. */
 export function missedGoals({ spared, model }, { makespan, bound, notice, polls }) {
   const figures = { makespan: makespan / bound.time, notice, polls: isHonest(model) ? polls : null };
   return Object.keys(GOALS).filter(
@@ -49,7 +49,7 @@ function line(cells) {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** A figure that is shown and not held to its goal stands in brackets. */
+/** A figure that is not held to its goal is shown in brackets. */
 function marked({ spared }, goal, text) {
   return spared.includes(goal) ? `(${text})` : text;
 }

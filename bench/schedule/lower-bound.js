@@ -5,7 +5,7 @@
  * which they arrive; so all that a client decides is when each upload begins. Every time below is a maximum or
  * an order statistic of earlier times plus a constant, or the end of work that was begun at a time; each of
  * these never gets earlier when one of its inputs gets later. So a client that begins every upload at the first
- * moment that the limits allow, and sees each FINISHED in the same instant, is behind no other at any event:
+ * moment that the limits allow, and sees each FINISHED in the same instant, is later than no other at any event:
  *
  *   upload n begins    when a permit (`folios`, or the service's own cap where that is lower) and one of the
  *                      `uploads` are free

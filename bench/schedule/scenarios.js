@@ -15,7 +15,7 @@ const PACES = {
   '4 h': { processing: 4 * hour, upload: second, requestsPerSecond: 10, first: second },
 };
 
-/** Without a word on goals each scenario must reach all of them; `spared` names those it need not, and `why`. */
+/** Each scenario must reach all goals, except those that `spared` names, for the reason in `why`. */
 function scenario(name, pace, { folios = 16, chunks = 400, poll, requestsPerSecond, spared, why, ...model }) {
   const { processing, upload, first } = PACES[pace];
   return {
@@ -75,7 +75,7 @@ const requestsShort = {
   spared: ['notice'],
   why: 'requests are the limit: a finished folio waits for its turn, and each is asked once',
 };
-/** What the config has where nobody sets it. */
+/** The defaults of the config. */
 const defaults = { poll: { first: second, max: 5 * minute }, requestsPerSecond: 10 };
 
 export const scenarios = [

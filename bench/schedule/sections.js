@@ -1,4 +1,4 @@
-/** SCHEDULE.md: its measured sections are written again, each under its heading; all else in it stays. */
+/** SCHEDULE.md: its measured sections are written again, each under its heading; everything else in it stays. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = new URL('../SCHEDULE.md', import.meta.url);

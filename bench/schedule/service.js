@@ -1,8 +1,8 @@
 /** The port to the service, modelled: time passes on the virtual clock, and nothing else is real. */
 import { createServers } from './work.js';
 
-/** What a folio says of its progress, 0 to 100. */
-const told = {
+/** What a folio shows of its progress, 0 to 100. */
+const shown = {
   honest: (percentage) => percentage,
   whole: (percentage) => Math.floor(percentage),
   coarse: (percentage) => Math.floor(percentage / 10) * 10,
@@ -12,9 +12,8 @@ const told = {
 
 /**
  * @param model besides what `createWork` takes: `upload`, `download` and `reply` in ms, `openAtMost` and
- *   `retryAfter` (an upload too many is answered 429), `throttledEach` (one request in so many ms is
- *   answered 429),
- *   `percentage` (how honest), `records` of a chunk.
+ *   `retryAfter` (an upload too many is answered with 429), `throttledEach` (one request in this many ms is
+ *   answered with 429), `percentage` (a key of `shown`), `records` of a chunk.
  */
 export function createModelledService({ clock, limiter, work, model }) {
   const servers = createServers(work);
@@ -92,7 +91,7 @@ export function createModelledService({ clock, limiter, work, model }) {
 
 function workingReport(work, { begin, needed }, now, { percentage, records }) {
   const done = now <= begin ? 0 : (work.doneBy(now) - work.doneBy(begin)) / needed;
-  return { ...report('PROCESSING', records), percentage: told[percentage](Math.min(100 * done, 99.99)) };
+  return { ...report('PROCESSING', records), percentage: shown[percentage](Math.min(100 * done, 99.99)) };
 }
 
 function finishedReport(records) {

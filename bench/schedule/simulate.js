@@ -20,8 +20,8 @@ import { createWork } from './work.js';
  * @param scenario `chunks`; `concurrency`, `poll` and `requestsPerSecond` as the config has them; and `model`.
  * @param checkpoint has the run `runId` where it asks for one.
  * @param shared `clock`, `limiter` and `permits` of an account that other pipelines use too; there is no bound then.
- * @returns times in ms; `notice` is the mean share of a folio's time, from its upload to FINISHED, that goes by
- *   until FINISHED is committed; `polls` is the mean of a folio behind the first window of `folios`.
+ * @returns times in ms; `notice` is the mean time from FINISHED until it is committed, as a share of a folio's time
+ *   from its upload to FINISHED; `polls` is the mean of a folio after the first window of `folios`.
  */
 export async function simulate(scenario, checkpoint = createMemoryCheckpoint(), shared = undefined) {
   const { chunks, concurrency, poll, requestsPerSecond, model } = scenario;
@@ -46,7 +46,7 @@ export async function simulate(scenario, checkpoint = createMemoryCheckpoint(), 
     folioPermits: shared?.permits ?? createPermits(concurrency.folios, clock.now),
     controller,
     deferred: { error: undefined },
-    // What comes back is never looked at.
+    // The results are never looked at.
     join: { method: { judged: { isProven: true } }, judged: new Set(), judging: Promise.resolve(undefined) },
     uploads: { stopped: false, inFlight: new Set() },
     signal: controller.signal,
@@ -116,7 +116,7 @@ async function* cutChunks({ id, checkpoint, files }, chunks, records) {
   }
 }
 
-/** The same checkpoint; the moment of each FINISHED that is committed is written down. */
+/** The same checkpoint, which also notes when each FINISHED is committed. */
 function noticing(checkpoint, folios, clock) {
   return {
     ...checkpoint,
@@ -128,7 +128,7 @@ function noticing(checkpoint, folios, clock) {
   };
 }
 
-/** Files that are only counted; the parts' bytes go by. */
+/** Files that are only counted. The bytes of parts are not kept. */
 function createModelledFiles() {
   const kept = new Set();
   let atMost = 0;

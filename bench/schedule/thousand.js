@@ -9,7 +9,7 @@ const minute = 60_000;
 const PIPELINES = 1_000;
 const WORKERS = 100;
 const RUNS = 10;
-/** Of a pipeline, simulated; the figures a chunk hold for its hundred. */
+/** Simulated chunks of a pipeline. The figures a chunk hold for all hundred of its chunks. */
 const CHUNKS = 4;
 const ALL_CHUNKS = 100_000;
 const RECORDS = 10_000;
@@ -17,7 +17,8 @@ const ACCOUNT = { folios: 64, perSecond: 100 };
 
 /**
  * What a chunk of 10,000 records costs, measured: statements by `npm run bench -- --only state` before the account was
- * shared, because its own are simulated; the rest by `node bench/schedule/measure-postgres.js`, 50 chunks less 20.
+ * shared, because its own are simulated; the rest by `node bench/schedule/measure-postgres.js`, as the difference
+ * between 50 and 20 chunks.
  */
 export const MEASURED = {
   statements: 26,

@@ -1,4 +1,4 @@
-/** A clock whose hours pass as soon as everybody only waits for them; made for a million sleeps. */
+/** A clock that moves on as soon as all code only waits for it; made for a million sleeps. */
 import { setImmediate as turn } from 'node:timers/promises';
 
 export function createVirtualClock() {
@@ -8,7 +8,7 @@ export function createVirtualClock() {
   const sleepers = createHeap((a, b) => a.at - b.at || a.order - b.order);
   const watched = new WeakSet();
 
-  // Whoever is woken goes on by promises alone, so that one turn of the event loop ends all that an instant begins.
+  // Code that is woken goes on only by promises, so that one turn of the event loop ends all that an instant begins.
   const pump = async () => {
     pumping = true;
     for (;;) {

@@ -20,13 +20,13 @@ export function onDone(command, { isLarge = false } = {}) {
     cpSync(await doneWork(lab, source), work, { recursive: true, preserveTimestamps: true });
     if (isLarge) addRuns(`${work}/state/checkpoint.db`);
     const config = writeJob({ source, work, baseUrl: NO_SERVICE }, CONFIG);
-    // The output was copied, and the first opening of a database that another program has written checks all of it.
+    // Not measured: the first command reads the copied output, and checks all of a database that another program has written.
     await measureNode([cli, 'run', config]);
     return () => measureNode([cli, command, config]);
   };
 }
 
-/** Of each lab. */
+/** The folder of the done run, for each lab. */
 const made = new WeakMap();
 
 function doneWork(lab, source) {

@@ -5,7 +5,7 @@ import { measureClient } from '../measure-client.js';
 /** Where the records of the generated source begin (generate.js). */
 const RECORD_START = /^(?=A\d{8},)/m;
 
-/** Prepares the shape of so many files; all of them have the records of the plain shape. */
+/** Prepares the shape of this many files, which together have the records of the plain shape. */
 export function inFiles(count) {
   return async (lab, records) => {
     const folder = lab.emptyFolder(`source-in-${count}`);

@@ -1,23 +1,24 @@
 /**
- * A service whose waits are set: how long a folio takes, how late each reply is, how many folios it admits. It keeps
- * everything in memory, so that what is measured beside it waits and does not compute.
+ * A service whose waits can be set: how long a folio takes, how late each reply is, how many folios it admits. It keeps
+ * everything in memory, so that a client that is measured with it waits and does not compete for the CPU.
  * node bench/waiting/service.js '{"folioMs":5000,"latencyMs":20,"admits":8,"parts":1}'
  */
 import { createServer } from 'node:http';
 import { setPriority } from 'node:os';
 import { mostInASecond } from './sliding-second.js';
 
-// Otherwise a busy machine would let it count several requests at once that came one after the other.
+// Otherwise, on a busy machine, it would count several requests at once that came one after the other.
 if (process.getuid?.() === 0) setPriority(-15);
 
 const { folioMs = 0, latencyMs = 0, admits = Infinity, parts = 1 } = JSON.parse(process.argv[2]);
 const RETRY_AFTER_SECONDS = 1;
 
 const folios = [];
-/** When each request began to arrive; when it was whole; and when the last reply was sent. */
+/** When each request began to arrive, and when it was complete. */
 const begun = [];
 const arrivals = [];
 let refused = 0;
+/** When the last reply was sent. */
 let repliedAt = 0;
 
 const server = createServer((request, response) => {
@@ -91,7 +92,7 @@ function part({ head, lines }, number) {
   return Buffer.from(`${head},code\n${rows.join('')}`).toString('base64');
 }
 
-/** Folios that were open when this one was accepted, itself included. */
+/** Folios that were open when this one was accepted, including this one. */
 function openWith({ acceptedAt }) {
   return folios.filter((other) => other.acceptedAt <= acceptedAt && other.endsAt > acceptedAt).length;
 }

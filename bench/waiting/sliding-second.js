@@ -1,6 +1,6 @@
 /** Counts what happened in the busiest second, wherever that begins. */
 
-/** @param times in ms, ascending. A second does not hold its end. */
+/** @param times in ms, ascending. The end of a second does not belong to it. */
 export function mostInASecond(times) {
   let most = 0;
   let from = 0;

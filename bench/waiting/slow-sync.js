@@ -11,11 +11,11 @@ import { cli } from '../service.js';
 const SYNC_MS = 20;
 const CHUNK_RECORDS = 1000;
 
-/** The rows, and what to say of them. */
+/** The rows, and a note on them. */
 export async function slowSync(lab) {
   const library = lab.path('slow-sync.so');
   const why = compile(library);
-  if (why !== undefined) return { told: `**Not measured: a disk that syncs slowly** (${why}).`, rows: [] };
+  if (why !== undefined) return { notes: `**Not measured: a disk that syncs slowly** (${why}).`, rows: [] };
   const records = Math.round(lab.recordsOr(500_000) / 5);
   const source = await lab.source(records);
   const config = { chunks: { maxRecords: CHUNK_RECORDS } };
@@ -30,10 +30,10 @@ export async function slowSync(lab) {
   const compared = { what: `syncs of ${SYNC_MS} ms`, beside: 'syncs of 0 ms', ours: slow, peer: none };
   const blocking = slow.map(({ blockingSyncs }) => blockingSyncs / chunks);
   return {
-    told: `Each fsync and fdatasync of the client takes ${SYNC_MS} ms, beside none (a library that is preloaded replaces both): ${records} records in chunks of ${CHUNK_RECORDS}; and how many of them hold up the process, those of its start included.`,
+    notes: `Each fsync and fdatasync of the client takes ${SYNC_MS} ms, beside none (a library that is preloaded replaces both): ${records} records in chunks of ${CHUNK_RECORDS}; and how many of them block the process, including those of its start.`,
     rows: [
       shareOf({ ...compared, figure: 'wallSeconds', atMost: 2 }),
-      within({ what: 'syncs that hold up the process, a chunk', values: blocking, unit: '' }),
+      within({ what: 'syncs that block the process, a chunk', values: blocking, unit: '' }),
     ],
   };
 }

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { program } from '../lab.js';
 import { listeningAddress, stopped } from '../service.js';
 
-/** A busy machine would let it count several requests at once that came one after the other. */
+/** Otherwise, on a busy machine, it would count several requests at once that came one after the other. */
 const realTime = spawnSync('chrt', ['--fifo', '1', 'true']).status === 0 ? ['chrt', '--fifo', '1'] : [];
 
 /**
