@@ -46,6 +46,23 @@ export function useLeases(text: string): void {
   shortenLeases(lease);
 }
 
+/** Trouble that lasts is logged again after this time, then after twice as long, and so on. */
+const FIRST_SAID_MS = 30_000;
+const LAST_SAID_MS = 15 * 60_000;
+
+/** Gives a function for one trouble that lasts. It tells, each time it is called, whether to log the trouble now. */
+export function lessAndLess(): () => boolean {
+  let next = Number.NEGATIVE_INFINITY;
+  let pause = FIRST_SAID_MS / 2;
+  return () => {
+    const now = performance.now();
+    if (now < next) return false;
+    pause = Math.min(pause * 2, LAST_SAID_MS);
+    next = now + pause;
+    return true;
+  };
+}
+
 /** Waits for this time, or until the signal aborts. */
 export async function pause(time: Milliseconds, signal: AbortSignal): Promise<void> {
   await sleep(time, undefined, { signal }).catch(() => undefined);

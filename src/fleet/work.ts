@@ -10,7 +10,7 @@ import { handleRunEnd, type NextStep, type RunEnd } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { createMakeUp, madeUpText } from './missed-times.js';
-import { type FleetTimes, pause, untilStopped } from './times.js';
+import { type FleetTimes, lessAndLess, pause, untilStopped } from './times.js';
 
 /** A run that is being done. */
 export interface StartedRun {
@@ -54,10 +54,6 @@ export interface Worker {
   readonly done: Promise<void>;
 }
 
-/** Trouble that lasts is logged again after this time, then after twice as long, and so on. */
-const FIRST_SAID_MS = 30_000;
-const LAST_SAID_MS = 15 * 60_000;
-
 /** How often the worker looks for missed times of schedules. */
 const MAKE_UP_MS = 60_000;
 
@@ -90,8 +86,8 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   let wake = () => {};
   const ended = { done: 0, again: 0, person: 0 };
   let heardAt = performance.now();
-  /** When trouble may be logged again; undefined while there is none. */
-  let said: { readonly next: number; readonly pause: Milliseconds } | undefined;
+  /** Whether trouble is logged now; undefined while there is none. */
+  let isSaidNow: (() => boolean) | undefined;
   const pipelines = () => [...running.values()].map(({ taken }) => taken.job.pipeline).sort();
 
   /** @returns the answer of the database; undefined if there is none, which is logged. */
@@ -99,17 +95,13 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     try {
       const answer = await inTime(question(), signal);
       heardAt = performance.now();
-      if (said !== undefined) logger.info({}, 'the database answers again');
-      said = undefined;
+      if (isSaidNow !== undefined) logger.info({}, 'the database answers again');
+      isSaidNow = undefined;
       return answer;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      const now = performance.now();
-      if (said !== undefined && now < said.next) return undefined;
-      // Trouble that lasts is logged less and less often.
-      const pause = Math.min((said?.pause ?? FIRST_SAID_MS / 2) * 2, LAST_SAID_MS);
-      said = { next: now + pause, pause };
-      logger.warn({ reason }, `${what}: ${reason}`);
+      isSaidNow ??= lessAndLess();
+      if (isSaidNow()) logger.warn({ reason }, `${what}: ${reason}`);
       return undefined;
     }
   };
