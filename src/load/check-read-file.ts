@@ -1,4 +1,4 @@
-/** Checks that what a database has read of a published file is what was published: its bytes, and all its rows. */
+/** Checks that a database has read a file exactly as it was published: the same bytes, and all its rows. */
 
 import { createHash } from 'node:crypto';
 import { ConfigError, UntrustedError } from '../errors.js';
@@ -9,8 +9,8 @@ import type { LoadFile } from './load-target.js';
 export interface CheckedBytes {
   readonly bytes: AsyncIterable<Uint8Array>;
   /**
-   * After the last piece.
-   * @throws ConfigError `OUTPUT_CHANGED` when they are not the published ones.
+   * To be called after the last piece.
+   * @throws ConfigError `OUTPUT_CHANGED` when the bytes are not the published ones.
    */
   check(): void;
 }

@@ -1,4 +1,4 @@
-/** What the section `load` means for an output: the database, whose code is loaded when it is used, and the table. */
+/** Makes the database and the table of a load from the section `load`. Imports the code of a database when it is used. */
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
 import { type OutputLayout, outputColumns } from '../results/output-layout.js';
@@ -7,7 +7,7 @@ import type { ColumnRole, LoadTable, LoadTarget, TargetOptions } from './load-ta
 
 type CreateTarget = (options: TargetOptions) => LoadTarget;
 
-/** By scheme: one folder each. */
+/** The kinds of databases by the scheme of their addresses. Each has a folder. */
 const kinds: Readonly<Record<string, () => Promise<CreateTarget>>> = {
   postgres: async () => (await import('./postgres/postgres-target.js')).createPostgresTarget,
   duckdb: async () => (await import('./duckdb/duckdb-target.js')).createDuckdbTarget,
@@ -27,7 +27,7 @@ export type LoadSettings = Pick<Config, 'pipeline' | 'load'> & {
   readonly source: Pick<Config['source'], 'key'>;
 };
 
-/** Columns between those of the source and those of the service: status, error code, error. */
+/** The roles of the columns between those of the source and those of the service: status, error code, error. */
 const OWN: readonly ColumnRole[] = ['status', 'reason', 'reason'];
 
 /**
@@ -48,7 +48,7 @@ export function createLoadTable(
       'OUTPUT_KEY_MISSING',
       `output.columns leaves out ${showText(lost)}, by which load.mode: merge finds a row`,
       {
-        hint: 'add the columns of source.key to output.columns; where the output is published already, then: foliopipe publish RUN',
+        hint: 'add the columns of source.key to output.columns; then, if the output is published already: foliopipe publish RUN',
         facts: { column: lost },
       },
     );

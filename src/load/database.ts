@@ -1,4 +1,4 @@
-/** What a load needs of a kind of database: one transaction in it, and the words in which its SQL differs from others. */
+/** The port to one kind of database: a transaction in it, and the parts in which its SQL differs from that of others. */
 import type { AtFailpoint } from '../failpoints.js';
 import type { LoadFile } from './load-target.js';
 
@@ -16,20 +16,20 @@ export interface TableName {
 
 export interface TableColumn {
   readonly name: string;
-  /** Without length or precision, where the database checks them by itself. */
+  /** Without length or precision, if the database checks these itself. */
   readonly type: string;
-  /** Whether a text can be stored as it is. */
+  /** Whether a text can be stored without a cast. */
   readonly isText: boolean;
   /**
-   * When the database takes two values for the same. `text`: only if their texts are equal. `loose`: also if they are
-   * spelled otherwise, such as with capital letters. `type`: as the type says; the integer 1 has the texts 1 and 01.
+   * When the database treats two values as equal. `text`: only if their texts are equal. `loose`: also if the texts differ,
+   * such as in capital letters. `type`: as the type compares them, such as the texts 1 and 01 of the integer 1.
    */
   readonly equality: 'text' | 'type' | 'loose';
   /** Whether every row must have a value, and it has no default. */
   readonly isRequired: boolean;
   /** Whether a row may be without a value. */
   readonly mayBeNull: boolean;
-  /** Whether the database alone gives its values. */
+  /** Whether only the database can give its values. */
   readonly isGenerated: boolean;
 }
 
@@ -38,23 +38,23 @@ export interface FoundTable {
   /** Whether the role may add columns. */
   readonly isOwner: boolean;
   /**
-   * Whether it keeps each row that is written, and lets go of each that is deleted: it has no policy, rule or trigger.
-   * Only then rows are copied into it without a staging table, and not counted afterwards.
+   * Whether the table stores each written row and removes each deleted one: it has no policy, rule or trigger. Only then
+   * can rows be copied into it without a staging table, and without counting them afterwards.
    */
   readonly isPlain: boolean;
-  /** Whether a copied row gets its run, in mode `append`. */
+  /** Whether the table itself gives a copied row its run, in mode `append`. */
   readonly fillsRun: boolean;
   /** The columns of each unique index, sorted. */
   readonly uniqueKeys: readonly (readonly string[])[];
 }
 
-/** The words of a database. Names in texts are quoted already. */
+/** The SQL of a database where it differs from that of others. The callers have quoted all names. */
 export interface SqlDialect {
   /** The name of the staging table in statements. */
   readonly staging: string;
-  /** Creates the staging table, which goes away with the transaction. @param columns such as `c0 text`. */
+  /** Creates the staging table, which does not outlive the load. @param columns such as `c0 text`. */
   createStaging(columns: string): string;
-  /** The default of the column of the run, which copied rows get; null if a copy names the run by itself. */
+  /** The default of the column of the run, for copied rows; null if the statement that copies them gives the run. */
   readonly runDefault: string | null;
   /** Whether an index finds the rows of a run. */
   readonly hasRunIndex: boolean;

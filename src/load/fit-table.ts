@@ -1,4 +1,4 @@
-/** Compares the columns of the output with those of the table, and says which the table lacks. Pure. */
+/** Compares the columns of the output with those of the table, and finds those that the table lacks. Pure. */
 import { ConfigError } from '../errors.js';
 import { showText } from '../text.js';
 import type { FoundTable, TableColumn } from './database.js';
@@ -15,7 +15,7 @@ export interface FittedColumn {
   readonly staged: string;
   /** The type to which its text is cast; null if it is stored as it is. */
   readonly cast: string | null;
-  /** Whether the table may take two values for the same although their texts differ. */
+  /** Whether the table may treat two values as equal although their texts differ. */
   readonly mayAlias: boolean;
 }
 
@@ -52,7 +52,8 @@ export function fitTable(
   const columns = load.columns.map(({ name, role }, at) => {
     const inTable = nameIn(name);
     const column = known.get(inTable);
-    // A lineage alone makes no row differ. A column that the table gets now must be filled in every row.
+    // A row is not updated if only its lineage differs. But a column that is added now must be filled in every row, so it
+    // counts as an answer.
     const isNew = found !== undefined && column === undefined;
     return {
       role: isNew && role === 'lineage' ? 'answer' : role,
@@ -86,7 +87,7 @@ function checkDrift(
   if (onSchema === 'fail') {
     if (missing.length > 0) problems.push(`it lacks ${listed(missing)}`);
     if (gone.length > 0)
-      problems.push(`${listed(gone)} came with the last load, and the output has no such column now`);
+      problems.push(`${listed(gone)} came with the last load, but is not in the output now`);
   } else if (missing.length > 0 && !found.isOwner) {
     problems.push(`it lacks ${listed(missing)}, which only its owner can add`);
   }
@@ -104,7 +105,7 @@ function checkDrift(
   if (strict.length > 0)
     problems.push(`${listed(strict)} must have a value (NOT NULL), and not every row has one`);
   const generated = own(({ isGenerated }, role) => isGenerated && role !== undefined);
-  if (generated.length > 0) problems.push(`the database alone gives ${listed(generated)} its values`);
+  if (generated.length > 0) problems.push(`only the database can give ${listed(generated)} its values`);
   if (problems.length === 0) return;
   throw new ConfigError(
     'LOAD_DRIFT',

@@ -1,4 +1,4 @@
-/** Errors of a load that every database has: the text is the same, and the hint says what helps there. */
+/** Errors that loads into all databases have in common. The text is the same; the hint says what helps in the database. */
 import {
   ConfigError,
   type ErrorDetails,
@@ -15,7 +15,7 @@ import { showText } from '../text.js';
  */
 export type Translate = (text: string, place: string, details: ErrorDetails) => FoliopipeError;
 
-/** Ends a hint: nothing more than the load is done again. */
+/** The end of a hint: the same command repeats only the load. */
 export const AGAIN = 'run the same command again: nothing is paid again';
 
 export function loadDenied(text: string, place: string, details: ErrorDetails, hint: string): RefusedError {
@@ -57,7 +57,7 @@ export function tableUnfit(text: string, place: string, details: ErrorDetails, c
   });
 }
 
-/** @param manual where the meaning of the message stands. */
+/** @param manual the text that explains the message. */
 export function loadFailed(text: string, place: string, details: ErrorDetails, manual: string): ConfigError {
   return new ConfigError('LOAD_FAILED', `${place} refuses the load: ${text}`, {
     ...details,
@@ -65,11 +65,11 @@ export function loadFailed(text: string, place: string, details: ErrorDetails, m
   });
 }
 
-// Why a table cannot hold the keys of an output apart, which are compared as texts: `1` and `01` are two keys.
+// The keys of an output are compared as texts: `1` and `01` are two keys. The table must distinguish them, too.
 const KEY_HINT =
   'give the key columns of the table the type text (varchar) without a collation of its own, or load into another table (load.table); then: foliopipe load';
 
-/** @param column compares without regard to capital letters or the like. */
+/** @param column a column that ignores case or the like when it compares. */
 export function looseKeyError(table: string, column: string): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',
@@ -81,7 +81,7 @@ export function looseKeyError(table: string, column: string): ConfigError {
   );
 }
 
-/** @param columns of the key. @param key as the output has it, and the table has not stored it. */
+/** @param columns of the key. @param key as it is in the output; the table has stored it differently. */
 export function storedKeyError(columns: readonly string[], key: readonly string[]): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',
@@ -91,7 +91,7 @@ export function storedKeyError(columns: readonly string[], key: readonly string[
 }
 
 /**
- * @param what of the rows is wrong.
+ * @param what what is wrong with the rows.
  * @param table its name in SQL.
  */
 export function rowsLeftOut(what: string, table: string): ConfigError {
@@ -105,7 +105,7 @@ export function rowsLeftOut(what: string, table: string): ConfigError {
   );
 }
 
-/** @param columns of the key, by which two rows of the output are one row of the table. */
+/** @param columns of the key, in which the table treats two rows of the output as equal. */
 export function doubleKeyError(columns: readonly string[]): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',

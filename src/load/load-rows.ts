@@ -70,9 +70,9 @@ async function checkAlone(transaction: Transaction, load: LoadTable, name: Table
   );
 }
 
-/** Does what a load does, without the data and without locks that others would wait for. Commits nothing. */
+/** Tries the statements of a load without its data, and without locks for which others would wait. Commits nothing. */
 export async function tryLoad(transaction: Transaction, load: LoadTable): Promise<void> {
-  // While the service's columns are not known, they are missing in the output, and may yet come.
+  // Until the service's columns are known, the output lacks them, although they may still come.
   const isWhole = load.columns.some(({ role }) => role === 'answer');
   const { name, found, fitted } = await findTarget(transaction, load, isWhole);
   for (const statement of tryLoadsStatements(name)) await transaction.query(statement);
@@ -80,7 +80,7 @@ export async function tryLoad(transaction: Transaction, load: LoadTable): Promis
     for (const statement of createTable(transaction.dialect, quoteTable(name), load.mode, fitted.columns))
       await transaction.query(statement);
   } else if (fitted.missing.length > 0) {
-    // Who may add columns owns the table, and may write it.
+    // Only the owner of a table may add columns, and the owner may write it.
     return;
   }
   const plan = planOf(transaction, { ...load, run: '' }, { name, found, fitted }, false);
@@ -150,8 +150,8 @@ async function writeDirectly(
 }
 
 /**
- * Writes the delta. If rows were added or deleted from outside, and rows that are not in the output must go, the whole
- * output follows.
+ * Writes the delta. If rows that are not in the output must be deleted, and the number of rows shows that somebody else
+ * has added or deleted some, writes the whole output after it.
  */
 async function writeDelta(
   transaction: Transaction,
@@ -209,7 +209,7 @@ async function firstKey(
   return rows[0] && Object.values(rows[0]);
 }
 
-/** Checks that the table has the rows of the file, and that those are gone that were deleted. */
+/** Checks that the table has as many rows as the file, after rows were deleted and written. */
 async function checkStored(
   transaction: Transaction,
   plan: StatementPlan,

@@ -5,7 +5,7 @@ import type { Bytes, Milliseconds } from '../types.js';
 
 /**
  * What a column holds. `key`: names a record; `source`: other columns of the source; `status`: the status of the
- * prediction; `reason`: why there is none; `answer`: what the service has answered; `lineage`: what has paid for that.
+ * prediction; `reason`: why there is none; `answer`: what the service has answered; `lineage`: where that comes from.
  */
 export type ColumnRole = 'key' | 'source' | 'status' | 'reason' | 'answer' | 'lineage';
 
@@ -19,7 +19,7 @@ export interface LoadColumn {
 /** A table, and how a pipeline loads into it. */
 export interface LoadTable {
   readonly pipeline: string;
-  /** As the config has it: the target reads it like a name in SQL. */
+  /** As it is written in the config. The target reads it like a name in SQL. */
   readonly table: string;
   readonly mode: 'append' | 'replace' | 'merge';
   readonly onSchema: 'fail' | 'add';
@@ -35,7 +35,7 @@ export interface LoadFile {
   readonly sha256: string;
   /** Rows without the header. */
   readonly records: number;
-  /** Reads it from its first byte on. A piece keeps its bytes. */
+  /** Reads the file from its first byte on. The memory of a piece is not reused. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -71,7 +71,7 @@ export interface Loaded {
   readonly written: number;
   /** Rows that were deleted; in mode `replace` also those that are written again. */
   readonly removed: number;
-  /** Columns that the table has got. */
+  /** Columns that were added to the table. */
   readonly added: readonly string[];
 }
 
@@ -79,7 +79,7 @@ export interface TargetOptions {
   readonly address: DatabaseAddress;
   /** How long to wait for a connection. */
   readonly connectMs: Milliseconds;
-  /** A folder for what a load of this pipeline needs meanwhile. It need not exist, and is removed after a load. */
+  /** A folder for the temporary files of a load of this pipeline. It need not exist, and is removed after a load. */
   readonly tempFolder: string;
 }
 
@@ -99,14 +99,14 @@ export interface LoadTarget {
   load(request: LoadRequest, options: LoadOptions): Promise<Loaded>;
 }
 
-/** How the load of a run's publication stands, for its summary. */
+/** The state of the load of a run's publication, for its summary. */
 export interface LoadReport extends Omit<Loaded, 'already'>, Pick<LoadTable, 'table' | 'mode'> {
   /** The database, without user and password. */
   readonly into: string;
   readonly publication: number;
   /**
-   * `already`: loaded before, nothing has changed. `left`: not loaded, and `why` says the reason. `failed`: `why` and
-   * `code` are those of the error. `pending`: no attempt to load it has ended.
+   * `already`: loaded before, nothing has changed. `left`: not loaded, for the reason in `why`. `failed`: `why` and `code`
+   * are those of the error. `pending`: no attempt to load it has ended.
    */
   readonly state: 'loaded' | 'already' | 'left' | 'failed' | 'pending';
   readonly why: string | null;

@@ -1,4 +1,4 @@
-/** The table `foliopipe_loads`, beside the table that is loaded: what was loaded into it. All SQL of this table. */
+/** The table `foliopipe_loads`, which records what was loaded into the tables of its schema. All SQL about it is here. */
 import { quoteName } from '../sql-text.js';
 import type { TableName, Transaction } from './database.js';
 import type { Loaded, LoadRequest } from './load-target.js';
@@ -11,7 +11,7 @@ export interface LastLoad extends EarlierLoad {
   readonly columns: readonly string[];
 }
 
-/** Creates the table where it is missing. Two loads that create it at once wait for each other. */
+/** Creates the table if it is missing. Of two loads that create it at once, one waits for the other. */
 export async function createLoadsTable(transaction: Transaction, { schema }: TableName): Promise<void> {
   const loads = { schema, name: LOADS_TABLE };
   if ((await transaction.readTable(loads)) !== undefined) return;
@@ -96,7 +96,7 @@ export async function insertLoad(
   return count === 1;
 }
 
-/** For a publication whose table is gone. */
+/** Removes the row of a publication whose table no longer exists. */
 export async function deleteLoad(
   transaction: Transaction,
   { schema, name }: TableName,

@@ -1,6 +1,6 @@
 /**
- * Names of columns and tables: how a column of the output is called in the table, and how names are written in
- * statements. All databases follow Postgres, which is the strictest, so that a table is the same everywhere.
+ * Names of columns and tables: what a column of the output is called in the table, and how `load.table` is read. All
+ * databases follow Postgres, which is the strictest, so that a table is the same everywhere.
  */
 import { ConfigError } from '../errors.js';
 import { quoteName } from '../sql-text.js';
@@ -33,7 +33,7 @@ export function parseTableName(table: string): ParsedName {
   return { schema, name: name! };
 }
 
-/** The names between the points of `load.table`. @throws ConfigError `LOAD_TABLE_NAME`. */
+/** The names between the dots of `load.table`. @throws ConfigError `LOAD_TABLE_NAME`. */
 export function namesIn(table: string): string[] {
   if (!TABLE_NAME.test(table)) throw noNameError(table);
   return table
@@ -45,10 +45,10 @@ const PART = /"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu;
 const TABLE_NAME = new RegExp(`^(?:${PART.source})(?:\\.(?:${PART.source}))*$`, 'u');
 
 function noNameError(table: string): ConfigError {
-  return tableNameError(table, 'is no name of a table');
+  return tableNameError(table, 'is not the name of a table');
 }
 
-/** @param problem why it names no table. */
+/** @param problem why `table` is not the name of a table for a load. */
 export function tableNameError(table: string, problem: string): ConfigError {
   return new ConfigError('LOAD_TABLE_NAME', `load.table: ${showText(table)} ${problem}`, {
     hint: 'write it as in SQL, such as analytics.businesses; other characters than letters, digits and _ need double quotes',
@@ -56,11 +56,11 @@ export function tableNameError(table: string, problem: string): ConfigError {
   });
 }
 
-/** For a schema that is not there: with `onSchema: add` foliopipe creates tables, and no schemas. */
+/** For a missing schema: with `onSchema: add`, foliopipe creates tables but no schemas. */
 export function schemaMissingError(table: string, schema: string): ConfigError {
   return new ConfigError(
     'LOAD_SCHEMA_MISSING',
-    `load.table: ${showText(table, 130)} is to be in the schema ${showText(schema, 63)}, which does not exist`,
+    `load.table: ${showText(table, 130)} names the schema ${showText(schema, 63)}, which does not exist`,
     {
       hint: `create it in the database: create schema ${quoteName(schema)}; or name another one in load.table; then run the same command again`,
       facts: { table, schema },
@@ -68,7 +68,7 @@ export function schemaMissingError(table: string, schema: string): ConfigError {
   );
 }
 
-/** For a view and the like. */
+/** For a view or another object that is not a table. */
 export function notTableError({
   schema,
   name,
@@ -82,8 +82,8 @@ export function notTableError({
 }
 
 /**
- * The name that Postgres gives a column whose name stands in SQL without quotes: capital letters of ASCII become small
- * ones, and what is longer than 63 bytes is cut off after a whole character.
+ * The name that Postgres gives a column whose name is written without quotes: capital ASCII letters become small ones,
+ * and a name of more than 63 bytes is cut after a whole character.
  */
 export function foldName(name: string): string {
   return cut(name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));

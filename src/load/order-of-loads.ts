@@ -4,7 +4,7 @@ import type { LoadRequest } from './load-target.js';
 
 /** The pipeline's load into the table with the highest number. */
 export interface EarlierLoad extends Pick<LoadRequest, 'publication' | 'run' | 'mode' | 'onRemoved'> {
-  /** Of the output, hex. */
+  /** The hash of the output, hex. */
   readonly sha256: string;
 }
 
@@ -17,7 +17,7 @@ export function isLoaded(request: LoadRequest, last: EarlierLoad | undefined): b
   const { publication, pipeline, run, file, table } = request;
   if (last === undefined || publication > last.publication) return false;
   const facts = { run, publication, lastRun: last.run, lastPublication: last.publication };
-  const anew = `if the state folder was begun anew, its numbers begin at 1 again: then delete the rows of pipeline ${pipeline} from foliopipe_loads`;
+  const anew = `if the state folder is a new one, its numbers began at 1 again: then delete the rows of pipeline ${pipeline} from foliopipe_loads`;
   if (publication < last.publication) {
     throw new ConfigError(
       'LOAD_OLDER',
@@ -37,8 +37,8 @@ export function isLoaded(request: LoadRequest, last: EarlierLoad | undefined): b
 }
 
 /**
- * Whether the delta leads from what the table holds to the publication. After a load that has left removed rows, only
- * the whole output can tell which rows to delete. A table that lacks columns, or all of them, needs them for every row.
+ * Whether the delta turns what the table holds into the publication. After a load that has kept removed rows, only the
+ * whole output shows which rows to delete. A table that lacks columns needs their values for every row.
  *
  * @param missing the columns of the output that the table lacks.
  */

@@ -41,7 +41,7 @@ export function createStaging({ dialect, ...plan }: StagingPlan): string {
   );
 }
 
-/** Where a copy into the staging table goes. */
+/** The staging table as the target of a copy. */
 export function stagingTarget({ dialect, ...plan }: StagingPlan): CopyTarget {
   const columns = stagedNames(plan).map((name) => ({ name, cast: null }));
   return { table: dialect.staging, columns, run: null };
@@ -51,7 +51,7 @@ function stagedNames({ columns, isDelta }: Pick<StagingPlan, 'columns' | 'isDelt
   return [...columns.map(({ staged }) => staged), ...(isDelta ? [CHANGE] : [])];
 }
 
-/** Where a copy goes that needs no staging table. */
+/** The table itself as the target of a copy, without a staging table. */
 export function tableTarget({ table, mode, columns, run }: StatementPlan): CopyTarget {
   return { table, columns, run: mode === 'append' ? run : null };
 }
@@ -74,14 +74,14 @@ export function createTable(
   if (mode === 'merge') lines.push(`primary key (${key.join(', ')})`);
   return [
     `create table ${table} (\n  ${lines.join(',\n  ')}\n)`,
-    // Finds the rows of a run that is loaded once more. They lie side by side.
+    // Finds the rows of a run that is loaded again. They lie side by side, so a BRIN index is enough.
     ...(mode === 'append' && hasRunIndex
       ? [`create index on ${table} using brin (${run}) with (autosummarize = on)`]
       : []),
   ];
 }
 
-/** @param names columns that the table lacks. Rows that it has already get no default. */
+/** @param names columns that the table lacks. Existing rows get no default. */
 export function addColumns({ runDefault }: TableDialect, table: string, names: readonly string[]): string[] {
   return names.flatMap((name) => [
     `alter table ${table} add column ${quoteName(name)} text`,
@@ -110,7 +110,7 @@ export function writeStatements(plan: StatementPlan): WriteStatements {
         write: { text: insertText(plan, [quoteName(RUN_COLUMN), '$1::text']), values: [plan.run] },
       };
     case 'replace':
-      // Readers see the old rows until the commit, which TRUNCATE would not let them.
+      // With DELETE, readers see the old rows until the commit. TRUNCATE would block them.
       return {
         deletes: [{ text: `delete from ${plan.table}` }],
         write: { text: insertText(plan) },
@@ -136,16 +136,16 @@ select ${values.join(', ')}
   from ${dialect.staging} s${where}`;
 }
 
-/** Texts are stored as they are: a cast to varchar(5) would cut them without an error. */
+/** Texts are stored without a cast: a cast to varchar(5) would cut them without an error. */
 function stagedValue({ staged, cast }: FittedColumn): string {
   return cast === null ? `s.${staged}` : `cast(s.${staged} as ${cast})`;
 }
 
 /**
- * Inserts new keys, and updates those of which something has changed. Status and reason always follow. A record without
- * a success keeps its earlier answer and what has paid for it. A change of the lineage alone changes nothing, because
- * otherwise every row that was bought again would be written. Rows of a whole output that have not changed are left out
- * first: the database would lock, and so write, each of them.
+ * Inserts rows with new keys, and updates rows that have changed. Status and reason always follow. A record without a
+ * success keeps its earlier answer and the lineage of that answer. A row is not updated if only its lineage differs,
+ * because otherwise every row that was bought again would be written. Unchanged rows of a whole output are left out first:
+ * the database would lock, and so write, each of them.
  */
 function mergeText(plan: StatementPlan): string {
   const { table, columns, isDelta } = plan;
@@ -181,8 +181,8 @@ where ${changed(excluded)}`;
 }
 
 /**
- * Finds a staged key that the table has not stored as its text: the table takes it for another key, or has left the row
- * out. Undefined where that cannot be. To be asked when the rows are written.
+ * Finds a staged key that is not in the table with the same text: the table treats it as another key, or has left the row
+ * out. Undefined if that is impossible. To be run after the rows are written.
  */
 export function findUnfitKey(plan: StatementPlan): string | undefined {
   const { dialect, table, mode, columns, isDelta, isPlain } = plan;
@@ -199,8 +199,8 @@ export function findUnfitKey(plan: StatementPlan): string | undefined {
 }
 
 /**
- * Finds a key that the delta calls removed, and whose row the table has kept. Undefined where that cannot be. To be asked
- * when the rows are deleted.
+ * Finds a key that the delta marks as removed, and whose row the table has kept. Undefined if that is impossible. To be
+ * run after the rows are deleted.
  */
 export function findKeptKey(plan: StatementPlan): string | undefined {
   const { dialect, table, columns, isDelta, deletesGone, isPlain } = plan;
@@ -221,8 +221,8 @@ function isSameKey(columns: readonly FittedColumn[]): string {
 }
 
 /**
- * Counts, as `n`, the rows that must be as many as the staged ones when these are written. Undefined where every table
- * has as many, or where it may have more.
+ * Counts, as `n`, the rows that must be as many as the staged ones after these are written. Undefined if they always are,
+ * or if the table may have more.
  */
 export function countStored(plan: StatementPlan): Statement | undefined {
   const { table, mode, isDelta, deletesGone, isPlain, run } = plan;
@@ -233,7 +233,7 @@ export function countStored(plan: StatementPlan): Statement | undefined {
     : { text };
 }
 
-/** Deletes the rows that the delta calls removed, or those whose key is not among the staged ones. */
+/** Deletes the rows that the delta marks as removed, or those whose key is not among the staged ones. */
 function deleteGone({ dialect, table, columns, isDelta }: StatementPlan): string {
   const isSame = isSameKey(columns);
   return isDelta

@@ -7,7 +7,7 @@ const STAGING = 'foliopipe_staging';
 
 export const duckdbDialect: SqlDialect = {
   staging: `temp.${STAGING}`,
-  // It goes away with the connection, of which each load has its own.
+  // The table disappears with the connection, and each load has its own connection.
   createStaging: (columns) => `create temp table ${STAGING} (${columns})`,
   runDefault: null,
   // DuckDB skips blocks without the run by itself, and a column cannot be added to a table with an index.
@@ -19,8 +19,8 @@ export const duckdbDialect: SqlDialect = {
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 /**
- * Inserts the records of a CSV file. They become exactly what a COPY of Postgres makes of them: an empty cell without
- * quotes is null, one with quotes an empty text, and nothing is guessed.
+ * Inserts the records of a CSV file with exactly the values that COPY gives in Postgres: an empty cell without quotes is
+ * null, one with quotes an empty text, and no format or type is guessed.
  */
 export function insertText({ table, columns, run }: CopyTarget, path: string): string {
   const names = columns.map(({ name }) => quoteName(name));
@@ -34,7 +34,7 @@ select ${values.join(', ')}
   from ${readText(path, columns.length)}`;
 }
 
-/** Not in parallel: DuckDB would guess where records begin, and fail where a value holds lines that look like one. */
+/** Not in parallel: DuckDB would guess where records begin, and fail if a value holds a line that looks like a record. */
 function readText(path: string, columns: number): string {
   const types = Array.from({ length: columns }, (_, at) => `'c${at}': 'VARCHAR'`).join(', ');
   return `read_csv(${quoteText(path)}, auto_detect = false, header = true, columns = {${types}},
@@ -43,10 +43,10 @@ function readText(path: string, columns: number): string {
     max_line_size = ${MAX_RECORD_BYTES}, buffer_size = ${MAX_RECORD_BYTES})`;
 }
 
-/** Texts and names in quotes, which may hold anything, and values. A name without quotes may hold a $ within it. */
+/** Matches texts and names in quotes, which may hold anything, and placeholders. A name without quotes may contain a $. */
 const TOKEN = /"(?:[^"]|"")*"|'(?:[^']|'')*'|(?<![\p{L}\p{N}_$])\$(\d+)/gu;
 
-/** A statement with its values in it: DuckDB and printed scripts have it as one text. */
+/** Writes the values into a statement: DuckDB and printed scripts take it as one text. */
 export function inlined({ text, values = [] }: Statement): string {
   return text.replace(TOKEN, (token, number?: string) =>
     number === undefined ? token : literal(values[Number(number) - 1]),

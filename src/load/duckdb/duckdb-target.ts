@@ -40,7 +40,7 @@ export function createDuckdbTarget(options: DuckdbTargetOptions): LoadTarget {
     },
     load: async (request, { signal, at }) => {
       checkNames(request, duckdbDialect.systemColumns);
-      // What a killed load has left. A check removes nothing: it may run beside a load of the same pipeline.
+      // Removes what a killed load has left. A check removes nothing: it may run beside a load of the same pipeline.
       const clear = () => rmSync(options.tempFolder, { recursive: true, force: true });
       clear();
       try {
@@ -75,7 +75,7 @@ async function withTransaction<T>(
   }
 }
 
-/** DuckDB opens some files, such as a CSV, as tables in its memory: what is loaded there is gone at the end. */
+/** DuckDB opens some files, such as a CSV, as tables in its memory: rows that are loaded there would be lost. */
 async function checkOpened({ rows }: DuckdbSession): Promise<void> {
   const [opened] = await rows<{ path: string | null }>(
     'select path from duckdb_databases() where database_name = current_database()',
@@ -83,7 +83,7 @@ async function checkOpened({ rows }: DuckdbSession): Promise<void> {
   if (opened?.path == null) throw new DuckdbError('IO Error: the file is not a valid DuckDB database file');
 }
 
-/** Waits while another process holds the file, as long as for a connection. */
+/** Waits while another process holds the file, at most as long as for a connection. */
 async function openWaiting(
   { connectMs, tempFolder, start }: DuckdbTargetOptions,
   database: string,
@@ -111,7 +111,7 @@ function transactionOf(session: DuckdbSession, tempFolder: string, signal: Abort
     query,
     tableName: (table) => readTableName(session.rows, table),
     readTable: (name) => readTable(session.rows, name),
-    // The file is locked as long as it is open.
+    // DuckDB locks the file as long as it is open.
     lock: async () => undefined,
     copy: async (into, file, at) => {
       const path = join(tempFolder, 'output.csv');
@@ -136,7 +136,7 @@ function transactionOf(session: DuckdbSession, tempFolder: string, signal: Abort
 /** @throws the errors of `translateError` when no file can be created there. */
 async function checkFolder(file: string, place: string): Promise<void> {
   try {
-    // With the slash, a file of this name is no folder.
+    // The slash makes a file of this name an error.
     await access(`${dirname(file)}/`, constants.W_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,6 +1,6 @@
 /**
- * Reads from the catalog of DuckDB what the table is like that a pipeline loads into. DuckDB finds a name whatever its
- * letters are, capital or small; here all names have small ones.
+ * Reads the table of a load from the catalog of DuckDB. DuckDB ignores the case of names, so all names are in lower case
+ * here.
  */
 import type { DuckdbSession } from '../../duckdb/open-duckdb.js';
 import { quoteText } from '../../sql-text.js';
@@ -61,7 +61,7 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
       equality: collated.has(foldName(column.name)) ? 'loose' : column.type === 'VARCHAR' ? 'text' : 'type',
       mayBeNull: column.nullable,
       isRequired: !column.nullable && column.value === null,
-      // The catalog does not show them. Trying the statements of the load finds them.
+      // The catalog does not show generated columns. `tryLoad` finds them, because its statements fail.
       isGenerated: false,
     })),
     uniqueKeys: [
@@ -71,16 +71,16 @@ export async function readTable(rows: Rows, { schema, name }: TableName): Promis
   };
 }
 
-/** Texts, and names with what follows them. */
+/** Matches texts, and names with the collation that may follow. */
 const COLLATED = /'(?:[^']|'')*'|("(?:[^"]|"")*"|[^\s(),"']+)( VARCHAR COLLATE )?/g;
 
-/** The columns with a collation, which only the statement tells that would create the table. */
+/** The columns with a collation, which only the CREATE TABLE statement in the catalog shows. */
 function collatedColumns(sql: string): ReadonlySet<string> {
   const names = [...sql.matchAll(COLLATED)].filter(([, , collate]) => collate !== undefined);
   return new Set(names.map(([, name]) => foldName(unquoted(name!, '"'))));
 }
 
-/** The columns of an index, from a text such as `[id, '"a b"']`. An expression is no column's name, and fits none. */
+/** The columns of an index, from a text such as `[id, '"a b"']`. An expression stays a text that names no column. */
 function columnsOf(expressions: string): string[] {
   const parts = expressions.replace(/^\[|\]$/g, '').match(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,]+/g) ?? [];
   return parts.map((part) => unquoted(unquoted(part.trim(), "'"), '"'));

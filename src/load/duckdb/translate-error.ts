@@ -14,7 +14,7 @@ import {
 } from '../load-errors.js';
 import { MAX_RECORD_BYTES } from './dialect.js';
 
-/** The first one whose pattern is in the message. The first three may show values, which hold any text. */
+/** The first pattern that matches decides. The first three messages may show values, which may contain any other text. */
 const byText: readonly (readonly [RegExp, Translate])[] = [
   [/^(?:Constraint|Conversion|Out of Range) /, valueUnfit],
   [/^Invalid Input Error: CSV .*Maximum line size/s, tooLong],
@@ -46,7 +46,7 @@ function locked(text: string, place: string, { facts }: ErrorDetails): Foliopipe
   const holder = pid === undefined ? 'another process' : `${program} (process ${pid})`;
   return new TroubleError(
     'LOAD_BUSY',
-    `${place} is open in ${holder}, and DuckDB lets one process at a time write it`,
+    `${place} is open in ${holder}, and DuckDB lets only one process at a time write to it`,
     {
       facts: { ...facts, pid: pid === undefined ? null : Number(pid) },
       hint: `end that process or close the database in it, then ${AGAIN}`,
@@ -73,7 +73,7 @@ function missing(_: string, place: string, details: ErrorDetails): FoliopipeErro
 function invalid(text: string, place: string, details: ErrorDetails): FoliopipeError {
   return new ConfigError('LOAD_DATABASE_INVALID', `${place} cannot be opened as a database: ${text}`, {
     ...details,
-    hint: 'correct load.into; an empty file is no database: delete it; for one of a newer DuckDB: npm install @duckdb/node-api@latest',
+    hint: 'correct load.into; an empty file is no database: delete it; for a file of a newer DuckDB: npm install @duckdb/node-api@latest',
   });
 }
 

@@ -2,10 +2,10 @@
 import { quoteName, quoteText as quotePlain } from '../../sql-text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 
-/** The setting from which copied rows take their run: a COPY gives each column of the file, and no other value. */
+/** The setting from which copied rows take their run: COPY can give only values that are in the file. */
 export const RUN_SETTING = 'foliopipe.run';
 
-/** As `pg_get_expr` writes it. */
+/** Written as `pg_get_expr` shows it, to be compared with that. */
 export const RUN_DEFAULT = `current_setting('${RUN_SETTING}'::text, true)`;
 
 const STAGING = 'foliopipe_staging';
@@ -19,15 +19,15 @@ export const postgresDialect: SqlDialect = {
 };
 
 /**
- * Columns without a value in the file get their defaults. An empty cell without quotes becomes null, one with quotes an
- * empty text.
+ * The statement that copies the file. Columns that are not in the file get their defaults. An empty cell without quotes
+ * becomes null, one with quotes an empty text.
  */
 export function copyText({ table, columns }: Pick<CopyTarget, 'table' | 'columns'>): string {
   const names = columns.map(({ name }) => quoteName(name)).join(', ');
   return `copy ${table} (${names}) from stdin (format csv, header true, encoding 'UTF8')`;
 }
 
-/** A text in quotes; backslashes in it are no escapes. */
+/** Quotes a text, so that backslashes in it are not read as escapes. */
 export function quoteText(text: string): string {
   const quoted = quotePlain(text);
   return quoted.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted;

@@ -1,4 +1,4 @@
-/** Reads from the catalog of Postgres what the table is like that a pipeline loads into. */
+/** Reads the table of a load from the catalog of Postgres. */
 import type { Transaction as Connection } from '../../postgres/connect.js';
 import type { FoundTable, TableName } from '../database.js';
 import { notTableError, parseTableName, RUN_COLUMN, schemaMissingError, tableNameError } from '../names.js';
@@ -7,7 +7,7 @@ import { RUN_DEFAULT } from './dialect.js';
 type Query = Connection['query'];
 
 /**
- * Finds the table in the search path unless it names its schema.
+ * Finds the table in the search path unless the name holds a schema.
  * @throws ConfigError `LOAD_TABLE_NAME`, `LOAD_SCHEMA_MISSING`.
  */
 export async function readTableName(query: Query, table: string): Promise<TableName> {

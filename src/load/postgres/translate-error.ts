@@ -98,6 +98,6 @@ function busy(text: string, place: string, details: ErrorDetails): FoliopipeErro
 function notText(text: string, place: string, details: ErrorDetails): FoliopipeError {
   return new UntrustedError('LOAD_NOT_TEXT', `${place} cannot store a text of the output: ${text}`, {
     ...details,
-    hint: 'nothing was loaded; a database with the encoding UTF8 stores all texts but those with a NUL character',
+    hint: 'nothing was loaded; a database with the encoding UTF8 stores all texts except those with a NUL character',
   });
 }

@@ -1,4 +1,4 @@
-/** How databases differ whose statements foliopipe writes but does not run. */
+/** The differences between the databases for which foliopipe only prints statements. */
 
 import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import type { OutputFormat } from '../../output-format.js';
@@ -12,13 +12,13 @@ export interface PrintedLoad {
   readonly table: LoadTable;
   readonly publication: number;
   readonly run: string;
-  /** Of the output, hex. */
+  /** The hash of the output, hex. */
   readonly sha256: string;
   readonly file: PrintedFile;
 }
 
 export interface PrintedFile {
-  /** With `/` at its end, a folder that holds it as several CSV files, each with the header. */
+  /** If it ends in `/`, a folder that holds the output as several CSV files, each with the header. */
   readonly path: string;
   readonly format: OutputFormat;
   readonly records: number;
@@ -29,7 +29,7 @@ export interface Dialect {
   readonly notes: readonly string[];
   /** The type of a text. */
   readonly text: string;
-  /** A name as the database stores it when it is written without quotes, in quotes. */
+  /** The quoted form of the name under which the database stores a name without quotes. */
   name(name: string): string;
   /** The name of a table, with its schema, from the config. */
   table(name: string): string;
@@ -43,7 +43,7 @@ export interface Dialect {
   differ(a: string, b: string): string;
   /** Makes the script fail if the staging table has another number of rows. */
   assertRows(records: number): string;
-  /** What puts the file into the staging table; it stands before the transaction. */
+  /** The lines that put the file into the staging table, before the transaction begins. */
   stage(columns: readonly string[], file: PrintedFile): readonly string[];
   readonly begin: string;
   readonly commit: string;
@@ -54,7 +54,7 @@ export function allOf(path: string): string {
   return isFolder(path) ? `${path}*.csv` : path;
 }
 
-/** Where a file may be in a bucket: under its own name; a folder of a publication under the publication's. */
+/** A place for a file in a bucket: its own name; for the folder of a publication, with the publication's name. */
 function bucketKey(path: string): string {
   return path
     .split('/')
@@ -66,7 +66,7 @@ export const STAGING = 'foliopipe_staging';
 
 const PLAIN = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The parts of `load.table` between its points, the last one first. A part in quotes may hold a point. */
+/** The parts of `load.table` between its dots, the last one first. A part in quotes may hold a dot. */
 export function tableParts(table: string): string[] {
   return (table.match(/"(?:[^"]|"")*"|[^."]+/g) ?? [table]).reverse();
 }
@@ -76,13 +76,13 @@ export function exactName(part: string): string {
   return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part;
 }
 
-/** @param write a part that is not in quotes, which are left as they are. */
+/** @param write writes a part without quotes; parts in quotes stay unchanged. */
 function everyPart(table: string, write: (part: string) => string): string {
   const written = tableParts(table).map((part) => (part.startsWith('"') ? part : write(part)));
   return written.reverse().join('.');
 }
 
-/** An impossible division is the only way to fail within plain statements. */
+/** A division by zero is the only way to fail within plain statements. */
 const divisionAssert = (records: number) =>
   `select 1 / case when count(*) = ${records} then 1 else 0 end as all_rows_arrived from ${STAGING};`;
 
@@ -121,7 +121,7 @@ const snowflake: Dialect = {
   on_error = abort_statement;`,
   ],
   begin: 'begin transaction;',
-  // It knows no COMMIT TRANSACTION.
+  // Snowflake has no COMMIT TRANSACTION.
   commit: 'commit;',
 };
 
@@ -135,7 +135,7 @@ const bigQueryName = (name: string) => `\`${name.replaceAll('`', '_')}\``;
 const bigquery: Dialect = {
   notes: [
     '-- The command bq load is for a shell; the rest for bq query --use_legacy_sql=false --dataset_id=DATASET, as one script.',
-    '-- BigQuery does not tell an empty text from a missing value in a CSV: both become null.',
+    '-- In a CSV, BigQuery does not distinguish an empty text from a missing value: both become null.',
   ],
   text: 'string',
   name: bigQueryName,
@@ -146,18 +146,18 @@ const bigquery: Dialect = {
   differ: (a, b) => `${a} is distinct from ${b}`,
   assertRows: (records) =>
     `assert (select count(*) from ${STAGING}) = ${records} as 'not all rows of the output have arrived';`,
-  // It reads gzip, but no zstd.
+  // BigQuery reads gzip, but not zstd.
   stage: (columns, { path, format }) => {
     const local = isS3(path) ? path.slice(nameAt(path)) : path;
     return [
       ...(isS3(path)
         ? [
-            '-- BigQuery loads nothing from S3 in this way: copy the file to this machine first, or to gs://BUCKET and name that.',
+            '-- The command cannot load from S3: copy the file to this machine first, or to gs://BUCKET and name that copy.',
             `-- aws s3 cp ${inShellQuotes(path)} ${inShellQuotes(local)}`,
           ]
         : []),
       ...(format === 'csv.zst' ? [`-- zstd -d --keep ${inShellQuotes(local)}`] : []),
-      // From this machine it loads a single file.
+      // From this machine, bq load takes only a single file.
       ...(isFolder(path)
         ? [`-- gcloud storage cp ${inShellQuotes(path)}*.csv gs://BUCKET/${bucketKey(path)}`]
         : []),
@@ -176,7 +176,7 @@ const COMPRESSION: Readonly<Record<OutputFormat, string>> = {
   parquet: '',
 };
 
-/** A manifest of COPY names one object. By its name alone, all are taken whose names begin so. */
+/** A manifest makes COPY read one object. Without it, COPY reads all objects whose names begin with the given name. */
 function redshiftManifest(path: string): string {
   const manifest = JSON.stringify({ entries: [{ url: path, mandatory: true }] });
   return `-- First, in a shell: echo ${inShellQuotes(manifest)} | aws s3 cp - ${inShellQuotes(`${path}${MANIFEST}`)}`;
@@ -186,8 +186,8 @@ const MANIFEST = '.copy-manifest';
 
 const redshift: Dialect = {
   notes: [
-    '-- For psql -v ON_ERROR_STOP=1. COPY reads from a bucket alone: put an output that is not in S3 there first.',
-    '-- It takes all objects whose names begin with the one that is named: let no other name begin so.',
+    '-- For psql -v ON_ERROR_STOP=1. COPY reads only from S3: copy an output that is not there into a bucket first.',
+    '-- COPY reads all objects whose names begin with the given name: no other object may have such a name.',
   ],
   text: 'varchar(65535)',
   name: (name) => quoteName(foldName(name)),
@@ -195,7 +195,7 @@ const redshift: Dialect = {
   hasMerge: false,
   staged: (column) => `s.${column}`,
   tuple: (columns) => columns.join(', '),
-  // It has no IS DISTINCT FROM. No cell of a CSV that foliopipe writes holds chr(1) alone.
+  // Redshift has no IS DISTINCT FROM. No cell of a CSV that foliopipe writes is exactly chr(1).
   differ: (a, b) => `coalesce(${a}, chr(1)) <> coalesce(${b}, chr(1))`,
   assertRows: divisionAssert,
   stage: (columns, { path, format }) => [

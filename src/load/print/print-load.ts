@@ -26,7 +26,7 @@ export const printDialects = ['postgres', 'duckdb', 'snowflake', 'bigquery', 're
 export type PrintDialect = (typeof printDialects)[number];
 
 /**
- * @throws ConfigError `LOAD_NAMES` for names that Postgres could not hold apart; no other database is stricter.
+ * @throws ConfigError `LOAD_NAMES` for names that Postgres could not distinguish, which is the strictest database;
  *   `LOAD_TABLE_NAME` for Postgres and DuckDB.
  */
 export function printLoad(load: PrintedLoad, dialect: PrintDialect): string {
@@ -46,16 +46,16 @@ export function printLoad(load: PrintedLoad, dialect: PrintDialect): string {
 /** What a script needs besides the statements of `load.into`. */
 interface Client {
   readonly dialect: SqlDialect;
-  /** What runs the script, so that it ends at the first error. */
+  /** The command that runs the script and ends at the first error. */
   readonly note: string;
   quote(text: string): string;
   /** The name of a table as `load.into` records it. */
   recorded(name: string): string;
   /** Reads the file into the staging table. */
   copy(staging: CopyTarget, file: PrintedFile): string;
-  /** Removes the staging table, which would be in the way of the same script in the same session; null if it is gone. */
+  /** Drops the staging table, so that the session can run the script again; null if the commit drops it. */
   readonly drop: string | null;
-  /** Whether each table stores the rows that it is given: no trigger, rule or policy decides on them. */
+  /** Whether every table of the database stores all rows that it is given: there are no triggers, rules and policies. */
   readonly isPlain: boolean;
   /** Ends the script with an error if the condition is true. */
   refuse(condition: string, why: string): string;
@@ -98,7 +98,7 @@ end $foliopipe$;`,
   },
 };
 
-/** What `load.into` does. */
+/** The statements that a load into `load.into` runs. */
 function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad, client: Client): string[] {
   const { columns } = fitTable({ ...load, onSchema: 'add' }, undefined, undefined);
   const { table, mode, onRemoved, pipeline } = load;
@@ -127,17 +127,17 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
   return [
     client.note,
     '',
-    '-- Where the table is missing:',
+    '-- If the table is missing:',
     ...createTable(dialect, table, mode, columns).flatMap((text) => asComment(`${text};`)),
     ...(mode === 'merge'
       ? [
-          '-- Where it has no unique index over the key:',
+          '-- If it has no unique index over the key:',
           ...asComment(`create unique index on ${table} (${key.join(', ')});`),
         ]
       : []),
     ...(mode === 'append'
       ? [
-          `-- Where it has no ${RUN_COLUMN}:`,
+          `-- If it has no column ${RUN_COLUMN}:`,
           ...addColumns(dialect, table, [RUN_COLUMN]).map((text) => `-- ${text};`),
         ]
       : []),
@@ -157,7 +157,7 @@ on conflict do nothing;`,
   ];
 }
 
-/** Where psql reads the file: it decompresses nothing by itself, and reads S3 through another program. */
+/** From where psql reads the file. psql decompresses nothing itself, and reads S3 through another program. */
 function psqlSource({ path, format }: PrintedFile): string {
   const decompress = { csv: null, 'csv.gz': 'gzip -dc', 'csv.zst': 'zstd -dc', parquet: null }[format];
   const file = inShellQuotes(path);
@@ -165,7 +165,8 @@ function psqlSource({ path, format }: PrintedFile): string {
     const command = [`aws s3 cp ${file} -`, decompress].filter((part) => part !== null).join(' | ');
     return `program ${quotePostgres(command)}`;
   }
-  // The header of the first file alone. One with line feeds is not taken so, and the number of rows tells it.
+  // Skips the headers of all files except the first. This fails for a header with line feeds, and the check of the number
+  // of rows detects that.
   if (isFolder(path)) return `program ${quotePostgres(`awk 'FNR > 1 || NR == 1' ${file}*.csv`)}`;
   return decompress === null ? quotePostgres(path) : `program ${quotePostgres(`${decompress} ${file}`)}`;
 }

@@ -83,7 +83,7 @@ function deleteGone(target: string, columns: readonly Column[], { tuple, staged 
   return `delete from ${target} where ${left} not in (select ${tuple(keys.map((key) => staged(key.staged)))} from ${STAGING} s);`;
 }
 
-/** A row without a success keeps its earlier answer; a change of the lineage alone changes nothing. */
+/** A row without a success keeps its earlier answer. A row is not updated if only its lineage differs. */
 function changesOf(columns: readonly Column[], { differ, staged }: Dialect) {
   const status = columns.find(({ role }) => role === 'status')!;
   const isSuccess = `s.${status.staged} = 'SUCCESSFUL'`;
