@@ -29,7 +29,7 @@ export interface StateBefore {
   readonly run: Run | undefined;
   readonly row: ChunkRow | undefined;
   readonly picked: readonly number[] | undefined;
-  /** The last record that was cut, of the source and of the first unsettled round. */
+  /** The last record that was cut, of the source and of the first round that is not closed. */
   readonly lastOfSource: number;
   readonly lastOfRound: number;
 }
@@ -48,7 +48,7 @@ export async function lookAt(checkpoint: Checkpoint, { run: id, chunk }: StepTar
   };
 }
 
-/** The first unsettled round. */
+/** The first round that is not closed. */
 export const nextRound = (run: Run | undefined) => (run?.round ?? 0) + 1;
 
 /** States in which a chunk must be for a change. */

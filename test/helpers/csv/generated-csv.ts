@@ -47,7 +47,7 @@ export function writeCsvRecord(
   return (line === '' ? '""' : line) + newline;
 }
 
-/** A number that looks random but depends on `seed` and `n` alone. */
+/** A number that looks random but depends only on `seed` and `n`. */
 export function scramble(seed: number, n: number): number {
   let mixed = Math.imul(seed ^ (n + 1), 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b);

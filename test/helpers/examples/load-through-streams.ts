@@ -17,7 +17,7 @@ import {
   trackFolios,
 } from '../../../pipelines/index.js';
 
-/** Writes the rows, gzipped, to any stream of bytes, and tells which chunks the service is done with. */
+/** Writes the rows, gzipped, to any stream of bytes, and reports each chunk that the service has finished. */
 export async function loadThroughStreams(
   config: Config,
   finished: (chunk: ChunkRow) => void,

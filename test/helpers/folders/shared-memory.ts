@@ -11,7 +11,7 @@ export async function setup(): Promise<void> {
   if (bavail * bsize < LEAST_BYTES) return;
   folder = await mkdtemp(`${SHARED_MEMORY}/foliopipe-`).catch(() => undefined);
   if (folder === undefined) return;
-  // For root, a database server runs as another user, who must get to its own folder.
+  // If this user is root, a database server runs as another user, who must be able to reach its folder.
   await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
 }

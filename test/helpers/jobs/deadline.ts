@@ -4,13 +4,13 @@ import { type Clock, systemClock } from '../../../src/streams/clock.js';
 
 /** Shorter than the time after which a poll or an outage is given up, because the clock jumps to the deadline. */
 const AHEAD = 50_000;
-/** A job of a test waits for nothing else as long as this. */
+/** Nothing else in the job of a test waits as long as this. */
 const LONG = 10_000;
 
 export interface EventualDeadline {
   /** For one run. */
   readonly options: { readonly deadline: number; readonly clock: Clock };
-  /** The deadline is now. */
+  /** Makes the deadline pass now. */
   come(): void;
 }
 
@@ -33,7 +33,7 @@ export function createDeadline(): EventualDeadline {
   };
 }
 
-/** Options whose deadline comes when the run has passed these failpoints so often. They publish what is done by then. */
+/** Options whose deadline comes when the run has passed each failpoint this often. They publish what is done then. */
 export function deadlineAt(
   wanted: Partial<Record<Failpoint, number>>,
 ): EventualDeadline['options'] & { readonly publishPartial: true; at(point: Failpoint): void } {

@@ -31,8 +31,8 @@ export async function enrichB(job: Job): Promise<string> {
 /** Expects manifest and marker to name this run and publication. */
 export async function expectPublication(output: string, run: string, publication: number): Promise<void> {
   for (const end of ['manifest.json', '_SUCCESS']) {
-    const told = JSON.parse(await readFile(`${output}.${end}`, 'utf8'));
-    expect(told, end).toMatchObject({ run, publication });
+    const found = JSON.parse(await readFile(`${output}.${end}`, 'utf8'));
+    expect(found, end).toMatchObject({ run, publication });
   }
 }
 

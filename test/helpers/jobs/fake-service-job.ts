@@ -199,7 +199,7 @@ export async function expectUntrusted(job: Job, code: string, changes?: Changes)
   return untrusted;
 }
 
-/** The folio of a chunk, of several the first. */
+/** The folio of a chunk; the first one if it has several. */
 export function folioOf(job: Job, chunk: number): string {
   return job.service.folios.find((folio) => folio.chunk === chunk)!.id;
 }

@@ -1,4 +1,4 @@
-/** Stops a run at a named window, and checks the result after it was resumed. */
+/** Stops a run at a failpoint, and checks the result after it was resumed. */
 import { expect } from 'vitest';
 import {
   type Failpoint,
@@ -35,7 +35,7 @@ async function runUnbroken(): Promise<string> {
   return output;
 }
 
-/** Options that abort the run when it passes a window for the `nth` time. */
+/** Options that abort the run when it passes a failpoint for the `nth` time. */
 export function stopAt(point: Failpoint, nth: number): RunOptions {
   const controller = new AbortController();
   let passed = 0;

@@ -24,7 +24,7 @@ export interface Night extends RunSummary {
 export interface Nights extends Job {
   /** Writes the source and runs the job. */
   night(lines: readonly Line[], changes?: Changes, options?: RunOptions): Promise<Night>;
-  /** Runs the job on the source as it is. */
+  /** Runs the job again on the unchanged source. */
   again(changes?: Changes, options?: RunOptions): Promise<Night>;
   /** The error that a night ends with, and what it bought. */
   badNight(
@@ -103,7 +103,7 @@ export function withNote({ record, raw }: Line, note: string): Line {
 
 /**
  * The source of the next night: one record in a hundred has another address, one in twenty is gone, as many are new,
- * all have another note, and the order is another one.
+ * all have another note, and the order is different.
  */
 export function changedLines(lines: readonly Line[], seed: number): Line[] {
   const kept = lines.filter((_, at) => scramble(seed, at) % 20 !== 0);

@@ -1,7 +1,7 @@
-/** Breaks a run off at a window with an error of the program itself. */
+/** Ends a run at a failpoint with an error of the program itself. */
 import type { AtFailpoint, Failpoint } from '../../../pipelines/index.js';
 
-/** Throws when the window is passed for the `nth` time, and each time after that. */
+/** Throws when the failpoint is passed for the `nth` time, and each time after that. */
 export function throwAt(point: Failpoint, nth = 1): AtFailpoint {
   let passed = 0;
   return (here) => {

@@ -13,8 +13,8 @@ import { memoryUploadChanges } from './memory-upload-changes.js';
 
 /**
  * Makes an empty checkpoint that lives as long as the object.
- * @param options.takesTime whether a change is made only after a turn of the event loop, as on a server: whoever does not
- *   wait for it goes on before it.
+ * @param options.takesTime whether a change is made only after a turn of the event loop, as on a server: code that does
+ *   not wait for it goes on before it.
  */
 export function createMemoryCheckpoint({ takesTime = false } = {}): Checkpoint {
   const memory: Memory = {

@@ -9,7 +9,7 @@ import {
 import type { PartReference, StoredPart } from '../../../src/types.js';
 
 export interface MemoryFiles extends FileStore {
-  /** What is stored, by run and name; a test may harm it. */
+  /** What is stored, by run and name; a test may damage it. */
   readonly contents: Map<string, Map<string, Buffer>>;
 }
 

@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import type { OutputStore } from '../../../pipelines/index.js';
 
 export interface MemoryOutputStore extends OutputStore {
-  /** What stands under each name. */
+  /** The content under each name. */
   readonly contents: Map<string, { readonly content: Buffer; readonly stamp: string }>;
 }
 

@@ -227,7 +227,7 @@ function bare(stretch: MemoryRun['stretches'][number] | undefined): Stretch | un
   return rest;
 }
 
-/** Those of whole outputs, newest first. */
+/** The nights of whole outputs, newest first. */
 function nightsIn(
   files: readonly (PublishedFile & { readonly night?: NightFacts | undefined })[] = [],
 ): Night[] {
@@ -238,7 +238,7 @@ function nightsIn(
     );
 }
 
-/** Chunks of which more is to be said than that they were accepted, ascending. */
+/** Chunks whose upload was not simply accepted at the first attempt, ascending. */
 function unusualChunks(uploads: readonly Upload[]): Set<number> {
   const isUnusual = ({ attempt, state, records, serviceRecords }: Upload) =>
     attempt > 1 || state !== 'accepted' || (serviceRecords ?? records) !== records;

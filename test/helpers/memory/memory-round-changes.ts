@@ -1,4 +1,4 @@
-/** The model's second chances of failed records: rounds that settle, and single-record searches, of a run and of none. */
+/** The model's second chances of failed records: rounds that are closed, and searches, of a run and of none. */
 import type { Budget, Checkpoint, NewSingleSearch, Search } from '../../../src/checkpoint/checkpoint.js';
 import { holdPipelineToBudget, holdToBudget } from './memory-budget.js';
 import { chunksInOrder, type Memory, must, runIn, unmerge } from './memory-state.js';

@@ -77,7 +77,7 @@ export function runIn(memory: Memory, method: string, id: string, ...states: Run
   return run;
 }
 
-/** The chunk's row, which must be in one of the states, its run in whatever state. */
+/** The chunk, which must be in one of the states; its run may be in any state. */
 export function chunkIn(
   memory: Memory,
   method: string,

@@ -19,7 +19,7 @@ export function useAccount(shared: Pick<StateDatabase, 'database'>) {
     for (const state of opened.splice(0)) await state.close();
   });
 
-  /** A process that works on a pipeline, with so many chunks to send. */
+  /** A process that works on a pipeline, with this many chunks to send. */
   async function openMember(pipeline: string, folios: number, chunks: number, service = SERVICE) {
     const state = await openState(shared.database);
     opened.push(state);
@@ -59,7 +59,7 @@ export function useAccount(shared: Pick<StateDatabase, 'database'>) {
     };
   }
 
-  /** Waits until a pipeline has asked in vain: it stands in the line since this call. */
+  /** Waits until a pipeline has asked in vain since this call, and so is in the line. */
   async function expectWaiting(pipeline: string): Promise<void> {
     const [now] = await shared.database.query('SELECT clock_timestamp()::text AS at');
     const inLine = () =>

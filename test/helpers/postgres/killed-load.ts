@@ -4,7 +4,7 @@ import { callMain } from '../processes/call-main.js';
 import { jsonLines, killCliAt } from '../processes/cli.js';
 import type { LoadedJob } from './loaded-job.js';
 
-/** Each window of a load, with the mode in which it is tried. */
+/** Each failpoint of a load, with the mode in which it is tried. */
 export const killedLoads = [
   ['after-load-piece-before-next', 'append'],
   ['after-load-copy-before-rows', 'replace'],

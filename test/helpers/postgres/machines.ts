@@ -1,4 +1,4 @@
-/** Machines that share a state in Postgres: each is a folder with a config. Source and output are where all see them. */
+/** Machines that share a state in Postgres: each is a folder with a config. All of them see the source and the output. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceText } from '../jobs/cli-job.js';
@@ -31,7 +31,7 @@ export interface SiteOptions {
   readonly server: PostgresServer;
   readonly baseUrl: string;
   readonly pipeline: string;
-  /** Where parts and what else is shared are. */
+  /** Where parts and other shared files are. */
   readonly files?: 'postgres' | 'folder';
   readonly records: number;
   readonly chunks: number;
@@ -76,12 +76,12 @@ export async function openSite(options: SiteOptions): Promise<Site> {
   return { database, source, output, pipeline, machine };
 }
 
-/** The leases of machines that are gone end now, and not in half a minute. */
+/** Ends the leases of machines that are gone now, rather than in half a minute. */
 export async function endLeases({ database }: Pick<Site, 'database'>): Promise<void> {
   await database.query("UPDATE foliopipe.leases SET until = now() - interval '1 second'");
 }
 
-/** The machine is gone, with all that it had. */
+/** Loses a machine, with all its files. */
 export async function loseMachine(site: Site, { folder }: Pick<Machine, 'folder'>): Promise<void> {
   await rm(folder, { recursive: true });
   await endLeases(site);

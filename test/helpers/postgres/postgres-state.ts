@@ -9,7 +9,7 @@ import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import type { PostgresSession } from '../../../src/postgres/session.js';
 import type { Database, PostgresServer } from './postgres.js';
 
-/** Makes what deletes all rows, on a connection that ends with the server. */
+/** Makes a function that deletes all rows, on a connection that ends with the server. */
 export async function stateEmptier({ connect }: Database): Promise<() => Promise<void>> {
   const client = await connect();
   client.on('error', () => undefined);
@@ -50,7 +50,7 @@ export function openState({ url }: Database): Promise<PostgresState> {
   return openPostgresState(new DatabaseAddress(url));
 }
 
-/** Opens a connection to the state alone. */
+/** Opens only a connection to the state. */
 export function openStateConnection(
   { url }: Pick<Database, 'url'>,
   options?: Parameters<typeof openConnection>[1],

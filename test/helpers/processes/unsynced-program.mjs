@@ -1,7 +1,7 @@
 /**
- * Runs a job, and says at each failpoint what a power failure would take: a file with bytes that were not synced since
- * they were written, and a name that its folder has got or lost since that was synced. A program of its own, because the
- * functions of Node must be replaced before foliopipe is loaded.
+ * Runs a job, and reports at each failpoint what a power failure would take: a file with bytes that were not synced since
+ * they were written, and a name that a folder has got or lost since the folder was synced. A program of its own, because
+ * the functions of Node must be replaced before foliopipe is loaded.
  *
  * Arguments: the built library, the config, the folder to watch. Writes a JSON object a line: the failpoint, or `rename`
  * and the new name, and what would be lost there; and the new name of a file that gets it before its bytes are synced.
@@ -26,7 +26,7 @@ function namesIn(folder) {
   return new Map(found.filter(([, stat]) => stat).map(([name, stat]) => [name, identityOf(stat)]));
 }
 
-/** Taken before a sync, because nothing later need be on the disk when it ends. */
+/** Taken before a sync, because what is written later need not be on the disk when the sync ends. */
 function snapshot(path, stat) {
   if (!stat.isDirectory()) return () => files.set(identityOf(stat), stateOf(stat));
   const names = namesIn(path);
@@ -73,8 +73,8 @@ for (const name of ['sync', 'datasync']) {
 const { renameSync } = fs;
 fs.renameSync = (from, to) => {
   if (!relative(watched, to).startsWith('..')) {
-    tell(`rename ${relative(watched, to)}`);
-    if (!isSynced(statOf(from))) tell('rename of what is not synced', [relative(watched, to)]);
+    report(`rename ${relative(watched, to)}`);
+    if (!isSynced(statOf(from))) report('rename of what is not synced', [relative(watched, to)]);
   }
   renameSync(from, to);
 };
@@ -104,7 +104,7 @@ function lost() {
   return found;
 }
 
-/** What the lines tell that were added to a journal since its last sync. */
+/** The types of the lines that were added to a journal since its last sync. */
 function typesOfLines(path, stat) {
   if (!path.endsWith('.log')) return [];
   const synced = Number.parseInt(files.get(identityOf(stat)) ?? '0', 10);
@@ -116,11 +116,11 @@ function isSynced(stat) {
   return stat.size === 0n || files.get(identityOf(stat)) === stateOf(stat);
 }
 
-function tell(point, names = lost()) {
+function report(point, names = lost()) {
   process.stdout.write(`${JSON.stringify({ point, lost: names })}\n`);
 }
 
 walk(watched, (path, stat) => snapshot(path, stat)());
 const { enrich, loadConfig } = await import(library);
 const loaded = await loadConfig({ files: [config], env: process.env, overrides: [], cwd: watched });
-await enrich(loaded, { at: (point) => tell(point) });
+await enrich(loaded, { at: (point) => report(point) });

@@ -35,7 +35,7 @@ export async function openServe(dataDir: string, options: ServeOptions = {}): Pr
 export interface SharedServe extends Pick<Serve, 'url' | 'stop'> {
   /** Opens it again after `stop`, at the same address. */
   start(): Promise<void>;
-  /** The accepted folios of files whose names begin so, oldest first. The service is closed and opened again. */
+  /** The accepted folios of files whose names begin with this, oldest first. The service is closed and opened again. */
   served(begin?: string): Promise<ServedFolio[]>;
 }
 

@@ -6,7 +6,7 @@ export interface UploadProxy {
   readonly url: string;
   /** Uploads that have begun to arrive. */
   readonly uploads: number;
-  /** Resolves when the service has accepted so many uploads, of which the client does not know yet. */
+  /** Resolves when the service has accepted this many uploads, of which the client does not know yet. */
   accepted(count: number): Promise<void>;
   /** Forwards all held replies and all later ones. */
   release(): void;

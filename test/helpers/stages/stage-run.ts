@@ -133,7 +133,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
 
 /** The same run in a new process, which is killed at the nth passing of a point. Without one it is not killed. */
 export function inNewProcess(run: StageRun, point?: Failpoint, nth?: number): StageRun {
-  // The next process has one of its own, which nobody has aborted; so it has of the work file's hash.
+  // The next process has its own controller, which is not aborted, and does not know the work file's hash.
   const controller = new AbortController();
   const at = point === undefined ? () => undefined : throwAt(point, nth);
   return { ...run, controller, signal: controller.signal, work: { written: undefined }, at };

@@ -8,7 +8,7 @@ import { openSqlite } from '../../../src/sqlite-driver.js';
 import { loseDatabase } from './killed-state.js';
 
 /**
- * Does so twice: from the journals as they were written, and from journals made from the database alone.
+ * Does so twice: from the journals as they were written, and from journals that are made only from the database.
  * @param stateDir of a checkpoint that is closed.
  */
 export async function expectRecovered(stateDir: string): Promise<void> {

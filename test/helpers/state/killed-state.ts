@@ -12,7 +12,7 @@ export interface Killable {
 }
 
 /**
- * Runs a job until it passes a window for the `nth` time, and restores the state folder of that moment. The service
+ * Runs a job until it passes a failpoint for the `nth` time, and restores the state folder of that moment. The service
  * keeps what reached it.
  */
 export async function killAt(

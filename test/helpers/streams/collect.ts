@@ -6,7 +6,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-/** The bytes of a content whose pieces are valid until the next one only, as those of an upload are. */
+/** The bytes of a content whose pieces are valid only until the next one, as those of an upload are. */
 export async function wholeContent(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of content) pieces.push(Buffer.from(piece));
