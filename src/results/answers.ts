@@ -44,7 +44,7 @@ export interface Answers {
   readonly result: Int32Array;
   /** Indexes of records that were sent with equal values but have different results, so that results may be swapped. */
   readonly indistinct: ReadonlySet<number>;
-  /** For each record that has the answer of an earlier, equal record of the source: the number of that one; else 0. */
+  /** For each record that has the answer of an earlier, equal record of the source: the earlier one's number; else 0. */
   readonly firsts?: Int32Array;
 }
 
@@ -146,7 +146,7 @@ export function mayHaveFailures({ sources }: Answers): boolean {
   return sources.some((one) => statusOf(one) === 'FAILED' && (one.origin === 'fixed' || one.table.count > 0));
 }
 
-/** The older answers, in which a newer answer replaces each failure. */
+/** Replaces failures among the older answers by newer answers. */
 export function overlay({ numbers, answers: older }: NumberedAnswers, newer: NumberedAnswers): Answers {
   const source = older.source.slice();
   const result = older.result.slice();
@@ -165,22 +165,22 @@ export function overlay({ numbers, answers: older }: NumberedAnswers, newer: Num
   return { sources: [...older.sources, ...newer.answers.sources], source, result, indistinct };
 }
 
-/** Puts the answers of consecutive records together from pieces. */
+/** Collects the answers of records from pieces. */
 export interface AnswerBuilder {
-  /** Takes the piece's answers for those of the records that it has. */
+  /** Takes the answers of the records that are in the piece. */
   add(piece: NumberedAnswers): void;
-  /** Takes the piece's answers for doubles. @param firstOf the number of the first of a double. */
+  /** As `add`, for duplicates. @param firstOf a duplicate's number, and that of the first record that it is equal to. */
   addDoubles(piece: NumberedAnswers, firstOf: ReadonlyMap<number, number>): void;
   /** The answers of some of the records, so far. @param wanted their numbers; a number may come several times. */
   pick(wanted: readonly number[]): NumberedAnswers;
-  /** Gives all records without an answer the first answer of these. */
+  /** Gives all records without an answer the first source of these. */
   addRest(answers: Answers): void;
   /** The number of the first record without an answer. */
   firstMissing(): number | undefined;
   answers(): Answers;
 }
 
-/** @param numbers of the records, ascending. The arrays of the answers are of the pool. */
+/** @param numbers of the records, ascending. The arrays of the answers come from the buffer pool. */
 export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
   const sources: AnswerSource[] = [];
   const source = takeNumbers(numbers.length).fill(NO_SOURCE);
@@ -233,7 +233,7 @@ export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
 const NO_SOURCE = -1;
 
 /**
- * Gives records their answers. The loop stands alone, because it is compiled again for each closure that it is part of.
+ * Gives records their answers. A function of its own, because a loop is compiled again for each closure that holds it.
  * @param given the numbers of the answers, ascending.
  * @param first index of the first source of the answers among those of the records.
  */

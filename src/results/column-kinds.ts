@@ -2,7 +2,7 @@
  * Learns, chunk after chunk, which sent columns are echoes when they come back, and which are answers. Sent `12 main st`:
  *
  * - `12 main st` comes back in all its results: `exact`, an echo.
- * - `12 Main  St` comes back, which is the same but for case, blanks and Unicode form: `folded`, an echo too.
+ * - `12 Main  St` comes back, which is the same except for case, blanks and Unicode form: `folded`, an echo too.
  * - `12 Main Street` comes back: `answer`, because the service has changed it.
  *
  * Each column is judged once in parts of each status, by the first chunk that returns it:
@@ -181,8 +181,8 @@ export function everyIndex({ count }: Pick<RecordBlock, 'count'>): Int32Array<Ar
 }
 
 /**
- * Indexes of the records whose results are in parts of these statuses, ascending. Those of a large chunk take memory: see
- * `freeMemory`.
+ * Indexes of the records whose results are in parts of these statuses, ascending. For a large chunk they take much
+ * memory, which the caller gives back with `freeMemory`.
  */
 export function indexesWithStatus(
   joined: Pick<Joined, 'parts' | 'part'>,
@@ -209,8 +209,8 @@ function haveSameTexts(some: readonly string[], others: readonly string[]): bool
 }
 
 /**
- * Checks a column whose values differ from what was sent. If it holds the sent values at other records, it is no
- * answer, and the results are at the wrong records.
+ * Checks a column whose values differ from what was sent. If it holds the sent values at other records, it is not an
+ * answer: the results are at the wrong records.
  *
  * @param status of the parts in which the column is not an echo.
  * @throws UntrustedError `ECHO_UNPROVEN`.

@@ -39,7 +39,7 @@ export function describeColumns(
 /**
  * Checks that each column with a type is one of the output.
  * @param added the columns that the service adds, as far as they are known.
- * @param isAll whether the service adds no others. Otherwise each name with the prefix may become one.
+ * @param isAll whether these are all. Otherwise each name with the prefix may become a column.
  * @throws ConfigError `OUTPUT_TYPES_UNKNOWN`.
  */
 export function checkTypes(
@@ -95,7 +95,7 @@ export function checkReportColumns(
 }
 
 /**
- * Checks that a Parquet file can hold the columns: most readers do not tell capitals apart.
+ * Checks that a Parquet file can hold the columns: most readers ignore the case of names.
  * @throws ConfigError `OUTPUT_NAMES_ALIKE`, also for a column without a name.
  */
 export function checkParquetNames(columns: readonly string[]): void {

@@ -1,6 +1,6 @@
 /**
- * Compares every echo of a joined chunk with what was sent with its record. Done for every record of every chunk, in the
- * kernel; only values that differ come here. Where `name` is an `exact` echo, record 7 was sent with `Bakery`, and its
+ * Compares every echo of a joined chunk with what was sent with its record. The kernel does so for every record of every
+ * chunk, and reports only values that differ. Example: `name` is an `exact` echo, record 7 was sent with `Bakery`, and its
  * result has
  *
  * - `BAKERY`: from now on the column is a `folded` echo.

@@ -1,6 +1,6 @@
 /**
- * Counts the codes and confidences of an output's rows, from bytes: no text is made of a row, because there may be half a
- * million of them in a second. Memory is bounded, whatever the column holds.
+ * Counts the codes and confidences of an output's rows, from bytes: makes no text of a row, because half a million of them
+ * may come in a second. Memory is bounded, whatever the column holds.
  */
 import type { ConfidenceCount, Predictions } from '../checkpoint/checkpoint.js';
 import { ZERO } from '../csv/bytes.js';
@@ -20,13 +20,13 @@ export interface PredictionCounter {
   counted(names: Pick<Predictions, 'code' | 'confidence'>): Predictions;
 }
 
-/** Different codes that are counted apart. Each further one counts in the rest, once, however many there are. */
+/** Most different codes that are counted one by one. All further ones count together, as one code of the rest. */
 const MAX_CODES = 10_000;
-/** Codes that are kept by name. */
+/** Most codes that the counts name. */
 const TOP_CODES = 50;
 /** A power of two, more than twice `MAX_CODES`. */
 const SLOTS = 32_768;
-/** Of a longer code, the first bytes count. */
+/** A longer code is cut to this length. */
 const MAX_CODE_BYTES = 64;
 const BINS = 20;
 const S = 'S'.charCodeAt(0);
@@ -119,7 +119,7 @@ function isEqual(text: Buffer, bytes: Uint8Array, from: number, to: number): boo
   return true;
 }
 
-/** The scale is known at the end only, so the bins of both are counted. */
+/** Counts the bins of both scales, because the scale is known only at the end. */
 function createConfidenceCounter() {
   const ofOne = new Float64Array(BINS);
   const ofHundred = new Float64Array(BINS);

@@ -15,7 +15,7 @@ import { bothStatuses, everyIndex, foldText, indexesWithStatus, type SentField }
 import { answerText } from './join-by-echo.js';
 import type { Joined } from './join-method.js';
 
-/** A chunk whose results are joined, with what is known of its columns. */
+/** A chunk whose results are joined, with what is known about its columns. */
 export interface KnownChunk {
   readonly joined: Joined;
   readonly records: RecordBlock;
@@ -26,8 +26,8 @@ export interface KnownChunk {
 }
 
 /**
- * Indexes of records with equal echoes and different results, so that the results may be swapped. Does not count
- * records that were sent with equal values, because a swap makes no difference there, or parts with only the key.
+ * Indexes of records with equal echoes and different results, so that the results may be swapped. Leaves out records that
+ * were sent with equal values, because a swap makes no difference there, and parts that return only the key.
  */
 export function indistinctEchoes(
   { joined, records, fields, kinds }: KnownChunk,
@@ -115,8 +115,8 @@ function sentAs(
 type TextOf = (index: number) => string;
 
 /**
- * The groups of several records whose texts are all equal. Looks at one text after the other, those that begin short
- * first: few records are left when it comes to long texts.
+ * The groups of several records whose texts are all equal. Compares one text after the other, short ones first, so that
+ * few records are left for the long ones.
  */
 export function groupsWithEqual(
   texts: readonly TextOf[],
@@ -132,7 +132,7 @@ export function groupsWithEqual(
   );
 }
 
-/** The records by this text, each group in their order. */
+/** Groups the records by a text. Each group keeps their order. */
 export function groupBy(indexes: Iterable<number>, keyOf: TextOf): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const index of indexes) {
@@ -144,7 +144,7 @@ export function groupBy(indexes: Iterable<number>, keyOf: TextOf): Map<string, n
   return groups;
 }
 
-/** The records whose texts may be equal to those of another one: the hash of their texts is. */
+/** The records whose texts may be equal to those of another record, because the hashes are equal. */
 function withEqualHashes(texts: readonly TextOf[], indexes: Int32Array): readonly number[] {
   let left = indexes.slice();
   let hashes = new Int32Array(left.length);
@@ -170,5 +170,5 @@ function hashOf(text: string, seed: number): number {
 }
 
 const PRIME = 0x0100_0193;
-/** No code unit. */
+/** Marks the end of a text: no UTF-16 code unit has this value. */
 const END = 0x1_0000;

@@ -65,7 +65,7 @@ function join(
   return { ...matches, indistinct: findIndistinct(matches, first, unequal, columns) };
 }
 
-/** A number for each part, equal where the status and the columns are. */
+/** A number for each part; parts with equal status and columns have the same number. */
 function layoutsOf(parts: readonly PartTable[]): readonly number[] {
   const layouts = parts.map(({ reference, columns }) => JSON.stringify([reference.fileStatus, columns]));
   return layouts.map((layout) => layouts.indexOf(layout));

@@ -49,7 +49,7 @@ function assign(at: number, keys: Int32Array, numbers: Int32Array, part: Int32Ar
 }
 
 /**
- * The record number of each row; -1 if its field holds no number that foliopipe could have sent. The array is of the
+ * The record number of each row; -1 if its field holds no number that foliopipe could have sent. The array comes from the
  * buffer pool.
  */
 export function readKeys(table: Table, field: number): Int32Array<ArrayBuffer> {

@@ -115,7 +115,7 @@ export class Mismatches {
     return new MismatchError(
       'RESULTS_DO_NOT_MATCH',
       `${this.#count} results do not match the records that were sent (${details.join('; ')})`,
-      // The name in the JSON form of errors: programs read it.
+      // Programs read `misfits` in the JSON form of errors, so the name must stay.
       { facts: { misfits: this.#count } },
     );
   }

@@ -7,7 +7,7 @@
  * 2. `join-by-key.ts`, else `join-by-echo.ts`: which result belongs to which record.
  * 3. `column-kinds.ts`: which of the columns that come back are echoes.
  * 4. `compare-echoes.ts`: whether each echo holds what was sent with its record.
- * 5. `prove-join.ts`: whether the echoes tell the records apart. Asked until one chunk has proved it.
+ * 5. `prove-join.ts`: whether the echoes distinguish the records. Checked in each chunk until one has proved the join.
  */
 import type { MatchExports } from '../csv/kernel/match-kernel.js';
 import type { TableMemory } from '../csv/kernel/table-memory.js';
@@ -183,7 +183,7 @@ function joinByColumns(
   }
 }
 
-/** Makes an exact column folded if this chunk shows that: earlier chunks may have had no text that differs. */
+/** Makes an exact column folded if it is folded in this chunk: in earlier chunks, no text may have differed. */
 function foldedIfNeeded(
   parts: readonly PartTable[],
   column: EchoedColumn,

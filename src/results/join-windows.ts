@@ -1,6 +1,6 @@
 /**
- * Joins a large chunk whose records are not in memory: they are read in windows, and compared with their results. Only
- * where nothing is to be judged, because the results come back as those of earlier chunks that have proved the join.
+ * Joins a large chunk whose records are not in memory: they are read in windows, and compared with their results. Only if
+ * there is nothing to judge, because the same columns come back as in earlier chunks, which have proved the join.
  */
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
@@ -12,7 +12,7 @@ import type { JoinTerms } from './join-results.js';
 import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 
-/** Records with the fields that were sent alone, in the order of `JoinTerms.fields`: the others may be far larger. */
+/** Records with only the fields that were sent, in the order of `JoinTerms.fields`: the others may be far larger. */
 export interface SentBlock extends RecordBlock {
   readonly isSentOnly: true;
 }
@@ -25,7 +25,7 @@ export interface StreamedRecords {
    * Reads them in their order. A window is valid until the next one is requested; its arrays may be longer than needed.
    */
   windows(): AsyncGenerator<RecordBlock, void, undefined>;
-  /** Reads what was sent of them into one block. */
+  /** Reads their sent fields into one block. */
   sent(): Promise<SentBlock>;
 }
 
@@ -71,7 +71,7 @@ function isJudged(
 ): boolean {
   const { judged } = method;
   if (method.by !== 'key' || judged?.isProven !== true) return false;
-  // Whether declared echoes tell enough records apart is asked of each chunk, until one is too weak.
+  // Until declared echoes are too weak in one chunk, they must be checked in each chunk as a whole.
   if (declared !== null && judged.isOnWord !== true) return false;
   return parts.every(
     ({ reference, columns, count }) =>

@@ -14,7 +14,7 @@ export interface OutputLayout {
   readonly delimiter: number;
   /** Names of the kept source columns. */
   readonly sourceColumns: readonly string[];
-  /** Begins the name of each column that is added. */
+  /** The prefix of the name of each added column. */
   readonly prefix: string;
   /** Whether each row ends with the run, folio, part, record and time that paid for its answer. */
   readonly lineage: boolean;

@@ -16,7 +16,7 @@ export const MAX_PART_BYTES = 0x7000_0000;
 export interface PartTable extends Table {
   readonly reference: PartReference;
   readonly columns: readonly string[];
-  /** Whether each row has one field only, which holds all columns as the output has them, with commas between them. */
+  /** Whether each row has a single field, which holds all columns as they are in the output, with commas between them. */
   readonly isJoined?: boolean;
 }
 
@@ -58,7 +58,7 @@ export function readResults(
 
 const NO_OFFSETS = new Int32Array(0);
 
-/** The last header of each status, with its bytes: the parts of a run usually have equal headers, so one is parsed. */
+/** The last header of each status, with its bytes. The parts of a run usually have equal headers, so only one is parsed. */
 const lastHeaders = new Map<FileStatus, { readonly head: Buffer; readonly header: Header }>();
 
 /** @throws MismatchError when the part does not begin with a header of distinct names. */

@@ -116,8 +116,9 @@ export function isTooIndistinct(indistinct: number, records: number): boolean {
 }
 
 /**
- * The parts may be right when they are fetched again: sent columns of another folio would be taken for answers.
- * @param byKey whether the record's number came back too. It does not suffice when other columns came back with it.
+ * A MismatchError, so that the parts are fetched again: those of another folio would have other values in sent columns,
+ * which look like answers.
+ * @param byKey whether the record's number came back too. It is not enough if other columns came back with it.
  */
 export function indistinctError(
   { indistinct }: Pick<Joined, 'indistinct'>,

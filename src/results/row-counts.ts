@@ -41,8 +41,8 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
 
 /**
  * Counts why rows have no prediction.
- * @param textOf the error's text of a result in a table of failures. Called for failed records alone.
- * @param show makes such a text fit to be counted; called once for each different text.
+ * @param textOf the error's text of a result in a table of failures. Called only for failed records.
+ * @param show makes the text that is counted from such a text; called once for each different one.
  */
 export function countReasons(
   { sources, source, result }: Answers,
@@ -74,7 +74,7 @@ export function countReasons(
   return counter.top();
 }
 
-/** Indexes of the records without a prediction. Few have none, so what is done with these is kept out of this loop. */
+/** Indexes of the records without a prediction. These are few, so the work on them is done outside this loop. */
 function failuresOf({ sources, source }: Pick<Answers, 'sources' | 'source'>, count: number): number[] {
   const isFailure = Uint8Array.from(sources, (one) => (statusOf(one) === 'SUCCESSFUL' ? 0 : 1));
   const failures: number[] = [];
@@ -83,7 +83,7 @@ function failuresOf({ sources, source }: Pick<Answers, 'sources' | 'source'>, co
   return failures;
 }
 
-/** The counts of two sets of rows together. */
+/** Adds the counts of two sets of rows. */
 export function addCounts(a: RowCounts, b: RowCounts): RowCounts {
   return {
     successful: a.successful + b.successful,

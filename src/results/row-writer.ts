@@ -35,7 +35,7 @@ export interface RowOptions {
 export interface RowWriter {
   /**
    * Writes a row for each record, with its answer.
-   * @param answers joined ones have exactly the columns of the output, see `splitColumns`.
+   * @param answers joined results must have exactly the columns of the output, see `splitColumns`.
    */
   write(records: RecordBlock, answers: Answers): WrittenRows;
 }
@@ -45,7 +45,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   const { layout, columns, sentColumns, run, showReason = (text: string) => text } = options;
   /** Writes failures with several reasons, which are rare. Reused for all chunks. */
   let out: ByteWriter | undefined;
-  // Made once: a small Buffer that lives on keeps the memory of many others.
+  // Made once: each small Buffer that is kept holds a block of memory, which it shares with many others.
   const commas = Buffer.from(','.repeat(columns.length));
   const kernel = new RowsKernel(
     { chosen: layout.sourceFields, delimiter: layout.delimiter, numbered: layout.lineage },
@@ -166,8 +166,8 @@ function writeFailure(
 
 /**
  * @param reasons see `reasonFields`, for each source.
- * @returns a function that gives the error's text of a source's result. A result with the bytes of the one before it, as
- *   most have, takes its text.
+ * @returns a function that gives the error's text of a source's result. Keeps the last text, because most results have
+ *   the bytes of the one before.
  */
 function createFailureTexts(
   sources: Answers['sources'],
@@ -236,5 +236,5 @@ function paidNumbers(
   return paid;
 }
 
-/** Records of a fixed source all have its first result. */
+/** The list for a fixed source: all its records have result 0. */
 const NOTHING_PAID = Int32Array.of(0);

@@ -59,7 +59,7 @@ function splitSource(one: ResultSource, rows: readonly number[], result: Int32Ar
   const table =
     columns.length > 1
       ? readResults({ ...reference, records: count }, { columns, bytes: 0 }, text)
-      : // A value of its own may be empty, and would be read as a blank line.
+      : // Not scanned: a single empty value would be read as a blank line.
         { reference, columns, bytes: text, count, fields: 1, ...own };
   return { ...one, records, table };
 }

@@ -23,13 +23,13 @@ export interface RowSchema<Output> {
   };
 }
 
-/** @throws ConfigError `ROW_SCHEMA_UNKNOWN` for what is no Standard Schema. */
+/** @throws ConfigError `ROW_SCHEMA_UNKNOWN` unless this is a Standard Schema. */
 export function checkSchema(schema: unknown): void {
   const standard = (schema as Partial<RowSchema<unknown>> | null | undefined)?.['~standard'];
   if (typeof standard?.validate === 'function') return;
   throw new ConfigError(
     'ROW_SCHEMA_UNKNOWN',
-    'the schema for the rows is no Standard Schema (https://standardschema.dev)',
+    'the schema for the rows is not a Standard Schema (https://standardschema.dev)',
     {
       hint: 'give a schema of zod 4, valibot, arktype or another library with Standard Schema; or leave it out',
     },
