@@ -42,7 +42,7 @@ export interface ReadAs {
   readonly delimiter: string;
   /** Whether foliopipe has written the text itself, from the answer of a query or from Parquet. */
   readonly isOurs: boolean;
-  /** Whether the file begins with the byte order mark of UTF-8, and is read so. */
+  /** Whether the file begins with the byte order mark of UTF-8, and is read as UTF-8. */
   readonly isMarkedUtf8: boolean;
 }
 
@@ -60,7 +60,7 @@ export function badRecordHint(bad: BadRecord, { delimiter, isOurs, isMarkedUtf8 
 const MAY_LACK_HEADER =
   'check that the first line is the header (source.skipLines skips lines before it, source.header names the columns of a file without one); or ';
 
-/** Whether a backslash may have been meant to take the meaning from a delimiter. */
+/** Whether a backslash may have been meant as the escape of a delimiter. */
 function isEscaped({ code, raw }: BadRecord): boolean {
   return code === 'SOURCE_FIELD_COUNT' && /\\[,;\t|]/.test(asBuffer(raw).toString('latin1'));
 }
@@ -90,10 +90,10 @@ const OUR_HINTS: Partial<Readonly<Record<BadRecordCode, string>>> = {
 
 const NOT_UTF8 = 'bytes that are not UTF-8';
 
-/** The file was read as UTF-8 already. */
+/** For a file that was read as UTF-8. */
 const OTHER_THAN_UTF8 = HINTS.SOURCE_ENCODING.replace('utf8 or windows-1252', 'windows-1252 or latin1');
 
-/** Another encoding would change the letters of all other records unnoticed. */
+/** Suggests no other encoding, which would change the letters of all other records unnoticed. */
 export const MARKED_UTF8 =
   'write these bytes as UTF-8 where the file comes from: its byte order mark says that it is UTF-8';
 

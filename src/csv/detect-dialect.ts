@@ -1,5 +1,5 @@
 /**
- * Detects the dialect of a file from its first text, as far as the config does not fix it: the delimiter by reading the
+ * Detects the dialect of a file from its first text, except what the config fixes. Finds the delimiter by reading the
  * first records with each candidate.
  */
 import { ConfigError } from '../errors.js';
@@ -77,7 +77,7 @@ interface Reading {
   readonly agreeing: number;
   /** Records with one field more than the first one. */
   readonly longer: number;
-  /** Records that end with LF alone. */
+  /** Records that end with LF without CR. */
   readonly lf: number;
   /** Records that end with CRLF. */
   readonly crlf: number;
@@ -102,19 +102,19 @@ export function detectDelimiter(bytes: Uint8Array, hasQuotes: boolean): Found {
   return fitting[0] ?? readings.find(isHeaderShort) ?? readings[0]!;
 }
 
-/** What is known of a delimiter that was chosen. The counts may be lower bounds. */
+/** What is known about the chosen delimiter. The counts may be lower bounds. */
 type Found = Pick<Reading, 'delimiter' | 'lf' | 'crlf'>;
 
 /**
- * Whether all records certainly end with LF alone: there is no CR, and no quote in the first line. A source may have
- * thousands of files.
+ * Whether all records certainly end with LF without CR: there is no CR, and no quote in the first line. Saves the slower
+ * reading, because a source may have thousands of files.
  */
 function endsWithLf(sample: Uint8Array, hasQuotes: boolean): boolean {
   const end = sample.indexOf(LF);
   return end > 0 && !(hasQuotes && sample.subarray(0, end).includes(QUOTE)) && !sample.includes(CR);
 }
 
-/** Whether the first record has a field less than each of the others. */
+/** Whether the first record has one field fewer than each of the others. */
 function isHeaderShort({ columns, records, longer }: Reading): boolean {
   return columns > 1 && longer > 1 && longer === records - 1;
 }

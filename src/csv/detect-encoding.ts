@@ -41,7 +41,7 @@ export function detectEncoding(sample: Uint8Array, fixed: string): FoundEncoding
   return { encoding: name === 'utf8' ? name : fixed.toLowerCase(), bom: marked === name };
 }
 
-/** Whether a text begins with the byte order mark of UTF-8 as an encoding of no Unicode reads it, such as `ï»¿`. */
+/** Whether a text begins with the byte order mark of UTF-8, read in an encoding that is not Unicode, such as `ï»¿`. */
 export function beginsWithMisreadMark(text: string, encoding: string): boolean {
   return !/^(?:utf|ucs)/.test(encoding) && text.startsWith(iconv.decode(Buffer.from(UTF8_BOM), encoding));
 }
@@ -58,7 +58,7 @@ const MARKS: readonly (readonly [encoding: string, mark: Buffer])[] = [
 /** iconv-lite knows these names too, but they are not text encodings. */
 const NOT_TEXT = new Set(['base64', 'hex']);
 
-/** UTF-16 without a mark: in text that is mostly ASCII, most second bytes are NUL, and no others. */
+/** UTF-16 without a mark: in text that is mostly ASCII, either of each two bytes is mostly NUL, and the other never. */
 function utf16WithoutMark(sample: Uint8Array): 'utf16le' | 'utf16be' | undefined {
   const pairs = Math.min(sample.length >> 1, 2048);
   if (!sample.subarray(0, 2 * pairs).includes(NUL)) return undefined;

@@ -4,7 +4,7 @@
  */
 import { CR, LF, QUOTE } from './bytes.js';
 
-/** What was found: records whose fields are only right if backslashes are read, or fields that are `\N`. */
+/** `delimiters`: records whose fields are right only if backslashes are escapes. `nulls`: fields that are `\N`. */
 export type Escapes = 'delimiters' | 'nulls';
 
 const BACKSLASH = 0x5c;
@@ -44,10 +44,10 @@ export function findEscapes(text: Uint8Array, delimiter: number, isWhole: boolea
   return nulls >= 2 || (nulls === 1 && records <= 2 && isWhole) ? 'nulls' : undefined;
 }
 
-/** A record as it is if a backslash takes the meaning from the byte after it. */
+/** A record, read with backslashes as escapes of the bytes after them. */
 interface EscapedRecord {
   readonly fields: number;
-  /** At its line feed, or the end of the text. */
+  /** The offset of its line feed, or of the end of the text. */
   readonly end: number;
   readonly hasNull: boolean;
   /** Whether a backslash comes before a delimiter, or before a line end. */
@@ -81,7 +81,7 @@ function readEscaped(text: Uint8Array, start: number, delimiter: number): Escape
   return { ...found, end: Math.min(i, text.length) };
 }
 
-/** A line as CSV: backslashes are text, and the fields end where its first line feed is. */
+/** A line, read as CSV: backslashes are text, and the last field ends at the first line feed. */
 interface QuotedLine {
   readonly fields: number;
   /** Whether quotes enclose a field. */

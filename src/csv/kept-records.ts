@@ -1,4 +1,4 @@
-/** Records of one window that several scans of it have found, without the bad ones between them. */
+/** Collects the good records that several scans of one window find. */
 
 /** Records that one scan of a window has found. */
 export interface Found {
@@ -48,7 +48,7 @@ export class KeptRecords {
       this.#ends[at * fields + field] = ends[row * fields + field]!;
   }
 
-  /** Gives the records kept; valid until the next one is added. */
+  /** Takes out the kept records; valid until the next one is added. */
   take(): NumberedRecords {
     const count = this.#count;
     this.#count = 0;

@@ -1,14 +1,14 @@
 /**
  * Turns a text in which quotes are text (`source.quote: none`) into CSV of the same values: each field that holds a
- * quote is quoted. So all that reads records knows one grammar. Invariant: the result never depends on how the text is
- * cut into pieces, so that an offset in it always means the same place.
+ * quote is quoted. So every reader of records needs only one grammar. Invariant: the result never depends on how the text
+ * is cut into pieces, so that an offset in it always means the same place.
  */
 import { ByteWriter } from './byte-writer.js';
 import { CR, contentEnd, LF, QUOTE } from './bytes.js';
 
 /**
- * A field that is longer is always quoted, because it is written before its end is known. Memory holds one such field.
- * One search must look at fewer bytes than this.
+ * A longer field is always quoted, because its beginning is written before its end is known. Memory holds at most this
+ * much of a field, and one slice of the text, which must be smaller.
  */
 const LONG_FIELD = 1024 * 1024;
 const SLICE_BYTES = 512 * 1024;
@@ -58,7 +58,7 @@ export class TextQuoter {
     this.#held.copy(slice, last, slice.length);
   }
 
-  /** Gives whole fields, each with the delimiter or line end after it. Most texts hold no quote: they are not copied. */
+  /** Gives complete fields, each with the delimiter or line end after it. Does not copy text without quotes. */
   *#whole(fields: Buffer): Generator<Buffer, void, undefined> {
     let at = 0;
     for (let quote = fields.indexOf(QUOTE); quote !== -1; quote = fields.indexOf(QUOTE, at)) {
@@ -92,7 +92,7 @@ export class TextQuoter {
     this.#isOpen = false;
   }
 
-  /** Gives what is held once the field is long in any case, with or without a CR at its end. */
+  /** Gives the held bytes once the field is certainly long, even if a CR at their end does not belong to it. */
   #giveLong(): void {
     const held = this.#held.view();
     if (!this.#isOpen) {
@@ -127,7 +127,7 @@ export class TextQuoter {
     yield this.#out.take();
   }
 
-  /** Where the field ends that goes on at `from`: at a delimiter, a line feed, or the end of the bytes. */
+  /** The end of the field that continues at `from`: a delimiter, a line feed, or the end of the bytes. */
   #fieldEnd(bytes: Uint8Array, from: number): number {
     let i = from;
     while (i < bytes.length && !this.#endsField(bytes[i]!)) i++;
@@ -149,7 +149,7 @@ export function quoteText(text: Buffer, delimiter: number): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** The text of quoted bytes, which begin at a field and may be cut off anywhere. */
+/** Turns quoted bytes back into their text. They begin at a field and may be cut off anywhere. */
 export function unquoteText(bytes: Uint8Array, delimiter: number): Buffer {
   const out = new ByteWriter(bytes.length);
   for (let at = 0; at < bytes.length; at++) {

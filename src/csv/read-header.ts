@@ -18,7 +18,7 @@ export interface HeaderPlace {
   readonly name: string;
   readonly line: number;
   readonly byte: number;
-  /** Whether the file begins with the byte order mark of UTF-8, and is read so. Default: no. */
+  /** Whether the file begins with the byte order mark of UTF-8, and is read as UTF-8. Default: no. */
   readonly isMarkedUtf8?: boolean;
 }
 
@@ -111,7 +111,7 @@ interface FirstRecord {
   readonly info: Pick<Info, 'bytes'>;
 }
 
-/** A record on one line without quotes, as most headers are; csv-parse takes twenty times as long for it. */
+/** Reads a record on one line without quotes, as most headers are. csv-parse takes twenty times as long for it. */
 function plainFirst(decoded: Buffer, delimiter: string): FirstRecord | undefined {
   const lineFeed = decoded.indexOf(LF);
   const line = decoded.subarray(0, contentEnd(decoded, Math.max(lineFeed, 0)));

@@ -14,7 +14,7 @@ export interface ScanOptions {
   readonly delimiter: string;
   /** Fields that every record must have. */
   readonly fields: number;
-  /** The most bytes of a record without its line end. A larger record is bad and is never held whole in memory. */
+  /** The most bytes of a record without its line end. A larger record is bad and is never held completely in memory. */
   readonly maxRecordBytes: number;
   /** Index of the source file. */
   readonly file: number;
@@ -148,7 +148,7 @@ export class RecordScan {
       kernel.run(at, to);
       if (this.#keptRecords?.hasRoom(kernel.count) === false) {
         yield this.#takeKept();
-        // The arrays of the kernel were used meanwhile.
+        // Making that batch may have overwritten the kernel's arrays, in `blankRows`.
         kernel.run(at, to);
       }
       const { count, miscounted, isFull, isDoubtful, lines, next } = kernel;

@@ -45,7 +45,7 @@ export function fieldText(bytes: Uint8Array, start: number, end: number): string
   return isQuoted && text.includes('""') ? text.replaceAll('""', '"') : text;
 }
 
-/** Whether a raw field has the same bytes in two rows. The values may also be equal if it has not. */
+/** Whether a raw field has the same bytes in two rows. Fields with different bytes may still have equal values. */
 export function isEqualField(table: Table, field: number, row: number, other: number): boolean {
   const { bytes } = table;
   const [start, otherStart] = [fieldStart(table, row, field), fieldStart(table, other, field)];
@@ -67,15 +67,15 @@ export interface Batch extends Table {
   readonly bytes: Uint8Array;
   /** Decoded offset in the file of `bytes[0]`. */
   readonly base: number;
-  /** Record numbers in the source, 1-based, ascending: `[count]`. Where they follow each other, so do the records. */
+  /** Record numbers in the source, 1-based, ascending: `[count]`. Between consecutive numbers there is no other record. */
   readonly numbers: Int32Array;
   /** Records in the batch, at least one. */
   readonly count: number;
-  /** Indexes of the records that are blank in all sent fields, ascending; left out if nobody asked for them. */
+  /** Indexes of the records that are blank in all sent fields, ascending; left out unless `sentFields` was given. */
   readonly blank?: Int32Array;
 }
 
-/** The records of a batch from index `from` on, `count` of them. Does not say which are blank. */
+/** The `count` records of a batch from index `from` on, without `blank`. */
 export function sliceOf(batch: Batch, from: number, count: number): Batch {
   const { blank: _, ...whole } = batch;
   const { fields, numbers, starts, ends } = batch;
@@ -134,7 +134,7 @@ export function hasGaps({ numbers }: Pick<Batch, 'numbers'>, from: number, to: n
   return numbers[to - 1]! - numbers[from]! !== to - 1 - from;
 }
 
-/** Bytes of the rows `from` to `to` (exclusive), with line ends between them, and without records left out. */
+/** Bytes of the rows `from` to `to` (exclusive), with line ends between them but without records that are left out. */
 export function recordBytes(batch: Offsets & Pick<Batch, 'numbers'>, from: number, to: number): number {
   if (!hasGaps(batch, from, to)) return bytesBetween(batch, from, to);
   let bytes = 0;

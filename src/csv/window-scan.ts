@@ -15,7 +15,7 @@ const END = 256;
 /**
  * Scans windows of one file by csv-parse's strict default rules, with the record delimiters CRLF and LF and
  * `skip_empty_lines`: a lone CR is data; quotes open only at the start of a field and close only before a delimiter, a
- * line end or the file's end; an empty line is no record.
+ * line end or the file's end; an empty line is not a record.
  */
 export class WindowScan {
   readonly starts: Int32Array;

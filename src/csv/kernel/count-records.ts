@@ -43,7 +43,7 @@ class LineCounter {
   #isFilled = 0;
   #inQuotes = 0;
 
-  /** Lines so far, an unfinished one included. */
+  /** Lines so far, including an unfinished one. */
   get lines(): number {
     return this.#ended + this.#isFilled;
   }

@@ -4,11 +4,11 @@ import { type Batch, bytesBetween } from '../table.js';
 
 /** Bytes of the secret, and of a hash. */
 export const HASH_BYTES = 16;
-/** Numbers of 32 bits in the entry of a key: its hash, and the number of its record. */
+/** 32-bit numbers in the entry of a key: its hash, and the number of its record. */
 export const KEY_ENTRY_INTS = 5;
 /**
- * Numbers of 32 bits in the entry of a row: the hash of its key, the hash of all its values, and its number. A number for
- * each answer follows.
+ * 32-bit numbers in the entry of a row: the hash of its key, the hash of all its values, and its number. A number for each
+ * answer follows.
  */
 export const ROW_ENTRY_INTS = 9;
 
@@ -95,7 +95,7 @@ export class DigestKernel {
     };
   }
 
-  /** Frees the memory for others. After this call it must not be used. */
+  /** Frees the memory for others. After this call, the kernel must not be used. */
   release(): void {
     this.#memory.release();
   }

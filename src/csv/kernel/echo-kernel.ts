@@ -99,7 +99,7 @@ export class EchoKernel {
   };
 }
 
-/** Does the same field by field, for tables of any size. */
+/** Does the same without WebAssembly, field by field, for tables of any size. */
 function compareByField(
   records: Table,
   parts: readonly EchoPart[],

@@ -15,7 +15,7 @@ interface HashExports {
   hashRecords(...args: number[]): void;
 }
 
-/** Numbers of 32 bits of a hash. */
+/** 32-bit numbers in a hash. */
 export const HASH_INTS = 4;
 /** Bytes of a key. */
 export const HASH_KEY_BYTES = 16;
@@ -24,7 +24,7 @@ const SLICE_BYTES = 1024 * 1024;
 /** Initial room for the bytes of one record. */
 const FIRST_ROOM = 64 * 1024;
 
-/** Whether a hash is all zero: that of a record that is blank in all chosen fields. @param row whose hash it is. */
+/** Whether the hash of a row is all zero, because the record is blank in all chosen fields. */
 export function isBlankHash(hashes: Int32Array, row: number): boolean {
   const at = row * HASH_INTS;
   return (hashes[at]! | hashes[at + 1]! | hashes[at + 2]! | hashes[at + 3]!) === 0;
@@ -71,7 +71,7 @@ export class HashKernel {
     return new Int32Array(this.#memory.bytes.buffer, this.#hashesAt, count * HASH_INTS);
   }
 
-  /** Frees the memory for others. After this call it must not be used. */
+  /** Frees the memory for others. After this call, the kernel must not be used. */
   release(): void {
     this.#memory.release();
   }

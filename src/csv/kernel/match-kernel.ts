@@ -1,6 +1,6 @@
 /**
- * Matches results to records by the values of some of their fields: in WebAssembly by a hash with a random key and by
- * comparing bytes, else by their texts, for tables of any size and for folded texts.
+ * Matches results to records by the values of some of their fields. WebAssembly uses a hash with a random key and compares
+ * bytes. Without it, for large tables and for folded texts, texts are compared.
  */
 import { randomBytes } from 'node:crypto';
 import { bytesOf, INT_BYTES, MemoryLayout, slotsFor } from '../../kernel/kernel-memory.js';
@@ -29,8 +29,8 @@ export interface TupleMatches {
   readonly first: Int32Array;
   readonly unmatched: readonly UnmatchedResult[];
   /**
-   * Records whose results may differ from that of the first record with the same tuple, ascending; results of others
-   * equal it. Empty if some records or results have no match.
+   * Records whose results may differ from that of the first record with the same tuple, ascending; all other results are
+   * equal to it. Empty if some records or results have no match.
    */
   readonly unequal: readonly number[];
 }
@@ -39,7 +39,7 @@ export interface TupleMatches {
 export interface UnmatchedResult {
   readonly part: number;
   readonly result: number;
-  /** The first record with its tuple, all of which have other results; -1 if there is none. */
+  /** The first record with its tuple; -1 if there is none. All records with this tuple have other results. */
   readonly first: number;
 }
 
@@ -136,7 +136,7 @@ export class MatchKernel {
     return { workAt, part: part!, result: result!, first: first!, out };
   }
 
-  /** A copy of numbers of the memory. */
+  /** A copy of numbers in the memory. */
   #ints(address: number, length: number): Int32Array<ArrayBuffer> {
     return new Int32Array(this.#tables.memory.bytes.buffer, address, length).slice();
   }

@@ -8,7 +8,7 @@ import { writeField } from '../write-field.js';
 export interface AnswerPart extends Table {
   /** Indexes of the answers among a result's fields, -1 for a missing answer; null if the caller writes the answers. */
   readonly answers: readonly number[] | null;
-  /** Whether the answers are fields of an output, which are copied as they are. */
+  /** Whether the answers are fields of an output, which are copied unchanged. */
   readonly isWritten?: boolean;
   /** Written between a record's own fields and its answers. */
   readonly lead: Uint8Array;
@@ -75,7 +75,7 @@ export function* rowsByField(
   if (out.length > 0) yield out.take();
 }
 
-/** Copies raw fields without a change. */
+/** Copies raw fields unchanged. */
 function copyFields(out: ByteWriter, table: Table, row: number, chosen: readonly number[]): void {
   for (const [i, field] of chosen.entries()) {
     if (i > 0) out.byte(COMMA);

@@ -27,7 +27,7 @@ export interface RowsExports {
 
 /** Numbers of a part, as assembly/rows.ts reads them. */
 const PART_INTS = 16;
-/** The delimiter that stands for fields that are copied as they are, see assembly/field.ts. */
+/** The delimiter that means fields that are copied unchanged, see assembly/field.ts. */
 const AS_IS = 0;
 /** Values of `rowsStop`: no room for the next row; the caller has to write the answer of the next row. */
 const NO_ROOM = 1;
@@ -73,8 +73,8 @@ export class RowsKernel {
     const { chosen, delimiter, numbered } = this.#layout;
     const tables = this.#tables;
     this.#pieces = [];
-    // The records come last: parts are often used for several calls in a row. Sources with different lineage may share
-    // a table.
+    // The records come last, so that parts stay loaded, which are often the same in several calls. Sources with different
+    // lineage may share a table.
     const all = [...parts, records];
     const held = [...new Map(all.map((table) => [table.bytes, table])).values()];
     const addresses = tables.hold(held);

@@ -59,7 +59,7 @@ interface ScanExports {
   ): number;
 }
 
-/** Numbers kept of a record with another number of fields. */
+/** Numbers that describe a record with a wrong number of fields. */
 export const MISCOUNTED_INTS = 5;
 /** The most records of this kind that one run finds: more than a usual window has. */
 const MAX_MISCOUNTED = 4096;
@@ -140,7 +140,7 @@ export class ScanKernel {
   }
 
   /**
-   * The records before `next` that have another number of fields, as `MISCOUNTED_INTS` numbers each: how many records
+   * The records before `next` that have a wrong number of fields, as `MISCOUNTED_INTS` numbers each: how many records
    * were found before it, where it begins, its line feed, its fields, and the line feeds between the run's start and it.
    */
   get miscounted(): Int32Array {
@@ -150,7 +150,7 @@ export class ScanKernel {
       : new Int32Array(this.#memory.bytes.buffer, this.#miscountedAt, count * MISCOUNTED_INTS);
   }
 
-  /** Whether the last `run` stopped before any other record that may be malformed. Then the careful scan decides. */
+  /** Whether the last `run` stopped before a record that may be malformed otherwise. Then the careful scan decides. */
   get isDoubtful(): boolean {
     return this.#memory.exports.isDoubtful.value !== 0;
   }
@@ -182,7 +182,7 @@ export class ScanKernel {
   /**
    * The indexes of records of the window that are blank in all sent fields (assembly/blank.ts).
    *
-   * @param found offsets of the records; those of another scan take the place of those found by the last `run`.
+   * @param found offsets of the records; those of another scan overwrite those that the last `run` found.
    */
   blankRows({ starts, ends }: Pick<Table, 'starts' | 'ends'>, count: number): Int32Array {
     const { fields } = this.#grammar;
@@ -218,5 +218,5 @@ export class ScanKernel {
   }
 }
 
-/** No number: of records without any. */
+/** An empty list of numbers. */
 export const NONE: Int32Array = new Int32Array(0);

@@ -77,7 +77,7 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
     return this.#held.map(({ addresses }) => addresses);
   }
 
-  /** Frees the memory for others. After this call it must not be used. */
+  /** Frees the memory for others. After this call, it must not be used. */
   release(): void {
     this.#held = [];
     this.memory.release();
@@ -122,9 +122,9 @@ export interface MatchOrder {
 }
 
 /**
- * The results that some records need: all parts if they are small, else of each part the rows from the first to the last
- * that is needed. Results mostly come in the order of the records, so these are few. Parts that are written already are
- * not cut: several of their rows may share their bytes.
+ * Selects the results that some records need: all parts if they are small, else of each part the rows from the first to
+ * the last needed one. Results mostly come in the order of the records, so these are few. Parts with `isWritten` are not
+ * cut, because several of their rows may share bytes.
  */
 export function neededResults<Part extends Table & { readonly isWritten?: boolean }>(
   parts: readonly Part[],
@@ -154,7 +154,7 @@ export function releaseNeeded(needed: readonly Table[], parts: readonly Table[])
   for (const [at, table] of needed.entries()) if (table !== parts[at]) releaseRange(table);
 }
 
-/** The rows `from` to `to` (exclusive) as a table of their own, which shares the bytes. Its arrays are of the pool. */
+/** The rows `from` to `to` (exclusive) as a table that shares the bytes. Its arrays come from the buffer pool. */
 export function rowRange(table: Table, from: number, to: number): Table {
   const { fields, starts, ends } = table;
   if (to <= from) return { bytes: NO_BYTES, count: 0, fields, starts: NO_OFFSETS, ends: NO_OFFSETS };
@@ -166,7 +166,7 @@ export function rowRange(table: Table, from: number, to: number): Table {
   return { bytes, count: to - from, fields, ...own };
 }
 
-/** Frees the arrays of a table of `rowRange`. */
+/** Gives the arrays of a table from `rowRange` back to the pool. */
 export function releaseRange({ starts, ends }: Table): void {
   for (const array of [starts, ends]) giveBack(array);
 }
