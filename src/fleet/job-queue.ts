@@ -170,8 +170,12 @@ export function createJobQueue(
       const isSame = JSON.stringify(now?.data) === JSON.stringify(taken.job);
       if (now?.state === 'retry' && isSame) await wait(taken.id, data, after);
       if (now?.state !== 'active') return;
-      // A newer job of the pipeline goes on with its run.
-      if ((await find(RUNS, { key: job.pipeline, queued: true })).length > 0) {
+      // A newer job of the pipeline goes on with its run. The same config may end in the same way again.
+      const [newer] = await find(RUNS, { key: job.pipeline, queued: true });
+      if (newer !== undefined) {
+        if (trouble !== undefined && isRunJob(newer.data) && newer.data.config === job.config) {
+          await wait(newer.id, { ...newer.data, trouble }, 0);
+        }
         await asked(boss.complete(RUNS, taken.id, { trouble: trouble ?? null }));
         return;
       }

@@ -105,7 +105,9 @@ if (isOld) {
         schedules: [{ pipeline: 'alpha', schedule: '0 1 * * *', timeZone: 'Europe/Zurich' }],
       });
       const shown = await callMain(['fleet', file], { env: env() });
-      expect(shown.stdout).toMatch(/1 job waits\n {2}alpha .*\n1 schedule\n.*\nno worker is running; start one/);
+      expect(shown.stdout).toMatch(
+        /1 job waits\n {2}alpha .*\n1 schedule\n.*\nno worker is running; start one/,
+      );
       const kept = await database.query('select data::text from foliopipe_jobs.job');
       const schedules = await database.query('select data::text from foliopipe_jobs.schedule');
       for (const secret of [serveToken, new URL(database.url).password]) {
@@ -128,7 +130,7 @@ if (isOld) {
       const told = await callMain(['enqueue', west, east], { env: env() });
       expect(told, told.stderr).toMatchObject({ code: 0 });
       for (const file of [west, east]) {
-        expect(told.stdout).toContain(`register that with: foliopipe enqueue -c ${file} --schedule\n`);
+        expect(told.stdout).toContain(`register the new one with: foliopipe enqueue -c ${file} --schedule\n`);
       }
       expect(told.stdout).toContain(`foliopipe fleet -c ${east}`);
       await writeConfig('east', { source: { path: '-' } });
@@ -184,12 +186,44 @@ if (isOld) {
         const [taken] = await one.queue.take(1);
         expect(taken).toMatchObject({ job: { pipeline: 'alpha' } });
         const told = await callMain(['enqueue', '--remove', '-c', config, 'alpha'], { env: env() });
-        expect(told.stdout).toMatch(/there was nothing to remove; a worker does a run of it now/);
+        expect(told.stdout).toMatch(/there was nothing to remove; the run that a worker does now goes on/);
         await one.queue.giveBack(taken!, 0, undefined);
       } finally {
         await one.close();
       }
       expect(await fleet()).toMatchObject({ waiting: [{ pipeline: 'alpha' }] });
+    });
+
+    it('counts the crashes of a pipeline on in a newer job of the same config', async () => {
+      const file = await writeConfig('crashing');
+      const one = await openFleet(new DatabaseAddress(database.url), {
+        node: process.versions.node,
+        logger: silentLogger,
+      });
+      const trouble = { exitCode: null, code: 'RUN_CRASHED', message: 'm', hint: null, times: 2, since: 1 };
+      const take = async () => {
+        const taken = await one.queue.take(9);
+        for (const other of taken)
+          if (other.job.pipeline !== 'crashing') await one.queue.giveBack(other, 0, undefined);
+        return taken.find(({ job }) => job.pipeline === 'crashing')!;
+      };
+      try {
+        await jobs(file);
+        const first = await take();
+        expect(await jobs(file)).toMatchObject([{ state: 'behind' }]);
+        await one.queue.giveBack(first, 60_000, trouble);
+        const second = await take();
+        expect(second.job).toEqual({ ...first.job, trouble });
+        await writeConfig('crashing', { failures: { tolerate: '7%' } });
+        expect(await jobs(file)).toMatchObject([{ state: 'behind' }]);
+        await one.queue.giveBack(second, 60_000, trouble);
+        const third = await take();
+        expect(third.job.trouble).toBeUndefined();
+        await one.queue.giveBack(third, 0, undefined);
+      } finally {
+        await one.close();
+      }
+      expect(await jobs('--remove', '-c', file, 'crashing')).toMatchObject([{ removed: ['job'] }]);
     });
 
     it('leaves a job that a newer foliopipe has written to its workers', async () => {
