@@ -13,7 +13,7 @@ import { pickRecords, readRecords } from './read-records.js';
 export interface KeyOptions {
   /** The columns that name a record. The source must have them. */
   readonly columns: readonly string[];
-  /** Where a temporary file may be written; memory does not grow with the number of records. */
+  /** The folder of a temporary file, which holds the keys: memory does not grow with the number of records. */
   readonly folder: string;
 }
 
@@ -36,7 +36,7 @@ export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCh
   const fields = key.columns.map((column) => columns.indexOf(column));
   const kernel = new DigestKernel(randomBytes(HASH_BYTES), fields);
   const spill = new Spill(key.folder);
-  /** For each bucket: the position and the bytes of each of its blocks. Numbers alone, because a block is small. */
+  /** For each bucket: the position and the bytes of each of its blocks. Plain numbers, because there are many blocks. */
   const blocks = Array.from({ length: BUCKETS }, (): number[] => []);
   const buckets = new HashBuckets(KEY_ENTRY_INTS, (bucket, entries) => {
     const { buffer, byteOffset, byteLength } = entries;
@@ -78,7 +78,7 @@ export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCh
   };
 }
 
-/** The numbers of the first record whose key was there before, and of the record that had it. */
+/** The numbers of an earlier record, and of the first record of the source that repeats the key of an earlier one. */
 function firstDoubled(entriesOf: (bucket: number) => Int32Array): readonly [number, number] | undefined {
   const matcher = new HashMatcher();
   let doubled: readonly [number, number] | undefined;

@@ -1,10 +1,8 @@
-/**
- * About how long the columns of a source are. Looks at a few records of each batch, so that the others cost nothing.
- */
+/** Estimates how long the columns of a source are, from a few records of each batch, so that the others cost nothing. */
 import { type Batch, fieldEnd, fieldStart } from '../csv/table.js';
 import type { Source } from '../types.js';
 
-/** Fields of a batch that are looked at, about; one record at least. */
+/** About how many fields of a batch are looked at; at least one record is. */
 const FIELDS = 256;
 
 export interface ColumnBytes {
@@ -32,8 +30,8 @@ export function createColumnBytes(columns: number): ColumnBytes {
 }
 
 /**
- * The share of a source's bytes that is in these columns, from 0 to 1. Where their lengths are not known, all columns
- * count as equally long.
+ * The share of a source's bytes that is in these columns, from 0 to 1. If their lengths are not known, all columns count
+ * as equally long.
  */
 export function shareOf(
   { columns, columnBytes }: Pick<Source, 'columns' | 'columnBytes'>,

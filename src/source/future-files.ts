@@ -1,13 +1,13 @@
 /**
- * Which files a source's pattern would match if they existed. What foliopipe writes must not become its next source.
- * The pattern's own search decides: it is shown a disk on which the files are there.
+ * Finds which files a source's pattern would match if they existed: what foliopipe writes must not become its next source.
+ * Runs the search for source files on a disk that seems to hold these files.
  */
 import type { Dirent, readdir as readFolder, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { globOptions, searchedPattern } from './source-files.js';
 
-/** What is in a folder besides its real entries: names to whether they are folders. */
+/** The future entries of a folder: their names, and whether they are folders. */
 type Entries = Map<string, boolean>;
 
 /**
@@ -41,7 +41,7 @@ export async function futureMatches(pattern: string, names: readonly string[]): 
   return names.filter((name) => found.has(name));
 }
 
-/** The nearest folder that exists, by its place on the disk, and the names below it that are missing. */
+/** The nearest folder that exists, identified by device and inode, and the missing names below it. */
 async function identify(folder: string): Promise<{ real: string; missing: string[] }> {
   const missing: string[] = [];
   for (let path = folder; ; path = dirname(path)) {
@@ -53,7 +53,7 @@ async function identify(folder: string): Promise<{ real: string; missing: string
   }
 }
 
-/** `readdir` with callback, as the search calls it. An unreadable folder has only the entries that are to come. */
+/** `readdir` with callback, as the search calls it. An unreadable folder seems to have only its future entries. */
 function withFuture(folders: ReadonlyMap<string, Entries>): typeof readFolder {
   const read = async (folder: string) => {
     const { real, missing } = await identify(folder);

@@ -104,7 +104,7 @@ async function inspectSample(
   };
 }
 
-/** What is not known before the text is seen. */
+/** Placeholders for what is known only after a look at the text. */
 const UNKNOWN = { delimiter: ',', newline: 'none' } as const;
 
 /** The decoded text from the header on. */
@@ -116,7 +116,7 @@ async function beginning(
   return { text: decode(sample, dialect), isWhole: sample.length < SAMPLE_BYTES, bytes: 0, lineFeeds: 0 };
 }
 
-/** The beginning of a file, unzipped, in a buffer of the pool. */
+/** The beginning of a file, unzipped, in a buffer from the pool. */
 interface Sample {
   readonly sample: Buffer;
   readonly gzip: boolean;

@@ -1,4 +1,4 @@
-/** The names of a file's columns: those of its header, with numbers or without, or those of the config. */
+/** The names of a file's columns: those of its header, numbered if that is wanted, or those of the config. */
 import { unquoteText } from '../csv/quote-text.js';
 import { type Header, type HeaderPlace, readNames } from '../csv/read-header.js';
 import { SourceError } from '../errors.js';
@@ -56,9 +56,8 @@ export function readColumns(decoded: Buffer, file: HeaderFile, option: HeaderOpt
 }
 
 /**
- * Gives each column a name of its own. The first column of a name keeps it, the next ones are called `name_2`, `name_3`
- * and so on. A column without a name is called `column_7`, by its place. A name that the header has already is never
- * given to another column.
+ * Makes the names distinct. The first column with a name keeps it, the next ones are called `name_2`, `name_3` and so on.
+ * A column without a name is called `column_7`, by its place. A name of the header is never given to another column.
  */
 export function renameColumns(names: readonly string[]): string[] {
   const taken = new Set(names);
@@ -81,10 +80,10 @@ export function renameColumns(names: readonly string[]): string[] {
  */
 function checkFirstRecord(decoded: Buffer, file: HeaderFile, names: readonly string[]): void {
   const { dialect, place, isWhole } = file;
-  // A single record may end without a line end, and hold a CR in quotes.
+  // The added line end is for a single record without one: with a CR in quotes, it would be refused for its line ends.
   const first = firstRecord(Buffer.concat([decoded, LINE_END]), dialect.delimiter, place);
   if (first === undefined || (first.bytes >= decoded.length && !isWhole)) return;
-  // Throws where lines end with CR alone, so that all of them were read as one.
+  // Throws if lines end with CR without LF, so that all of them were read as one.
   if (first.columns.length !== names.length || names.length === 1)
     readNames(decoded, dialect.delimiter, place);
   const { name, line } = place;

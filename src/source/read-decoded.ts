@@ -57,7 +57,7 @@ export function isSeekable({ dialect }: { readonly dialect: Dialect }): boolean 
   return !dialect.gzip && !isTranscoded(dialect) && dialect.quote !== 'none';
 }
 
-/** The physical line of a decoded offset of a file, from 1. Reads the file again: it is needed for an error only. */
+/** The physical line of a decoded offset of a file, from 1. Reads the file again, because only errors need it. */
 export async function lineAt(
   file: { readonly path: string; readonly dialect: Dialect },
   offset: number,
@@ -155,7 +155,7 @@ interface ReadOptions {
  * Reads a file from the disk in pieces, and unzips gzip. Each piece is valid only until the next one is requested.
  *
  * @param start offset on disk; 0 for gzip.
- * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, broken gzip included; the signal's reason.
+ * @throws SourceError `SOURCE_MISSING` or `SOURCE_UNREADABLE`, also for broken gzip; the signal's reason.
  */
 export async function* readUnzipped(
   file: ReadFile & { readonly gzip: boolean },
@@ -202,8 +202,8 @@ async function* unzip({ path, bytes }: ReadFile, onRaw: OnRaw): AsyncGenerator<B
 
 /**
  * Reads what follows the gzip data: zlib ends at a zero byte, whatever comes after it.
- * @param onPiece gets it, and where in the file it is.
- * @throws SourceError `SOURCE_UNREADABLE` when it is not zero bytes alone, with which some programs fill up a block.
+ * @param onPiece gets each piece, and its offset in the file.
+ * @throws SourceError `SOURCE_UNREADABLE` for other bytes than zero bytes, with which some programs fill up a block.
  */
 async function checkPadding(
   { path, bytes }: ReadFile,

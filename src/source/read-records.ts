@@ -91,7 +91,7 @@ function headOf(batch: Batch, count: number): Batch {
   return { ...sliceOf(batch, 0, count), ...(blank && { blank }) };
 }
 
-/** A bad record as it is in a file whose fields were quoted to read it. */
+/** Takes back the quotes that were added to a bad record in order to read its file (`source.quote: none`). */
 export function asInFile(
   bad: BadRecord,
   { quote, delimiter }: Pick<Dialect, 'quote' | 'delimiter'>,
@@ -150,7 +150,7 @@ function findRows(
   return at;
 }
 
-/** Leaves out the records that are blank in all sent fields. The batches must say which these are. */
+/** Leaves out the records that are blank in all sent fields. The batches must have `blank`. */
 export async function* withoutBlank(batches: AsyncIterable<Batch>): AsyncGenerator<Batch, void, undefined> {
   for await (const batch of batches) {
     const { blank = NONE, count } = batch;

@@ -12,11 +12,11 @@ export interface RecordBlock extends Table {
 
 /** A block of the source's next records. */
 export interface SourceBlock extends RecordBlock {
-  /** Indexes of the records that are blank in all sent fields, ascending; empty if the batches do not say. */
+  /** Indexes of the records that are blank in all sent fields, ascending; empty if the batches have no `blank`. */
   readonly blank: readonly number[];
-  /** Just after the content of its last record; undefined in an empty block. */
+  /** The position just after the content of its last record; undefined in an empty block. */
   readonly end: Position | undefined;
-  /** Just after the content of a record. @param row its index. */
+  /** The position just after the content of a record. @param row its index. */
   endOf(row: number): Position;
 }
 
@@ -37,7 +37,7 @@ export interface BlockLimits {
   readonly maxBytes?: number;
   /** The last record that may be taken. */
   readonly upTo?: number;
-  /** About how many bytes the records have, so that the block is made as large at once. */
+  /** About how many bytes the records have, so that the block is allocated at once. */
   readonly expectedBytes?: number;
 }
 
@@ -55,8 +55,8 @@ export interface BlockReader {
 }
 
 /**
- * Cuts a stream of batches into blocks. Reuses its arrays, which are of the buffer pool and grow to the size of the
- * largest block. They stay taken after `close`, because the last block may be in use.
+ * Cuts a stream of batches into blocks. Reuses its arrays, which grow to the size of the largest block. `close` does not
+ * give them back to the buffer pool, because the last block may be in use.
  */
 export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   const block = createGrowingBlock();
@@ -110,9 +110,7 @@ function createGrowingBlock() {
   let count = 0;
   let fields = 0;
   let blank: number[] = [];
-  /**
-   * Where records are in their files: all before `to` have the same `base`, which is added to an offset in the block.
-   */
+  /** The places of records in their files: up to `to` (exclusive), adding `base` to an offset in the block gives it. */
   let places: { to: number; readonly file: number; readonly base: number }[] = [];
   const place = (to: number, file: number, base: number): void => {
     const last = places.at(-1);
@@ -151,7 +149,7 @@ function createGrowingBlock() {
       count = 0;
       blank = [];
       places = [];
-      // Not doubled step by step: what a step leaves behind would stay with the process for long.
+      // Allocated at once: doubling step by step leaves memory behind, which the process keeps for long.
       if (expectedBytes <= bytes.length) return;
       giveBack(bytes);
       bytes = takeBuffer(Math.ceil(expectedBytes * SPARE_SHARE));

@@ -81,7 +81,7 @@ function zipKind(sample: Buffer): Kind {
   return ZIP;
 }
 
-/** Text that begins in a way in which no header of a CSV begins. */
+/** The kind of a text that begins in a way that no header of a CSV does. */
 function textKind(sample: Buffer): Kind | undefined {
   const text = sample
     .subarray(0, 1_024)
@@ -99,7 +99,7 @@ function textKind(sample: Buffer): Kind | undefined {
   if (/^<(?:!doctype|html|\?xml)\b/i.test(text)) {
     return {
       what: 'HTML or XML',
-      hint: 'is it the page of an error or of a login, saved in the place of the file? look into it, and get the file again',
+      hint: 'is it an error page or a login page, saved in place of the file? look into it, and get the file again',
     };
   }
   return undefined;
@@ -107,8 +107,8 @@ function textKind(sample: Buffer): Kind | undefined {
 
 /**
  * @param text the first text of a file.
- * @param read the delimiter with which it is read, a byte. If it was detected, it may be wrong: a text in which quotes
- *   mean nothing is looked at with the delimiter that is found without them, too.
+ * @param read the delimiter with which it is read, a byte. If it was detected, it may be wrong, so the text is also read
+ *   with the delimiter that is detected if quotes are text.
  * @throws SourceError `SOURCE_ESCAPED` for text in which backslashes do what quotes do in CSV.
  */
 export function refuseEscaped(
@@ -126,10 +126,10 @@ export function refuseEscaped(
   const why =
     escapes === 'nulls'
       ? 'fields are \\N, which stands for NULL'
-      : 'records have as many fields as the first one only if a backslash takes the meaning from the delimiter or line end after it';
+      : 'records have as many fields as the first one only if a backslash escapes the delimiter or line end after it';
   throw new SourceError(
     'SOURCE_ESCAPED',
-    `${path}: this is no CSV but text with backslashes, such as an unload of Snowflake without quotes: ${why}`,
+    `${path}: this is not CSV but text with backslashes, such as an unload of Snowflake without quotes: ${why}`,
     {
       hint:
         "unload again with FILE_FORMAT = (TYPE = CSV FIELD_OPTIONALLY_ENCLOSED_BY = '\"' NULL_IF = ()) HEADER = TRUE " +

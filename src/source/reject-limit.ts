@@ -34,10 +34,10 @@ export interface BlankRecord {
   readonly offset: number;
 }
 
-/** Blank records that the error names. */
+/** Most blank records that the error names. */
 export const SHOWN_BLANKS = 3;
 
-/** Bad records that the error names. */
+/** Most bad records that the error names. */
 export const SHOWN_BAD = 10;
 
 /** A bad record, and the path of its file. */
@@ -46,7 +46,7 @@ export interface PlacedBad {
   readonly path: string;
 }
 
-/** What the error says of a source. */
+/** What the error says about a source. */
 export interface Excess extends Rejects {
   /** The first bad records, at most `SHOWN_BAD`. */
   readonly firstBad: readonly PlacedBad[];
@@ -61,7 +61,7 @@ export interface Excess extends Rejects {
 
 /**
  * The error for a source with more bad and blank records than the limit allows. Its code is that of the first bad record
- * where none may be bad, else `SOURCE_TOO_MANY_REJECTED`; `SOURCE_NOTHING_TO_SEND` if all of them are blank.
+ * if none may be bad, else `SOURCE_TOO_MANY_REJECTED`; `SOURCE_NOTHING_TO_SEND` if they are all blank and none is bad.
  */
 export async function excessError(excess: Excess, limit: RejectLimit): Promise<SourceError> {
   const blanks: PlacedBlank[] = [];
@@ -82,7 +82,7 @@ export async function excessError(excess: Excess, limit: RejectLimit): Promise<S
   );
 }
 
-/** The error for a source of which no record may be bad, and each of the first ones is: the rest was not read. */
+/** The error when no record may be bad, but all of the first ones are, so that the rest was not read. */
 export function hopelessError(firstBad: readonly PlacedBad[], records: number, readAs: ReadAs): SourceError {
   const { bad, path } = firstBad[0]!;
   return new SourceError(
@@ -122,7 +122,7 @@ function messageOf(excess: Excess, limit: RejectLimit, blanks: readonly PlacedBl
   return `${counted} cannot be sent, more than source.maxRejected (${limitText(limit)}): ${kinds.join('; ')}`;
 }
 
-/** A line for each of them, with its file where that differs from the line before. */
+/** A line for each bad record, with its file if that differs from the file of the line before. */
 function badLines(firstBad: readonly PlacedBad[], rejected: number): string {
   const lines = firstBad.map(
     ({ bad, path }, at) => `\n  ${path === firstBad[at - 1]?.path ? '' : `${path}: `}${badRecordText(bad)}`,
@@ -138,7 +138,7 @@ function hintOf(excess: Excess): string {
   const allow = `foliopipe plan ${flag} shows what that sends and costs, and pays nothing;\nthen foliopipe run ${flag} (or source.maxRejected in the config)`;
   const [first] = firstBad;
   const correct = first === undefined ? '' : badRecordHint(first.bad, readAs);
-  // Without a good record there is nothing to go on with.
+  // If all records are bad, a limit that allows them leaves nothing to send.
   if (total === records && blank === 0) return correct;
   const them = rejected === 1 ? 'it' : 'them';
   const forBad = `${correct};\nor go on without ${them}: ${allow} lists ${them} beside the output`;

@@ -24,12 +24,12 @@ export interface RecordWatch {
 export interface ScanFileOptions {
   /** How many records may be bad, or blank in all sent columns. */
   readonly maxRejected: RejectLimit;
-  /** Indexes of the columns that are sent: records that are blank in all of them are counted. Empty: none are. */
+  /** Indexes of the columns that are sent: counts the records that are blank in all of them. Empty: counts none. */
   readonly sentFields: readonly number[];
   /** The most bytes of a record without its line end; a larger record is bad. */
   readonly maxRecordBytes: number;
   /**
-   * Only this number of records, the first of the source, is checked; the hash is that of the whole file. Default: all.
+   * Checks only this many first records of the source. The hash is still that of the whole file. Default: all.
    */
   readonly limit?: number | undefined;
   /** The most records that the source may have, including rejected ones; default: the largest record number. */
@@ -39,7 +39,7 @@ export interface ScanFileOptions {
   readonly watch?: RecordWatch;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
-  /** Called when the first records are all bad, and so many that the file must be read in the wrong way. */
+  /** Called when so many first records are all bad that the file must have been read in the wrong way. */
   readonly onHopeless?: (totals: Totals) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
@@ -111,7 +111,7 @@ export async function scanFile(
     },
   });
   for await (const batch of limit === undefined ? all : firstRecords(all, limit)) {
-    // A rejected record that follows the batch was counted before it.
+    // A rejected record after the batch may have been counted already.
     totals.records = Math.max(totals.records, batch.numbers[batch.count - 1]!);
     checkCount(totals, path, options);
     countBlank(totals, file, batch);
@@ -120,7 +120,7 @@ export async function scanFile(
     if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
-  // A file that has gone meanwhile is found by its stamp.
+  // If the file is gone meanwhile, its stamp below shows that.
   const whole = limit === undefined ? undefined : ((await hashSourceFile(path, signal))?.sha256 ?? '');
   if (whole !== undefined) totals.bytes = before.bytes + file.bytes;
   onProgress?.({ bytes: totals.bytes, records: totals.records });
@@ -138,7 +138,7 @@ export async function scanFile(
   };
 }
 
-/** Bytes of a bad record that its message may need. */
+/** Most bytes of a bad record that its message may need. */
 const KEPT_BYTES = 4_096;
 
 function beginningOf(bad: BadRecord): BadRecord {
@@ -201,7 +201,7 @@ async function checkUnchanged(file: InspectedFile, bytesRead: number): Promise<v
   if (bytesRead !== bytes) {
     throw new SourceError(
       'SOURCE_UNREADABLE',
-      `${path}: its disk says that it has ${bytes} bytes, and gave ${bytesRead}`,
+      `${path}: the disk reports ${bytes} bytes for this file, but gave ${bytesRead}`,
       {
         hint: 'check the disk, or copy the file to another one and name the copy',
         facts: { file: path, byte: bytesRead },

@@ -19,16 +19,16 @@ import { type ScanFileOptions, scanFile, type Totals } from './scan-file.js';
 export interface ScanSourceOptions extends SourceFormat, Omit<ScanFileOptions, 'sentFields' | 'onHopeless'> {
   /** The source's files, in order. */
   readonly paths: readonly string[];
-  /** Source columns; records that are blank in all of them count as `blank`. Left out: none do. */
+  /** Source columns: records that are blank in all of them count as `blank`. Left out: no record does. */
   readonly sentColumns?: readonly string[];
-  /** The columns that name a record; left out if none do. The source must have them. */
+  /** Checks the columns that name a record; left out if none do. */
   readonly keyCheck?: KeyOptions;
   /** Gets the columns before the records are read, and throws if they do not fit. */
   readonly onHeader?: (header: {
     readonly columns: readonly string[];
     readonly files: readonly { readonly dialect: Dialect }[];
   }) => void;
-  /** Gets the error of a source with too many of them, found at its end. Left out: it is thrown. */
+  /** Gets the error for too many bad or blank records at the end of the source. Left out: the error is thrown. */
   readonly onExcess?: (error: SourceError) => void;
 }
 
@@ -130,8 +130,8 @@ export function noRecordsError(
 const nothing = { records: 0, rejected: 0, firstBad: [] };
 
 /**
- * A column that the source lacks, or has twice, is a mistake in the config or the header, which is reported where all
- * columns of the config are checked.
+ * Whether the source has each column of the key once. Otherwise the config or the header is wrong, which the check of all
+ * columns of the config reports.
  */
 function hasColumns(file: InspectedFile, key: KeyOptions | undefined): key is KeyOptions {
   return key !== undefined && fieldsOf(file, key.columns).length > 0;

@@ -1,14 +1,14 @@
-/** Recognizes a header with one name less than the records have fields, as R's `write.table` writes it. */
+/** Recognizes a header with one name fewer than the records have fields, as R's `write.table` writes it. */
 import { parse } from 'csv-parse/sync';
 import { LF } from '../csv/bytes.js';
 import { readWith } from '../csv/detect-dialect.js';
 import { SourceError } from '../errors.js';
 import { countOf } from '../quantities.js';
 
-/** Records that are looked at. */
+/** How many records are looked at. */
 const LOOKED_AT = 20;
 
-/** They are looked for in this many first bytes. */
+/** The records are looked for in this many bytes after the header. */
 const SAMPLE_BYTES = 64 * 1024;
 
 interface HeaderOfFile {
@@ -51,8 +51,8 @@ export function refuseShortHeader(text: Buffer, header: HeaderOfFile): void {
 }
 
 /**
- * Whether the first record is one line and has as many fields as the header. A source may have thousands of files, and
- * parsing costs more.
+ * Whether the first record is one line and has as many fields as the header. Saves the parsing, because a source may have
+ * thousands of files.
  */
 function isFirstAsLong(text: Buffer, { delimiter, columns }: HeaderOfFile): boolean {
   const line = text.subarray(0, text.indexOf(LF) + 1);
@@ -60,7 +60,7 @@ function isFirstAsLong(text: Buffer, { delimiter, columns }: HeaderOfFile): bool
   return first.lf + first.crlf === 1 && first.columns === columns.length;
 }
 
-/** None if they are malformed. The last one is left out, because the sample may cut it off. */
+/** The first records; none if they are malformed. Leaves out the last one, because the sample may cut it off. */
 function firstRecords(sample: Buffer, delimiter: string): string[][] {
   const end = sample.lastIndexOf('\n') + 1;
   try {
@@ -83,7 +83,7 @@ function freeName(wanted: string, columns: readonly string[]): string {
 /** Names that need no care in YAML and in a shell. */
 const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]*$/u;
 
-/** What reads the file as it is, and pays nothing; only the keys if the names are many or unusual. */
+/** The commands that read the file unchanged; only the config keys if the names are many or unusual. */
 function asItIs(names: readonly string[], lines: number): string {
   const list = names.map((name) => JSON.stringify(name)).join(', ');
   const flags = `--set source.skipLines=${lines} --set 'source.header=[${list}]'`;

@@ -50,7 +50,7 @@ interface LineSkip {
   lineFeeds: number;
   /** How many of the next bytes are skipped. */
   take(piece: Uint8Array): number;
-  /** Lines so far; one without an end counts. */
+  /** Lines so far, including one without an end. */
   seen(): number;
 }
 

@@ -36,8 +36,8 @@ export async function findFiles(pattern: string): Promise<string[]> {
 }
 
 /**
- * The files that a pattern matches, in any order. The search by itself leaves out a folder that cannot be read, and a link
- * that leads nowhere: the records in them would be missing unseen.
+ * The files that a pattern matches, in any order. By itself, the search ignores a folder that cannot be read, and a dead
+ * link: the records in them would be missing unnoticed.
  */
 async function matchingFiles(pattern: string): Promise<string[]> {
   const deadLinks = new Map<string, unknown>();
@@ -49,7 +49,7 @@ async function matchingFiles(pattern: string): Promise<string[]> {
       deadLinks.set(link, error);
       done(null, link);
     });
-  // A dead link is taken for a folder, which is read only if the pattern may match it or something in it.
+  // A dead link is treated as a folder, which is read only if the pattern may match it or something in it.
   const lookAt = (path: string, done: Done<fs.Stats>) =>
     deadLinks.has(path) ? done(null, FOLDER) : fs.stat(path, done);
   const readFolder = (folder: string, _options: unknown, done: Done<fs.Dirent[]>) => {
@@ -75,7 +75,7 @@ type Done<T> = (error: NodeJS.ErrnoException | null, found: T) => void;
 
 const FOLDER = { isDirectory: () => true } as fs.Stats;
 
-/** In the first folder of a disk, for its repair. */
+/** A folder in the root of a disk, for repairs. Most users cannot read it. */
 const ROOTS_OWN = 'lost+found';
 
 function deadLink(link: string, cause: unknown): SourceError {
@@ -93,7 +93,7 @@ function deadLink(link: string, cause: unknown): SourceError {
 
 /** Why nothing was found: a folder that does not exist, or a name that is nearly that of a file. */
 async function lookAround(pattern: string): Promise<{ readonly what: string; readonly meant?: string }> {
-  // A pattern may go on in other folders.
+  // The folder before the first wildcard: after it, a pattern may match several folders.
   const folder = dirname(pattern.replace(/[*?[{(!].*/s, 'x'));
   try {
     const meant = nearestName(basename(pattern), await readdir(folder));
@@ -106,7 +106,7 @@ async function lookAround(pattern: string): Promise<{ readonly what: string; rea
 const WHERE =
   'check source.path: relative paths in a config file are relative to that file, those in a flag (--source) to this folder';
 
-/** For the search, a name in its own folder that begins with ! would mean all other names. */
+/** Escapes a ! at the beginning of a name, which for the search would mean all other names. */
 export function searchedPattern(pattern: string): string {
   return pattern.replaceAll(/(?<=^|\/)!(?!\()/g, '\\!');
 }
@@ -115,7 +115,8 @@ export function searchedPattern(pattern: string): string {
 export function globOptions(pattern: string) {
   return { onlyFiles: true, absolute: isAbsolute(pattern), dot: true, expandDirectories: false } as const;
 }
-/** Codes that do not say that there is no such file, so that a glob would hide the trouble. */
+
+/** Codes of errors after which the file may exist. Reading the name as a glob would hide the trouble. */
 const UNSEEN = new Set(['EACCES', 'ELOOP', 'EIO', 'ESTALE', 'EMFILE', 'ENFILE']);
 
 /** A cheap way to see whether a file is unchanged: equal stamps mean equal content. */
@@ -139,7 +140,7 @@ export async function fileStamp(path: string): Promise<FileStamp> {
   return { bytes: Number(facts.size), stamp: stampText(facts) };
 }
 
-/** Without another thread, which would take twenty times as long: a source may have thousands of files. */
+/** Synchronous, because another thread would take twenty times as long, and a source may have thousands of files. */
 function factsOf(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -162,8 +163,8 @@ export async function hashSourceFile(path: string, signal: AbortSignal): Promise
 }
 
 /**
- * The first of the files that is gone, or has another stamp than when it was read. Reads no content: a file that was only
- * touched is found too.
+ * The first of the files that is gone, or has another stamp than when it was read. Reads no content, so it also finds a
+ * file that was only touched.
  */
 export async function findRestamped<F extends FileStamp & { readonly path: string }>(
   files: readonly F[],

@@ -60,11 +60,11 @@ const KINDS: readonly Kind[] = [looksLikeState, looksLikeStreet, looksLikeFigure
 const LEAST_SHARE = 0.8;
 
 /**
- * The first cell of a header that looks like a value, and not like a name: it is a state, a street or a figure as those
- * below it.
+ * The first cell of a header that looks like a value, and not like a name: it is a state, a street or a figure, as are the
+ * values below it.
  * @param records values of the first records, by column.
- * @param mayBeFigure whether a figure counts in a column. Default: in each. The columns of many tables are named by
- *   months or numbers.
+ * @param mayBeFigure whether a figure counts in a column. Default: in every column. Many tables have months or numbers as
+ *   names of columns.
  * @returns undefined if there is none.
  */
 export function cellLikeValue(
