@@ -70,6 +70,17 @@ export function adoptionContract(withCheckpoint: WithCheckpoint): void {
         expect(await statesOf(2)).toEqual(['ambiguous', 'dropped', 'accepted']);
       }));
 
+    it('is looked at after the folio of an earlier attempt, where the service counted wrongly for both', () =>
+      withRun(async (checkpoint) => {
+        await addChunk(checkpoint, 'r1', 1, 'ambiguous');
+        await beginUpload(checkpoint, 'r1', 1);
+        await checkpoint.recordAmbiguous('r1', 1, 3, 'no-reply');
+        await checkpoint.recordAdopted('r1', 1, { ...found, attempt: 2, rehearsal: false }, 9);
+        await checkpoint.recordUnprocessed('r1', 1, 'FOLIO_LOST');
+        await checkpoint.recordAdopted('r1', 1, { ...found, folio: 'other', rehearsal: true }, 9);
+        expect(await checkpoint.misreadUpload('r1')).toMatchObject({ attempt: 1, folio: 'other' });
+      }));
+
     it('opens a published run again, and takes its chunk and those after it out of the work file', () =>
       withRun(async (checkpoint) => {
         await addChunk(checkpoint, 'r1', 1, 'downloaded');

@@ -185,7 +185,7 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
   const sums = db.prepare<[{ run: string }], StoredSum>(UPLOAD_SUMS);
   const misread = db.prepare<[{ run: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
-    WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk LIMIT 1`);
+    WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk, attempt LIMIT 1`);
   // There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
   const ofFolio = db.prepare<[{ service: string; folio: string }], StoredUpload>(`
     SELECT ${uploadColumns} FROM uploads
