@@ -36,7 +36,7 @@ export function createFolderContents(folder: string): SharedContents {
   };
 }
 
-/** The present time by the clock that dates the files of a folder: that of this machine may be wrong by days. */
+/** The current time by the clock that sets the times of the folder's files. This machine's clock may be wrong by days. */
 function nowIn(folder: string): number {
   const path = join(folder, `now-${randomUUID()}`);
   try {

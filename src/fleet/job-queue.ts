@@ -170,7 +170,7 @@ export function createJobQueue(
       const isSame = JSON.stringify(now?.data) === JSON.stringify(taken.job);
       if (now?.state === 'retry' && isSame) await wait(taken.id, data, after);
       if (now?.state !== 'active') return;
-      // A newer job of the pipeline goes on with its run. The same config may end in the same way again.
+      // A newer job of the pipeline goes on with its run. With the same config it may fail in the same way.
       const [newer] = await find(RUNS, { key: job.pipeline, queued: true });
       if (newer !== undefined) {
         if (trouble !== undefined && isRunJob(newer.data) && newer.data.config === job.config) {

@@ -46,18 +46,18 @@ export function useLeases(text: string): void {
   shortenLeases(lease);
 }
 
-/** Trouble that lasts is logged again after this time, then after twice as long, and so on. */
-const FIRST_SAID_MS = 30_000;
-const LAST_SAID_MS = 15 * 60_000;
+/** A lasting problem is logged again after the first interval, then after twice as long, up to the last one. */
+const FIRST_LOG_INTERVAL_MS = 30_000;
+const LAST_LOG_INTERVAL_MS = 15 * 60_000;
 
-/** Gives a function for one trouble that lasts. It tells, each time it is called, whether to log the trouble now. */
-export function lessAndLess(): () => boolean {
+/** @returns a function that is called whenever the same problem occurs again, and says whether to log it now. */
+export function createLogBackoff(): () => boolean {
   let next = Number.NEGATIVE_INFINITY;
-  let pause = FIRST_SAID_MS / 2;
+  let pause = FIRST_LOG_INTERVAL_MS / 2;
   return () => {
     const now = performance.now();
     if (now < next) return false;
-    pause = Math.min(pause * 2, LAST_SAID_MS);
+    pause = Math.min(pause * 2, LAST_LOG_INTERVAL_MS);
     next = now + pause;
     return true;
   };

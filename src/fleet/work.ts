@@ -10,7 +10,7 @@ import { handleRunEnd, type NextStep, type RunEnd } from './after-run.js';
 import type { RunJob } from './job.js';
 import type { JobQueue, TakenJob } from './job-queue.js';
 import { createMakeUp, madeUpText } from './missed-times.js';
-import { type FleetTimes, lessAndLess, pause, untilStopped } from './times.js';
+import { createLogBackoff, type FleetTimes, pause, untilStopped } from './times.js';
 
 /** A run that is being done. */
 export interface StartedRun {
@@ -86,8 +86,8 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
   let wake = () => {};
   const ended = { done: 0, again: 0, person: 0 };
   let heardAt = performance.now();
-  /** Whether trouble is logged now; undefined while there is none. */
-  let isSaidNow: (() => boolean) | undefined;
+  /** Says whether to log the current problem now; undefined while the database answers. */
+  let shouldLog: (() => boolean) | undefined;
   const pipelines = () => [...running.values()].map(({ taken }) => taken.job.pipeline).sort();
 
   /** @returns the answer of the database; undefined if there is none, which is logged. */
@@ -95,13 +95,13 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     try {
       const answer = await inTime(question(), signal);
       heardAt = performance.now();
-      if (isSaidNow !== undefined) logger.info({}, 'the database answers again');
-      isSaidNow = undefined;
+      if (shouldLog !== undefined) logger.info({}, 'the database answers again');
+      shouldLog = undefined;
       return answer;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      isSaidNow ??= lessAndLess();
-      if (isSaidNow()) logger.warn({ reason }, `${what}: ${reason}`);
+      shouldLog ??= createLogBackoff();
+      if (shouldLog()) logger.warn({ reason }, `${what}: ${reason}`);
       return undefined;
     }
   };

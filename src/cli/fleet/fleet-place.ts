@@ -4,7 +4,7 @@ import { type Logger, TroubleError } from '../../../pipelines/index.js';
 import type { FleetOptions } from '../../fleet/open-fleet.js';
 import { loadPgBoss } from '../../fleet/pg-boss.js';
 import { readFleetPlace } from '../../fleet/prepare-job.js';
-import { lessAndLess, pause } from '../../fleet/times.js';
+import { createLogBackoff, pause } from '../../fleet/times.js';
 import { type CommonOptions, collect, layersOf } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { rememberSecrets } from '../redact.js';
@@ -40,8 +40,8 @@ export async function findFleet(options: CommonOptions, file: string | undefined
 export const LOOK_MS = 2_000;
 
 /**
- * Repeats the work while the database does not answer. Logs each new reason at once, and one that lasts less and less
- * often: a wrong address in `state` looks like an outage.
+ * Repeats the work while the database does not answer. Logs each new reason at once, and the same reason again at
+ * growing intervals: a wrong host name in `state` looks like an outage.
  * @param who the name in the log of what waits.
  * @returns undefined if the signal came first.
  */
@@ -49,15 +49,15 @@ export async function waitForDatabase<T>(
   work: () => Promise<T>,
   { who, signal, logger }: { readonly who: string; readonly signal: AbortSignal; readonly logger: Logger },
 ): Promise<T | undefined> {
-  let isSaidNow = lessAndLess();
+  let shouldLog = createLogBackoff();
   for (let reason = ''; !signal.aborted; await pause(LOOK_MS, signal)) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof TroubleError)) throw error;
-      if (error.message !== reason) isSaidNow = lessAndLess();
+      if (error.message !== reason) shouldLog = createLogBackoff();
       reason = error.message;
-      if (isSaidNow()) logger.warn({ code: error.code }, `${reason}; ${who} waits for it`);
+      if (shouldLog()) logger.warn({ code: error.code }, `${reason}; ${who} waits for it`);
     }
   }
   return undefined;

@@ -1,24 +1,24 @@
-/** A worker that waits for a database says so again: a wrong host name looks like an outage. */
+/** A worker that waits for a database logs that again and again: a wrong host name looks like an outage. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { waitForDatabase } from '../../../src/cli/fleet/fleet-place.js';
 import { TroubleError } from '../../../src/errors.js';
-import { lessAndLess } from '../../../src/fleet/times.js';
+import { createLogBackoff } from '../../../src/fleet/times.js';
 import { silentLogger } from '../../../src/logger.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-it('trouble that lasts is logged at once, and then less and less often', () => {
-  const isSaidNow = lessAndLess();
+it('a lasting problem is logged at once, and then at growing intervals', () => {
+  const shouldLog = createLogBackoff();
   const said: number[] = [];
   for (let minutes = 0; minutes <= 60; minutes += 0.25) {
-    if (isSaidNow()) said.push(minutes);
+    if (shouldLog()) said.push(minutes);
     vi.advanceTimersByTime(15_000);
   }
   expect(said).toEqual([0, 0.5, 1.5, 3.5, 7.5, 15.5, 30.5, 45.5]);
 });
 
-it('a worker says each new reason at once, and one that lasts again', async () => {
+it('a worker logs each new reason at once, and the same reason again later', async () => {
   const said: string[] = [];
   const logger = { ...silentLogger, warn: (_: object, message = '') => void said.push(message) };
   const stop = new AbortController();
