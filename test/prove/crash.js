@@ -1,5 +1,5 @@
 /**
- * Stops a job at every failpoint in every way (SIGKILL, SIGTERM, a full disk, in some SIGHUP), runs it again and
+ * Stops a job at every failpoint in every way (SIGKILL, SIGTERM, a full disk, at some SIGHUP), runs it again and
  * compares the outcome with the expected one; writes docs/generated/crash-matrix.md.
  * npm run prove:crash -- [--only FAILPOINT] [--how kill,term,hup,full]
  */
@@ -26,8 +26,8 @@ const { values, refuse } = readOptions(
 const wanted = values.how?.split(',');
 
 const struck = failpoints.filter((failpoint) => !Object.hasOwn(elsewhere, failpoint));
-const untold = struck.filter((failpoint) => !Object.hasOwn(outcomesAt, failpoint));
-if (untold.length > 0) throw new Error(`crash/expected.js has no outcome for ${untold.join(', ')}`);
+const missing = struck.filter((failpoint) => !Object.hasOwn(outcomesAt, failpoint));
+if (missing.length > 0) throw new Error(`crash/expected.js has no outcome for ${missing.join(', ')}`);
 const cells = struck
   .filter((failpoint) => values.only === undefined || failpoint === values.only)
   .flatMap((failpoint) => {
@@ -87,7 +87,7 @@ function judge({ failpoint, how, expected, pipeline, outcome, isKnown, failure }
   const found = { ...outcome, served: served.length };
   // On a full disk the process lives on: what it cannot store, it can still print.
   const lost = how === 'full' ? served.filter((folio) => !isKnown(folio)) : [];
-  if (lost.length > 0) return { failpoint, how, failure: `folio ${lost} was neither recorded nor told` };
+  if (lost.length > 0) return { failpoint, how, failure: `folio ${lost} was neither recorded nor printed` };
   if (isDeepStrictEqual(found, expected)) return { failpoint, how, outcome: found };
   return { failpoint, how, failure: `expected ${JSON.stringify(expected)}, got ${JSON.stringify(found)}` };
 }

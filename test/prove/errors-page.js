@@ -30,7 +30,7 @@ function exitCodes() {
   return exits;
 }
 
-/** Each place in the sources that gives a code: code, class, and the text from there on. */
+/** Each place in the sources that gives a code: the code, the class, and where it is in the text. */
 function* places(source) {
   const classOf = (text) => /new (\w+Error)\(/.exec(text)?.[1];
   // new XError('CODE', or one of two codes by a condition.
@@ -88,7 +88,7 @@ function shown(text, named) {
     const known = named.get(inside.trim()) ?? common.get(inside.trim());
     return known === undefined ? FACT : shown(known, named);
   });
-  // What a template holds within a template is left out.
+  // A template within a template is left out.
   return filled
     .replace(/(?<!\\)\$\{.*$/s, FACT)
     .replaceAll(/…+/g, FACT)
@@ -99,7 +99,7 @@ function shown(text, named) {
     .trim();
 }
 
-/** The hints of an error, as far as they stand beside its code: two where a condition chooses between two names. */
+/** The hints of an error, if they are beside its code: two where a condition chooses between two names. */
 function hintsAt(source, at, named) {
   const statement = source.slice(at, at + 1500).split(/;\n|^\}/m)[0];
   const [, ...choice] = /hint: \w+ \? ([A-Z_]+) : ([A-Z_]+)\b/.exec(statement) ?? [];
@@ -113,18 +113,18 @@ function hintsAt(source, at, named) {
   if (literal === null) return [];
   const [, plain, template, quoted, name] = literal;
   const text = plain ?? template ?? quoted ?? named.get(name) ?? common.get(name);
-  const hint = text === undefined ? '' : shown(text + behind(statement, literal), named);
+  const hint = text === undefined ? '' : shown(text + addedTo(statement, literal), named);
   return hint.replaceAll(FACT, '').length > 15 ? [hint] : [];
 }
 
-/** What is added to a text, in lines of its own. */
-function behind(statement, { 0: found, index }) {
+/** The texts that are added to a text with `+`. */
+function addedTo(statement, { 0: found, index }) {
   const rest = statement.slice(index + found.length);
   const [added] = /^(?:\s*\+\s*'[^']*')+/.exec(rest) ?? [''];
   return [...added.matchAll(/'([^']*)'/g)].map(([, text]) => text).join('');
 }
 
-/** Hints that stand in src/hints.ts, by code. */
+/** The hints in src/hints.ts, by code. */
 function laterHints() {
   const source = read('src/hints.ts');
   const named = constants(source);
@@ -154,7 +154,7 @@ function explained() {
       .map((page) => page.slice('docs/'.length));
 }
 
-/** What docs/failures.md says to a code, by code. */
+/** What docs/failures.md says about a code, by code. */
 function cures() {
   const rows = read('docs/failures.md').matchAll(/^\| (`[A-Z].*?) \| (.*) \|$/gm);
   return new Map(
@@ -172,9 +172,9 @@ export function errorCodes() {
   const exits = exitCodes();
   const hints = laterHints();
   const pagesOf = explained();
-  const told = cures();
+  const explanations = cures();
   const codes = new Map();
-  // What may have been accepted ends with 7 after a redirect, which has a code of its own.
+  // An ambiguous request ends with 7 after a redirect, which has a code of its own, else with 5.
   const exitsOf = (kind, code) =>
     kind === 'AmbiguousUploadError'
       ? [code === 'SERVICE_REDIRECTS' ? '7' : '5']
@@ -190,13 +190,13 @@ export function errorCodes() {
       const beside = hintsAt(source, at, named);
       const found = beside.length > 0 || !hints.has(code) ? beside : [hints.get(code)];
       for (const hint of found) one.hints.add(hint);
-      if (found.length === 0) one.isToldElsewhere = true;
+      if (found.length === 0) one.hasNoHintHere = true;
       codes.set(code, one);
     }
   }
   for (const one of codes.values()) {
-    const text = told.get(one.code);
-    if (one.isToldElsewhere && text !== undefined) one.hints.add(text);
+    const text = explanations.get(one.code);
+    if (one.hasNoHintHere && text !== undefined) one.hints.add(text);
   }
   return [...codes.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }

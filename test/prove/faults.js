@@ -36,7 +36,7 @@ await Promise.all(
     limit(async () => {
       const problems = await proveCell(cell, folder, undisturbed).catch((error) => [error.stack]);
       if (problems.length > 0) failures += 1;
-      tell({ id: cell.id, problems });
+      print({ id: cell.id, problems });
     }),
   ),
 );
@@ -53,7 +53,7 @@ if (failures > 0) {
   console.log(`${chosen.length} cells are as expected, in ${seconds} s`);
 }
 
-function tell({ id, problems }) {
+function print({ id, problems }) {
   console.log(`${problems.length === 0 ? 'ok' : 'NOT AS EXPECTED'}  ${id}`);
   for (const problem of problems) console.log(`      ${problem}`);
 }

@@ -1,8 +1,8 @@
 /**
- * Several pipelines over several workers, which are killed and stopped at random moments, as whole machines and in their
- * runs alone, between intent and reply, inside of transactions, and with their database. Then proves that each output is
- * that of an unbroken run, byte for byte, that no upload went unreported, that no
- * permit and no lease is left, and that each run went on elsewhere in time.
+ * Several pipelines over several workers, which are killed and stopped at random moments: whole machines or only their
+ * runs, between intent and reply, within transactions, and together with their database. Then proves that each output is
+ * that of an unbroken run, byte for byte, that no upload went unreported, that no permit and no lease is left, and that
+ * each run went on elsewhere in time.
  * npm run prove:fleet -- [--kills 100] [--seed 1] [--pipelines 4] [--workers 3] [--records 1500]
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -54,9 +54,9 @@ const recoveries = [];
 const strikes = () =>
   totals.killedWorkers + totals.stoppedWorkers + totals.killedRuns + totals.stoppedRuns + totals.failpoints;
 
-/** Between the slot of a paid request and its POST: every third run that is struck by itself, the first one too. */
+/** Between the slot of a paid request and its POST: armed for every third run that strikes itself, the first one too. */
 const BEFORE_POST = 'after-slot-before-post';
-/** Where the others are: around the reply, and around commits. */
+/** The failpoints of the other runs: around the reply, and around commits. */
 const FAILPOINTS = [
   'after-post-before-commit',
   'after-accepted-before-poll',
@@ -85,15 +85,15 @@ try {
   while (strikes() < wanted) await breakNight(unbroken);
   for (const worker of workers) {
     const code = await worker.drain();
-    if (code !== 0) throw new Error(`a drained worker ended with ${code}: ${worker.told()}`);
+    if (code !== 0) throw new Error(`a drained worker ended with ${code}: ${worker.log()}`);
   }
   await proveNothingLeft();
-  tell();
+  printTotals();
 } catch (error) {
   console.error(
     `${error.stack ?? error}\nseed ${values.seed}, after ${strikes()} strikes: ${JSON.stringify(totals)}`,
   );
-  for (const worker of workers) console.error(`--- a worker\n${worker.told().slice(-4000)}`);
+  for (const worker of workers) console.error(`--- a worker\n${worker.log().slice(-4000)}`);
   process.exitCode = 1;
 } finally {
   for (const worker of workers) await worker.kill();
@@ -129,8 +129,8 @@ function writeConfig(pipeline, source, work) {
 async function unbrokenOutput(name, source) {
   const work = join(folder, name, 'unbroken');
   const file = writeConfig(`unbroken-${name}`, source, work);
-  const { code, told } = await command(['run', file], env);
-  if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${told}`);
+  const { code, stderr } = await command(['run', file], env);
+  if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${stderr}`);
   return readFileSync(join(work, 'enriched.csv'));
 }
 
@@ -142,13 +142,13 @@ async function breakNight(unbroken) {
     const work = join(folder, name, pipeline);
     return { pipeline, work, output, file: writeConfig(pipeline, source, work) };
   });
-  const { code, told } = await command(['enqueue', ...night.map(({ file }) => file)], env);
-  if (code !== 0) throw new Error(`enqueue ended with ${code}: ${told}`);
+  const { code, stderr } = await command(['enqueue', ...night.map(({ file }) => file)], env);
+  if (code !== 0) throw new Error(`enqueue ended with ${code}: ${stderr}`);
   const began = Date.now();
   const watch = watchLeases();
   try {
     while (!night.every(({ work }) => isDone(work))) {
-      if (Date.now() - began > 20 * 60_000) throw new Error(`the night does not end: ${await stand()}`);
+      if (Date.now() - began > 20 * 60_000) throw new Error(`the night does not end: ${await fleetState()}`);
       await sleep(500 + random(6000));
       await putBack();
       if (strikes() < wanted) await strike(watch);
@@ -157,9 +157,9 @@ async function breakNight(unbroken) {
   } finally {
     await watch.end();
   }
-  // The worker still ends the job.
+  // The worker has yet to end the job.
   await settled();
-  // It has its folios for itself while it runs.
+  // The folios can be read only while the service is stopped.
   const { port } = new URL(service.url);
   await kill(service.process, 'SIGTERM');
   for (const one of night) await prove(one);
@@ -179,7 +179,7 @@ function isDone(work) {
 async function strike(watch) {
   const alive = [...workers].filter((worker) => !worker.isGone());
   const busy = alive.filter((worker) => worker.runs().length > 0);
-  // Most strikes hit those that work.
+  // Most strikes hit workers that have a run.
   if (busy.length === 0 && random(5) > 0) return;
   const struck = busy.length > 0 && random(8) > 0 ? busy : alive;
   const worker = struck[random(struck.length)];
@@ -243,7 +243,7 @@ function signal(pid, name) {
   }
 }
 
-/** A machine that is gone comes back empty, a little later. A worker whose failpoint is armed is replaced by a sound one. */
+/** Replaces a machine that is gone, a little later, by an empty one, whose worker has no failpoint armed. */
 async function replaceGone() {
   for (const worker of workers) {
     if (!worker.isGone()) continue;
@@ -253,7 +253,7 @@ async function replaceGone() {
   }
 }
 
-/** Runs that crashed three times in a row wait for a person, which is right here: this one has struck them. */
+/** Puts back runs that wait for a person because they crashed three times in a row: this script has struck them. */
 async function putBack() {
   const rows = await database.ask(
     "SELECT data FROM foliopipe_jobs.job WHERE name = 'dead-letters' AND state < 'active'",
@@ -263,12 +263,12 @@ async function putBack() {
     if (problem.code !== 'RUN_CRASHED')
       throw new Error(`${pipeline} waits for a person: ${JSON.stringify(problem)}`);
     totals.putBack += 1;
-    const { code, told } = await command(['enqueue', '--again', pipeline], env);
-    if (code !== 0 && code !== 5) throw new Error(`enqueue --again ended with ${code}: ${told}`);
+    const { code, stderr } = await command(['enqueue', '--again', pipeline], env);
+    if (code !== 0 && code !== 5) throw new Error(`enqueue --again ended with ${code}: ${stderr}`);
   }
 }
 
-/** Looks when the pipelines of struck processes have a lease again, or are done. */
+/** Notices when the pipelines of struck processes have a lease again, or are done. */
 function watchLeases() {
   const lost = new Map();
   let isEnded = false;
@@ -292,7 +292,7 @@ function watchLeases() {
       }
     }
   };
-  /** What a struck worker was about to go on with is lost once more. */
+  /** Pipelines with which a struck worker was about to go on are lost once more. */
   const struck = async (pid) => {
     const rows = await database.ask('SELECT facts FROM foliopipe.workers');
     const facts = (rows ?? []).map((row) => JSON.parse(row.facts)).find((one) => one.pid === pid);
@@ -334,10 +334,10 @@ async function settled() {
     const leases = await database.ask('SELECT 1 FROM foliopipe.leases WHERE until > now()');
     if (rows?.length === 0 && leases?.length === 0) return;
   }
-  throw new Error(`jobs or leases are left: ${await stand()}`);
+  throw new Error(`jobs or leases are left: ${await fleetState()}`);
 }
 
-async function stand() {
+async function fleetState() {
   const { out } = await command(['fleet', '--json'], env);
   return out;
 }
@@ -395,7 +395,7 @@ async function proveNothingLeft() {
   }
 }
 
-function tell() {
+function printTotals() {
   const sorted = recoveries.toSorted((a, b) => a - b);
   const worst = sorted.at(-1) ?? 0;
   const { nights, uploads, chunks, ambiguous } = totals;

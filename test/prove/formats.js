@@ -1,5 +1,5 @@
 /**
- * Writes many awkward rows as Parquet, reads them back and compares each cell; tells the peak of our own memory.
+ * Writes many awkward rows as Parquet, reads them back and compares each cell; prints the peak of our own memory.
  * npm run prove:formats -- [--rows 5000000]
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * Feeds random sources to the scanner, which is held to csv-parse, and to whole jobs, whose output must have every
- * record with its values and its own prediction. Silent until the end; a failure tells how to see it again.
+ * Feeds random sources to the scanner, which is compared with csv-parse, and to whole jobs, whose output must have every
+ * record with its values and its own prediction. Silent until the end; a failure prints how to repeat it.
  * npm run prove:fuzz -- [--minutes 5] [--seed 1] [--again KIND:SEED]
- * With TMPDIR on a file system in memory it gets several times as far.
+ * With TMPDIR on a file system in memory it does several times as many iterations.
  */
 import { readOptions } from '../../bench/read-options.js';
 import { FuzzFailure, runFuzz, runIteration } from './fuzz/run-fuzz.js';

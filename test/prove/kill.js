@@ -79,8 +79,8 @@ async function unbrokenNights(sources) {
   const sent = [];
   for (const source of sources) {
     placeSource(work, source);
-    const { code, told } = await startClient(config).exited;
-    if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${told}`);
+    const { code, stderr } = await startClient(config).exited;
+    if (code !== 0) throw new Error(`the unbroken run ended with ${code}: ${stderr}`);
     outputs.push(readFileSync(join(work, 'out/enriched.csv')));
     sent.push(sentRecords(manifestOf(work)));
   }
@@ -91,7 +91,7 @@ async function unbrokenNights(sources) {
   return sources.map((source, at) => ({ source, output: outputs[at], sent: sent[at] }));
 }
 
-/** All nights of one job, broken as often as chance has it, on a service of its own. */
+/** All nights of one job, broken at random, on a service of its own. */
 async function brokenNights(unbroken, work) {
   const service = await startService(work, 0);
   const job = { work, config: writeConfig(work, service.url, nights), service };
@@ -109,7 +109,7 @@ async function brokenNights(unbroken, work) {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** Starts one run until it ends. */
+/** Starts one run again and again until it ends. */
 async function breakRun(job) {
   const { work, config } = job;
   const { port } = new URL(job.service.url);
@@ -139,22 +139,23 @@ async function breakRun(job) {
         }
       }
     }
-    const { code, signal, told } = await client.exited;
+    const { code, signal, stderr } = await client.exited;
     if (signal === 'SIGKILL') {
       if (random(4) === 0) loseSomething(join(work, 'state'));
       continue;
     }
-    // By SIGHUP itself where it came before anybody listened for it: nothing was begun yet.
+    // SIGHUP itself ends a client that does not listen for it yet: nothing was begun.
     if (signal === 'SIGHUP' || code === 143) continue;
     if (code === 0) return;
-    // Whoever has left did not read why.
-    const mayBeBehind = /\[CHECKPOINT_(LOST|BEHIND|DAMAGED)\]/.test(told) || client.process.stderr.destroyed;
+    // A reader that has left did not read the reason.
+    const mayBeBehind =
+      /\[CHECKPOINT_(LOST|BEHIND|DAMAGED)\]/.test(stderr) || client.process.stderr.destroyed;
     if (code === 2 && mayBeBehind) {
       await recoverCheckpoint(config);
       continue;
     }
-    // 5 is passing trouble, which a killed service is; whatever else ends a run is a fault.
-    if (code !== 5) throw new Error(`a start ended with ${code}, see ${keep(work)}: ${told}`);
+    // 5 is temporary trouble, such as a killed service. No other code may end a start.
+    if (code !== 5) throw new Error(`a start ended with ${code}, see ${keep(work)}: ${stderr}`);
   }
 }
 
@@ -188,7 +189,7 @@ function loseSomething(state) {
   ways[random(ways.length)]();
 }
 
-/** Now and then recovering is killed, too. */
+/** Recovers the checkpoint. Now and then, `recover` is killed first. */
 async function recoverCheckpoint(config) {
   totals.recovered += 1;
   const start = () => startClient(config, 'recover');
@@ -198,8 +199,8 @@ async function recoverCheckpoint(config) {
     await kill(doomed.process, 'SIGKILL');
     totals.kills += 1;
   }
-  const { code, told } = await start().exited;
-  if (code !== 0) throw new Error(`recover ended with ${code}: ${told}`);
+  const { code, stderr } = await start().exited;
+  if (code !== 0) throw new Error(`recover ended with ${code}: ${stderr}`);
 }
 
 /** @param accepted uploads and records that the service has accepted tonight. */

@@ -1,5 +1,5 @@
 /**
- * Chunks at the bound of `chunks.maxBytes`: cut, answered by a part that gives as much back, and written as rows.
+ * Chunks at the limit of `chunks.maxBytes`: cut, answered by a part that is as large, and written as rows.
  * It takes 7 GB of memory and about a minute. After `npm run build`: node test/prove/large.js
  */
 import assert from 'node:assert/strict';
@@ -20,7 +20,7 @@ const sent = Object.fromEntries([...columns].reverse().map((column) => [`sent_${
 const upload = { columns: sent, keyColumn: 'id' };
 const source = { columns, files: [{ dialect: { delimiter: ';' } }] };
 const largest = maxRecordBytes(upload, maxBytes);
-/** Two that are one file, one that fills a file alone, and two whose rows the kernel can still hold. */
+/** Two records that are one file, one that fills a file, and two whose rows the kernel can still hold. */
 const sizes = [300 * MB, 200 * MB, largest, 100, 350 * MB];
 const letters = 'abcde';
 const small = 'x;'.repeat(columns.length - 1);
@@ -102,7 +102,7 @@ function* bytesOfSource() {
   }
 }
 
-/** Goes over bytes and fails at the first that is not what it should be. */
+/** Reads bytes, and fails at the first that is not as expected. */
 function reader(given) {
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.length);
   let at = 0;
@@ -111,7 +111,7 @@ function reader(given) {
       assert.equal(bytes.toString('latin1', at, at + text.length), text);
       at += text.length;
     },
-    /** The same letter so many times: each byte is the one before it. */
+    /** The same letter `count` times: each byte equals the one before it. */
     run: (letter, count) => {
       assert.equal(String.fromCharCode(bytes[at]), letter);
       assert.ok(

@@ -93,8 +93,8 @@ async function runNight(pipeline, text, baseUrl, settings) {
       ...settings,
     }),
   );
-  const { code, told } = await startClient(config).exited;
-  if (code !== 0) throw new Error(`${pipeline} ended with ${code}: ${told}`);
+  const { code, stderr } = await startClient(config).exited;
+  if (code !== 0) throw new Error(`${pipeline} ended with ${code}: ${stderr}`);
   const { chunks } = JSON.parse(readFileSync(join(work, 'out/enriched.csv.manifest.json'), 'utf8'));
   const bought = chunks.reduce((total, { records }) => total + records, 0);
   return { output: readFileSync(join(work, 'out/enriched.csv')), sent: bought };
@@ -121,7 +121,7 @@ function readLines(path) {
   return { header: header.replace(/\r?\n$/, ''), lines };
 }
 
-/** One record in a hundred is changed, one in twenty is gone, as many are new, and the order is another one. */
+/** One record in a hundred is changed, one in twenty is gone, as many are new, and the order is different. */
 function changedLines(lines) {
   const kept = lines.filter(() => random(20) > 0);
   const next = kept.map((line) => (random(100) === 0 ? invented(line, 'Changed') : line));
@@ -135,7 +135,7 @@ function changedLines(lines) {
   return next;
 }
 
-/** A record whose name is one that no other record has. */
+/** A record with a name that no other record has. */
 function invented({ raw, key, id }, what) {
   const name = key.split('\u0000')[0];
   const own = what === 'New' ? newId() : id;
@@ -203,8 +203,8 @@ function proveDelta(wanted, delta) {
       }
       const change = row.at(-1);
       const values = row.slice(0, -1);
-      const isKeyAlone = values.every((value, field) => field === at || value === '');
-      const hash = change === 'removed' ? (isKeyAlone ? '' : 'more than the key') : hashOf(values);
+      const hasOnlyKey = values.every((value, field) => field === at || value === '');
+      const hash = change === 'removed' ? (hasOnlyKey ? '' : 'more than the key') : hashOf(values);
       const { id, change: expectedChange, hash: expectedHash } = wanted[index] ?? {};
       if (row[at] !== id || change !== expectedChange || hash !== expectedHash)
         throw new Error(`line ${lines} of the delta is wrong: ${row.join()}, not ${expectedChange} ${id}`);

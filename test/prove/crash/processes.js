@@ -30,8 +30,8 @@ export async function foliopipe(cwd, args, env = {}) {
 }
 
 /**
- * Starts the local service. The first polls of each folio find it unfinished, however long they took to come: so
- * no folio is finished while its run still uploads.
+ * Starts the local service. The first polls of each folio find it unfinished, however late they come: so no folio is
+ * finished while its run still uploads.
  * @param maxUpload larger files are refused.
  */
 export async function startService(data, maxUpload = '1GB') {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const marker = 'FOLIOPIPE_PROVE_MAY_MOUNT';
 
-/** As any user where user namespaces are allowed, else as root. */
+/** Options of `unshare`: for any user where user namespaces are allowed, and for root. */
 const ways = [['-r', '-m'], ['-m']];
 
 /** Starts this script again in a namespace of its own, once, and ends with its exit code. */
@@ -38,7 +38,7 @@ function canMount(way) {
 
 const tmpfs = ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'foliopipe'];
 
-/** Makes a folder a small file system of its own. @returns what unmounts it. */
+/** Makes a folder a small file system of its own. @returns a function that unmounts it. */
 export function mountSmallDisk(folder) {
   expectSuccess(spawnSync('mount', [...tmpfs, folder]));
   return () => expectSuccess(spawnSync('umount', [folder]));

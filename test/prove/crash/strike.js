@@ -8,7 +8,7 @@ import { fillDisk, mountSmallDisk } from './small-disk.js';
 /** Makes a failpoint fill the disk. */
 const preload = new URL('fill-disk-on-kill.js', import.meta.url);
 const run = ['run', '--json', '--log-level', 'warn'];
-/** Asks for no folio so often that it would be finished. */
+/** Polls so rarely that no folio is found finished. */
 const submit = ['submit', '--log-level', 'warn', '--set', 'poll.first=10s', '--set', 'poll.max=10s'];
 
 /** Writes source and config of a job; a folder's name is its pipeline's. */
@@ -30,7 +30,7 @@ export function writeJob(folder, { pipeline, source, service, uploads = 1, round
   writeFileSync(join(folder, 'foliopipe.yaml'), JSON.stringify(config));
 }
 
-/** The bytes that every struck job must come to. */
+/** The bytes of the output that every struck job must publish. */
 export async function unbrokenOutput(folder, job) {
   mkdirSync(folder);
   writeJob(folder, { pipeline: 'unbroken', ...job });
@@ -41,8 +41,8 @@ export async function unbrokenOutput(folder, job) {
 
 /**
  * @param how `kill`, `term`, `hup` or `full`.
- * @returns what happened, in the words of the table of expected outcomes, and the folios that the client knows:
- * recorded, or told when the disk was full.
+ * @returns what happened, in the form of the table of expected outcomes, and the folios that the client knows: recorded,
+ * or printed when the disk was full.
  */
 export async function strike(parent, { failpoint, nth, submitted, how, unbroken, ...job }) {
   const pipeline = `${failpoint}-${how}`;
@@ -67,12 +67,12 @@ export async function strike(parent, { failpoint, nth, submitted, how, unbroken,
       !existsSync(output) || readFileSync(output).equals(unbroken),
       'the struck run left a wrong output',
     );
-    demand(error === undefined || error.hint, `${error?.code} says nothing of what to do next`);
+    demand(error === undefined || error.hint, `${error?.code} does not say what to do next`);
     const signal = { term: 'SIGTERM', hup: 'SIGHUP' }[how];
     if (signal) demand(first.stderr.includes(`${signal}: stopping`), 'the failpoint was never passed');
     if (isFull) {
       demand(existsSync(filler), `the failpoint was never passed: ${first.end} ${first.stderr}`);
-      // Full to the brim once more (closing the checkpoint may free some): as clear as before.
+      // Closing the checkpoint may have freed some space. On a full disk the error must be as clear as before.
       fillDisk(filler);
       const again = await foliopipe(folder, run);
       const { code } = again.summary?.error ?? {};
@@ -104,7 +104,10 @@ function wordsOf(command) {
 
 function demandWhole(folder, unbroken) {
   const out = join(folder, 'out');
-  demand(readFileSync(join(out, 'enriched.csv')).equals(unbroken), 'the output is not the unbroken one');
+  demand(
+    readFileSync(join(out, 'enriched.csv')).equals(unbroken),
+    'the output differs from the unbroken one',
+  );
   const names = readdirSync(out).sort();
   const whole = ['enriched.csv', 'enriched.csv._REHEARSAL', 'enriched.csv.manifest.json'];
   demand(String(names) === String(whole), `beside the output: ${names}`);

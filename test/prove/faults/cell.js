@@ -1,10 +1,10 @@
-/** How the tables write a cell: who is hit, by what, and what must come of it. */
+/** How the tables write a cell: which operation is hit, by which fault, and the expected outcome. */
 
 /**
  * @param operation `upload`, `track`, `download`, `search` or `any`, as rules name them.
  * @param fault its name in docs/faults.md.
- * @param given `rules` (each without its `on`), the `expect`ed outcome, changes of the `config`, and the rules of the
- *   service that is there `later`; without them it behaves.
+ * @param given `rules` (each without its `on`), the `expect`ed outcome, changes of the `config`, and `later`, the rules
+ *   of the service of the second run; without these, that service has no faults.
  */
 export function cell(operation, fault, variant, { rules, expect, config = {}, later = [] }) {
   return {
@@ -19,7 +19,7 @@ export function cell(operation, fault, variant, { rules, expect, config = {}, la
   };
 }
 
-/** The operation's first call alone. */
+/** Only the operation's first call. */
 export const once = (fault) => [{ calls: 1, fault }];
 export const forEver = (fault) => [{ fault }];
 
@@ -35,7 +35,7 @@ export function onceAndForEver(operation, fault, variant, { hit, first, always, 
   ];
 }
 
-/** Statuses that all operations are refused by, and the error's code. */
+/** Statuses by which every operation is refused, and the error's code. */
 export const REFUSING = {
   302: 'SERVICE_REDIRECTS',
   400: 'SERVICE_REFUSED',

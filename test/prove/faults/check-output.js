@@ -1,4 +1,4 @@
-/** Holds what a run left in the output's place to what is expected, against the output of an undisturbed run. */
+/** Checks what a run has left in the output's place, with the help of the output of an undisturbed run. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -74,7 +74,7 @@ const checks = {
         : undisturbed[at],
     ),
 
-  /** `error` gives the text of a failed record from what it was, `emptied` names a column without values in chunks. */
+  /** `error` makes the error text of a failed record from the usual one; `emptied` names a column without values in chunks. */
   columns: (rows, undisturbed, { renamed, dropped, added, error, emptied }) =>
     firstWrong(rows, (_row, at) => {
       const isFailed = undisturbed[at].prediction_status === 'FAILED';

@@ -37,7 +37,7 @@ function recordCells(what, records, code) {
 
 /**
  * Columns that change in the middle of a run, which has learned them from its first chunk.
- * @param once what becomes of it if they are right when they are fetched again.
+ * @param once the outcome if they are right when they are fetched again.
  */
 function changingCells(what, columns, expect, once = expect) {
   return [
@@ -110,7 +110,7 @@ export const downloadCells = [
     rules: successful({ columns: adding }),
     expect: done(null, otherColumns({ added: { score: 'added' } }, "complete, the service's columns")),
   }),
-  cell('download', 'columns', 'one renamed, in the first part alone', {
+  cell('download', 'columns', 'one renamed, only in the first part', {
     rules: [{ folio: 1, folioCalls: 1, fault: { columns: renaming } }],
     expect: mislearned,
   }),
@@ -147,10 +147,10 @@ export const downloadCells = [
     rules: successful({ columns: { drop: ['record_id', 'name', 'address', 'state'] } }),
     expect: untrusted('JOIN_IMPOSSIBLE'),
   }),
-  cell('download', 'columns', 'all that was sent but the state dropped, for ever', {
+  cell('download', 'columns', 'all that was sent except the state dropped, for ever', {
     rules: forEver({ columns: { drop: ['record_id', 'name', 'address'] } }),
     expect: untrusted('RESULTS_INDISTINCT'),
-    // Fetched again, the first chunk has the number back, to which parts that were here already would be held.
+    // Fetched again, the first chunk has the number again, and stored parts would have to have it too.
     config: { chunks: { canary: 20 } },
   }),
   cell('download', 'columns', 'all that was predicted dropped, for ever', {
@@ -169,7 +169,10 @@ export const downloadCells = [
     rules: failed({ columns: adding }),
     expect: done(
       null,
-      otherColumns({ error: (told) => `reason: ${told}; score: added` }, 'complete, both told as the reason'),
+      otherColumns(
+        { error: (reason) => `reason: ${reason}; score: added` },
+        'complete, both given as the reason',
+      ),
     ),
   }),
 

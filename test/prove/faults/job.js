@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export const CHUNKS = 3;
 export const CHUNK_RECORDS = 20;
 export const TOKEN = 'a-token-of-the-matrix';
-/** Stands in one record of the second chunk. */
+/** A text that only one record has, in the second chunk. */
 export const BAD_RECORD = 'Harbor Hardware 26';
 
 /** For cells in which an outage lasts for ever. */

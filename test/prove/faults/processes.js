@@ -10,7 +10,7 @@ import { openSqlite } from '../../../dist/src/sqlite-driver.js';
 import { TOKEN } from './job.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
-/** A client that takes longer has gone astray. */
+/** A client that takes longer is killed. */
 const LONGEST_MS = 120_000;
 
 const alive = new Set();
@@ -19,7 +19,7 @@ process.once('exit', () => {
 });
 
 /**
- * The local service on the cell's data folder; with rules it misbehaves.
+ * The local service on the cell's data folder; with rules it has faults.
  * @param port 0 takes a free one; the address of a run is frozen, so its next service must have the same.
  */
 export async function startService(folder, { rules, port = 0 }) {
@@ -52,7 +52,7 @@ export async function startService(folder, { rules, port = 0 }) {
   }
 }
 
-/** @returns `{ code, summary, told }`: the exit code, the last JSON line, and stderr, a log record a line. */
+/** @returns `{ code, summary, stderr }`: the exit code, the last JSON line, and stderr, a log record a line. */
 export async function runClient(args) {
   // The collector's helper threads, and collections of a heap that is still small, cost an eighth of the CPU.
   const flags = ['--single-threaded-gc', '--initial-old-space-size=256'];
@@ -70,7 +70,7 @@ export async function runClient(args) {
   const [code] = await once(child, 'close');
   clearTimeout(timer);
   const last = said.stdout.trimEnd().split('\n').at(-1);
-  return { code, summary: last === '' ? {} : JSON.parse(last), told: said.stderr };
+  return { code, summary: last === '' ? {} : JSON.parse(last), stderr: said.stderr };
 }
 
 /** How many folios a service has ever given out; it must have ended. */

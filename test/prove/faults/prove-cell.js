@@ -1,4 +1,4 @@
-/** Proves one cell of the matrix with a client of real processes: the fault's night, and the same command the night after. */
+/** Proves one cell of the matrix with real client processes: a night with the fault, and the same command the night after. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkOutput } from './check-output.js';
@@ -8,7 +8,7 @@ import { countFolios, runClient, startService } from './processes.js';
 const SEARCH = ['--name', 'Harbor Hardware 1', '--address', '1 Main St', '--state', 'MT'];
 
 /**
- * @param undisturbed `{ output, answer }` of a service that behaves.
+ * @param undisturbed `{ output, answer }` of a service without faults.
  * @returns every problem, none when the cell holds.
  */
 export async function proveCell(cell, parent, undisturbed) {
@@ -20,7 +20,7 @@ export async function proveCell(cell, parent, undisturbed) {
   return problems;
 }
 
-/** What a run and a search come to on a service that behaves; takes a folder of its own in `parent`. */
+/** What a run and a search give on a service without faults; takes a folder of its own in `parent`. */
 export async function undisturbedRun(parent) {
   const folder = join(parent, 'undisturbed');
   const service = await startService(folder, {});
@@ -29,7 +29,7 @@ export async function undisturbedRun(parent) {
     const run = await runClient(['run', config]);
     const search = await runClient(['search', config, ...SEARCH]);
     if (run.code !== 0 || search.code !== 0) {
-      throw new Error(`the undisturbed run failed: ${run.told}${search.told}`);
+      throw new Error(`the undisturbed run failed: ${run.stderr}${search.stderr}`);
     }
     return { output: readFileSync(output), answer: JSON.stringify(search.summary.answer) };
   } finally {
@@ -65,19 +65,19 @@ async function proveRun({ rules, config: changes, expect, later }, folder, { out
   if (expect.wayOut !== undefined) {
     const third = await startService(folder, { port, rules: later });
     check('way out', await runClient(['run', config, ...expect.wayOut.args]), {
-      told: null,
+      message: null,
       ...expect.wayOut,
     });
     await third.stop();
     const all = countFolios(folder);
-    // How many were sent before a poll has stopped the run is a matter of time.
+    // How many were sent before a poll stopped the run depends on timing.
     const expected = expect.wayOut.folios ?? all;
     if (all !== expected) problems.push(`way out: ${all} folios, ${expected} expected`);
   }
   return problems;
 }
 
-/** Nothing is paid twice but what was reported as ambiguous. @param uploads of a run that was published. */
+/** Nothing is paid twice except what was reported as ambiguous. @param uploads of a run that was published. */
 function checkPaid(folios, uploads, { chunks, ambiguous, paidTwice }) {
   const expected = chunks + paidTwice;
   if (uploads === undefined)
@@ -103,30 +103,30 @@ async function proveSearch({ rules, config: changes, expect }, folder, { answer 
   return [
     ...checkEnd(night, expect).map((problem) => `first search: ${problem}`),
     ...checkAnswer(night, expect, answer).map((problem) => `first search: ${problem}`),
-    ...checkEnd(morning, { code: 0, told: null }).map((problem) => `second search: ${problem}`),
+    ...checkEnd(morning, { code: 0, message: null }).map((problem) => `second search: ${problem}`),
     ...checkAnswer(morning, { code: 0 }, answer).map((problem) => `second search: ${problem}`),
     ...(first.hits() === 0 ? ['the fault hit no call'] : []),
   ];
 }
 
 function checkAnswer({ summary }, { code }, answer) {
-  const told = JSON.stringify(summary.answer);
+  const found = JSON.stringify(summary.answer);
   const expected = code === 0 ? answer : undefined;
-  return told === expected ? [] : [`answers ${told}, expected ${expected}`];
+  return found === expected ? [] : [`answers ${found}, expected ${expected}`];
 }
 
 /** The exit code, and what the operator reads: the error's code, or a warning, or nothing at all. */
-function checkEnd({ code, summary, told }, expected) {
+function checkEnd({ code, summary, stderr }, expected) {
   if (code !== expected.code)
-    return [`exit ${code}, expected ${expected.code}: ${told.trim() || JSON.stringify(summary)}`];
+    return [`exit ${code}, expected ${expected.code}: ${stderr.trim() || JSON.stringify(summary)}`];
   const problems = [];
   if (code !== 0 && code !== 3) {
     const found = summary.error?.code;
-    if (found !== expected.told) problems.push(`the error is ${found}, expected ${expected.told}`);
-  } else if (expected.told === null) {
-    if (told !== '') problems.push(`something was told: ${told.trim()}`);
-  } else if (!told.includes(expected.told)) {
-    problems.push(`nothing was told of ${expected.told}: ${told.trim()}`);
+    if (found !== expected.message) problems.push(`the error is ${found}, expected ${expected.message}`);
+  } else if (expected.message === null) {
+    if (stderr !== '') problems.push(`something was logged: ${stderr.trim()}`);
+  } else if (!stderr.includes(expected.message)) {
+    problems.push(`no warning has ${expected.message}: ${stderr.trim()}`);
   }
   return problems;
 }

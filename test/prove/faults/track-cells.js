@@ -4,7 +4,7 @@ import { shortPoll } from './job.js';
 import { done, fetchedAgain, lost, mixed, refused, timedOut, untrusted } from './outcomes.js';
 import { replyCells } from './reply-cells.js';
 
-/** Counts that lie in the poll that finds the first folio finished: the poll before it is told a status of its own. */
+/** Wrong counts in the poll that finds the first folio finished. The poll before it gets an unknown status. */
 function liesOnce(counts, what) {
   const rules = [
     { folio: 1, folioCalls: 1, fault: { unknownStatus: 'QUEUED' } },
@@ -36,7 +36,7 @@ export const trackCells = [
     '`successful` too low': { successful: -1 },
     '`failed` too high': { failed: 1 },
     '`failed` too low': { failed: -1 },
-    'one success told as a failure': { successful: -1, failed: 1 },
+    'one success counted as a failure': { successful: -1, failed: 1 },
   }).map(([what, counts]) =>
     cell('track', 'counts', `${what}, for ever`, {
       rules: forEver({ counts }),

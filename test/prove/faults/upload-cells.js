@@ -33,7 +33,7 @@ const unclear = (hit, accepted) => ({
   always: ambiguousForEver(accepted),
 });
 
-/** A reply that comes whole and cannot be read. */
+/** A complete reply that cannot be read. */
 const unread = (hit) => ({ hit, first: unreadable(1), always: unreadableForEver });
 
 export const uploadCells = [

@@ -1,11 +1,11 @@
-/** The database of the fleet: a real server that is stopped at once, and what is asked of it from outside. */
+/** The database of the fleet: a real server that can be stopped at once, and queries from outside the fleet. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { postmasterPid, startPostgres } from '../../../bench/postgres.js';
 
-/** @param folder where its data lies; it must not exist. */
+/** @param folder for its data; it must not exist. */
 export async function startDatabase(folder) {
   const { server, url } = await startPostgres(folder);
   return {
@@ -24,7 +24,7 @@ export async function startDatabase(folder) {
         await client.end().catch(() => undefined);
       }
     },
-    /** Keeps the rows of a table from being changed for a while, so that who changes them waits in a transaction. */
+    /** Locks a table for a while, so that a process that changes its rows waits in a transaction. */
     holdTable: async (table, ms) => {
       const client = new pg.Client({ connectionString: url });
       client.on('error', () => undefined);
@@ -62,7 +62,7 @@ export async function startDatabase(folder) {
 
 function isThere(pid) {
   try {
-    // One that has ended and whose parent has not looked is a zombie.
+    // A zombie has ended, and its parent has not noticed.
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

@@ -1,4 +1,4 @@
-/** Workers as machines: each a group of processes with a folder of its own, struck as a whole or in its runs alone. */
+/** Workers as machines: each a group of processes with a folder of its own, struck as a whole or only in its runs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ export const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.m
 
 let machines = 0;
 
-/** @param env what it has besides the environment of this process. */
+/** @param env variables besides the environment of this process. */
 export function startWorker(folder, runs, env) {
   machines += 1;
   const cwd = join(folder, `machine-${machines}`);
@@ -21,9 +21,9 @@ export function startWorker(folder, runs, env) {
     // A group of its own.
     detached: true,
   });
-  let told = '';
+  let log = '';
   child.stderr.on('data', (text) => {
-    told = `${told}${text}`.slice(-20_000);
+    log = `${log}${text}`.slice(-20_000);
   });
   const exited = once(child, 'exit');
   const isGone = () => child.exitCode !== null || child.signalCode !== null;
@@ -37,7 +37,7 @@ export function startWorker(folder, runs, env) {
   return {
     pid: child.pid,
     isGone,
-    told: () => told,
+    log: () => log,
     /** The processes of its runs. */
     runs: () => childrenOf(child.pid),
     pause: () => group('SIGSTOP'),
@@ -69,20 +69,20 @@ function childrenOf(pid) {
     });
 }
 
-/** Runs a command of foliopipe. @returns its exit code and what it has printed. */
+/** Runs a command of foliopipe. @returns its exit code, and what it has printed on stdout (`out`) and stderr. */
 export async function command(args, env) {
   const child = spawn(process.execPath, [cli, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
-  let told = '';
+  let stderr = '';
   child.stdout.on('data', (text) => {
     out += text;
   });
   child.stderr.on('data', (text) => {
-    told += text;
+    stderr += text;
   });
   const [code] = await once(child, 'close');
-  return { code, out, told };
+  return { code, out, stderr };
 }

@@ -20,7 +20,7 @@ const BROKEN = [
 
 const LETTERS = ['a', 'b', 'Z', '7', ' ', 'é', 'ß', '漢', '😀', ',', ';', '"', '\n', '\r', '\r\n', '\t'];
 
-/** @returns noise, or records of `fields` fields that are mostly well-formed; now and then with much in them. */
+/** @returns noise, or records of `fields` fields that are mostly well-formed; now and then many of them. */
 export function randomCsv(random, delimiter, fields) {
   const kind = random.below(10);
   if (kind < 4) return noise(random, delimiter, random.between(0, 40));
@@ -44,7 +44,7 @@ export function randomCsvAround(random, delimiter, fields, place) {
   ]);
 }
 
-/** A record of exactly so many bytes with its line end, or the shortest that there is. */
+/** A record of exactly `size` bytes with its line end, or the shortest possible one. */
 function paddedRecord(delimiter, fields, size) {
   const end = `${delimiter.repeat(fields - 1)}\n`;
   return Buffer.from(`"${'x'.repeat(Math.max(0, size - end.length - 2))}"${end}`);
@@ -69,13 +69,13 @@ function wellFormed(random, delimiter, fields, most) {
   return Buffer.from(random.once(3) ? text.trimEnd() : text);
 }
 
-/** A value that holds what CSV gives a meaning to; now and then a long one. */
+/** A value with characters that have a meaning in CSV; now and then a long one. */
 export function randomText(random, letters = LETTERS) {
   if (random.once(60)) return random.pick(letters).repeat(random.between(100, 700));
   return random.some(0, 5, () => random.pick(letters)).join('');
 }
 
-/** Quoted where it must be, and else as chance has it. */
+/** A field that is quoted where it must be, and otherwise at random. */
 export function writeCsvField(random, value, delimiter) {
   const mustQuote = /["\r\n]/.test(value) || value.includes(delimiter);
   return mustQuote || random.once(4) ? `"${value.replaceAll('"', '""')}"` : value;
@@ -89,6 +89,6 @@ function mutated(random, bytes, times) {
     const put = random.pick([Buffer.alloc(0), random.pick(PIECES), random.pick(PIECES), random.pick(BROKEN)]);
     changed = Buffer.concat([changed.subarray(0, at), put, changed.subarray(at + gone)]);
   }
-  // What a copy that was cut off leaves, maybe in the middle of a letter.
+  // A copy that was cut off, perhaps in the middle of a character.
   return random.once(4) ? changed.subarray(0, random.below(changed.length + 1)) : changed;
 }

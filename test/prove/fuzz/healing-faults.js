@@ -1,8 +1,8 @@
-/** Random misbehaviour of the local service that a client gets over without losing anything. */
+/** Random faults of the local service from which a client recovers without losing anything. */
 
 const GET = ['track', 'download'];
 
-/** Three rules at most stand together: none of them hits so many calls that together they hit every one. */
+/** At most three of these rules are used together: each hits so few calls that together they cannot hit every one. */
 const FAULTS = [
   () => ({ on: 'download', fault: { records: { shuffled: true } } }),
   (random) => ({
@@ -26,7 +26,7 @@ const FAULTS = [
 /** Uploads of which the client cannot know whether they were accepted: they are sent again, and may cost twice. */
 const AMBIGUOUS = ['before-reply', 'after-accepting', 'in-reply'];
 
-/** @returns what `parseFaults` takes, or undefined for a service that behaves. */
+/** @returns what `parseFaults` takes, or undefined for a service without faults. */
 export function randomFaults(random) {
   const rules = random.once(2) ? [] : random.some(1, 3, () => random.pick(FAULTS)(random));
   if (random.once(10)) {

@@ -1,4 +1,4 @@
-/** A random job: files, config, a service with its faults, and what must come out. */
+/** A random job: files, config, a service with its faults, and the expected output. */
 
 import { createHashPredictor } from '../../../dist/src/service/predictors/hash-predictor.js';
 import { isPrediction } from '../../../dist/src/service/predictors/predictor.js';
@@ -79,7 +79,7 @@ export function createJobCase(random) {
   };
 }
 
-/** What is said of a record that was not sent. */
+/** What the output says of a record that was not sent. */
 export const skipped = {
   status: 'FAILED',
   code: 'NOTHING_TO_SEND',
@@ -112,7 +112,7 @@ function randomUpload(random, columns) {
   };
 }
 
-/** Sizes that every record fits into; the least of them now and then, so that chunks are cut by bytes. */
+/** Sizes into which every record fits; often the smallest one, so that chunks are cut by bytes. */
 function randomChunks(random, upload, good) {
   // Where quotes are text, a field with quotes is counted as it is sent: they are doubled, and two are around it.
   const longest = Math.max(...good.map(({ text }) => Buffer.byteLength(text) + 3 * text.split('"').length));

@@ -1,4 +1,4 @@
-/** One iteration of the identity: a whole job in this process, and the proof that nothing was lost or changed. */
+/** One iteration over a whole job: runs it in this process, and proves that nothing was lost or changed. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -115,20 +115,20 @@ function proveRows(output, { summary, config, expected, answered, wanted }) {
   }
 }
 
-/** A comma source keeps its bytes, but that a CR stands within quotes: each row begins with its record's. */
+/** A comma source keeps its bytes, except that a field with a CR is quoted: each row begins with the bytes of its record. */
 function proveRaw(output, answered) {
   let at =
     output.indexOf('\n', parse(output, { to: 1, info: true, record_delimiter: '\n' })[0].info.bytes - 1) + 1;
   for (const { text, number } of answered) {
     const start = Buffer.from(`${text.replace(QUOTED_OR_WITH_RETURN, quoted)},`);
     assert.ok(output.subarray(at, at + start.length).equals(start), `bytes of record ${number}`);
-    // What is behind holds no line feed within quotes: the local service's titles and reasons have none.
+    // What follows has no line feed within quotes: the local service's titles and reasons have none.
     at = output.indexOf('\n', at + start.length) + 1;
   }
   assert.equal(at, output.length);
 }
 
-/** Fields of a comma source: those with quotes, and those without in which there is a CR. */
+/** Fields of a comma source: quoted ones, and unquoted ones with a CR. */
 const QUOTED_OR_WITH_RETURN = /"(?:[^"]|"")*"|[^,"]*\r[^,"]*/g;
 
 function quoted(field) {

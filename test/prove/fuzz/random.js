@@ -1,7 +1,7 @@
-/** Chance for the proofs: everything that is drawn is the same for the same seed. */
+/** Random values for the proofs: the same seed always gives the same values. */
 import { createDice } from '../../../bench/dice.js';
 
-/** Seeds of a proof's iterations: far apart, and known from the proof's own seed, the kind and the place. */
+/** The seed of an iteration: far from all others, and computed from the proof's own seed, the kind and the place. */
 export function iterationSeed(seed, kind, at) {
   const roll = createDice(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(kind + 1, 0x85ebca6b) ^ at);
   roll(1);
@@ -13,14 +13,14 @@ export function createRandom(seed) {
   const between = (least, most) => least + below(most - least + 1);
   const pick = (items) => items[below(items.length)];
   return {
-    /** A whole number from 0 up to `limit`, which is left out. */
+    /** A whole number from 0 up to `limit`, which is excluded. */
     below,
     /** A whole number, both ends included. */
     between,
     pick,
-    /** True once in so many times. */
+    /** True about once in `times` calls. */
     once: (times) => below(times) === 0,
-    /** So many things as `least` to `most` says. */
+    /** From `least` to `most` things. */
     some: (least, most, make) => Array.from({ length: between(least, most) }, (_, at) => make(at)),
     shuffled: (items) => {
       const mixed = [...items];

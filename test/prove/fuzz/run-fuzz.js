@@ -11,7 +11,7 @@ import { createRandom, iterationSeed } from './random.js';
 import { createScannerCase, runScannerIteration } from './scanner-iteration.js';
 import { createSourceCase, runSourceIteration } from './source-iteration.js';
 
-/** Every kind draws a case, writes down what would be needed to look at it, and proves it. */
+/** Every kind draws a case, writes what a person needs to look at it, and proves it. */
 const KINDS = {
   scan: {
     inRound: 100,
@@ -50,7 +50,7 @@ export class FuzzFailure extends Error {
 
 /**
  * @param seed of the whole proof.
- * @param goesOn is asked before every round, and given what was done so far.
+ * @param goesOn called before every round, with what was done so far; says whether to go on.
  * @returns iterations by kind, and how many records and bytes were in them.
  * @throws FuzzFailure at the first counterexample.
  */
@@ -69,7 +69,7 @@ export async function runFuzz(seed, goesOn) {
   return totals;
 }
 
-/** One iteration, also to see a failed one again: `kind` and `seed` are told by it. */
+/** One iteration. To repeat a failed one, take the `kind` and the `seed` that its error names. */
 export async function runIteration(kind, seed) {
   const { create, write, run, bytesOf } = KINDS[kind];
   const random = createRandom(seed);

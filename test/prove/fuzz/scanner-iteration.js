@@ -1,4 +1,4 @@
-/** One iteration of the scanner's proof: random bytes through every face of the scanner, held to csv-parse. */
+/** One iteration of the scanner's proof: random bytes through every interface of the scanner, compared with csv-parse. */
 import assert from 'node:assert/strict';
 import { RecordScan } from '../../../dist/src/csv/record-scan.js';
 import { scanBuffer, scanRecords } from '../../../dist/src/csv/scan-records.js';
@@ -7,7 +7,7 @@ import { randomCsv, randomCsvAround } from './csv-bytes.js';
 import { verifyScan } from './verify-scan.js';
 
 const DELIMITERS = [',', ',', ';', '\t', '|', ' ', 'a', "'"];
-/** Size of the scanner's own window, at whose borders large inputs have their trouble. */
+/** Size of the scanner's own window. Large inputs have their noise at its border. */
 const WINDOW_BYTES = 256 * 1024;
 
 /** What an iteration scans. */
@@ -44,19 +44,19 @@ export async function runScannerIteration({ bytes, grammar, isLarge }, random) {
   return found.length;
 }
 
-/** Of a short input now and then every window there can be, so that no border is left out. */
+/** For a short input, now and then every possible window, so that no border is left out. */
 function windowSizes(random, length) {
   if (length < 80 && random.once(100)) return Array.from({ length: length + 1 }, (_, size) => size + 1);
   return [random.between(1, 30), random.between(1, length + 1)];
 }
 
-/** The bytes in pieces of any length, empty ones among them. */
+/** The bytes in pieces of any length, including empty ones. */
 function cutAnywhere(random, bytes) {
   const borders = random.some(0, 5, () => random.below(bytes.length + 1)).sort((a, b) => a - b);
   return [0, ...borders].map((from, at) => bytes.subarray(from, borders[at] ?? bytes.length));
 }
 
-/** Scans in windows that begin with so many bytes, and grow where they must. */
+/** Scans in windows that begin with `windowBytes` bytes, and grow where they must. */
 function* scanIn(pieces, windowBytes, options) {
   const scan = new RecordScan(options, windowBytes);
   for (const piece of pieces) yield* scan.take(piece);

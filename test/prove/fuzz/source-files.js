@@ -1,4 +1,4 @@
-/** Random sources as files: records as values, bad records among them, and the bytes that say so in any dialect. */
+/** Random sources as files: records as values, bad records among them, and their bytes in any dialect. */
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { renameColumns } from '../../../dist/src/source/read-columns.js';
@@ -10,7 +10,7 @@ const LETTERS = {
   latin1: [...ASCII, 'é', 'ß', '\u{a0}', 'ÿ', '\u{85}'],
   'windows-1252': [...ASCII, 'é', 'ß', '€', '“'],
 };
-/** Names of columns; those with what CSV gives a meaning to must be quoted in a header. */
+/** Names of columns; those with characters that have a meaning in CSV must be quoted in a header. */
 const COLUMNS = [
   'Name',
   'Street',
@@ -28,7 +28,7 @@ const COLUMNS = [
 
 /**
  * A dialect for all files of a source: what the config says of it, and how each file may be written.
- * A delimiter that is to be detected must be the only candidate in the text.
+ * If the delimiter must be detected, it is the only candidate in the text.
  */
 export function randomDialect(random) {
   const delimiter = random.pick([',', ',', ';', '\t', '|']);
@@ -90,7 +90,7 @@ export function randomRecords(random, { columns, letters, named, names }) {
   );
 }
 
-/** A good record as it is written: quoted where it must be, and where chance has it. */
+/** A good record as it is written: quoted where it must be, and now and then elsewhere. */
 export function writeRecord(random, values, { delimiter, quote }) {
   if (quote === 'none') return values.join(delimiter);
   const fields = values.map((value, at) => {
@@ -135,7 +135,7 @@ export function randomBadRecord(random, { columns, delimiter, quote, encoding, m
     kinds.push(() => ({ code: 'SOURCE_ENCODING', text: `\u{fffd}${rest(more)}` }));
   }
   const bad = random.pick(kinds)();
-  // Of a record that is too large only so much is kept.
+  // Of a record that is too large only the first bytes are kept.
   return { raw: Buffer.from(bad.text ?? '').subarray(0, maxRecordBytes), ...bad };
 }
 
@@ -148,7 +148,7 @@ export function encodeFile(random, { header, delimiter, quote, skipLines, encodi
     '',
   );
   const pieces = [encode((bom ? '\u{feff}' : '') + title)];
-  // A CR at the end of the lines and a line feed behind it would be one line end.
+  // A CR at the end of the lines and a line feed after it would be one line end.
   if (header !== null) pieces.push(encode(writeRecord(random, header, { delimiter, quote })));
   for (const [at, { text, bytes }] of records.entries()) {
     if (at > 0 || header !== null) pieces.push(encode(lineEnd()));

@@ -1,4 +1,4 @@
-/** One iteration over a whole file: header, dialect and records of random bytes on the disk, held to csv-parse. */
+/** One iteration over a whole file: header, dialect and records of random bytes on the disk, compared with csv-parse. */
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { writeFile } from 'node:fs/promises';
@@ -65,7 +65,7 @@ export async function runSourceIteration({ bytes, settings, gzip }, folder) {
   if (bytes.length === 0) return expectCode(error, 'SOURCE_EMPTY');
   const encoding = detectEncoding(bytes, settings.encoding);
   const half = halfOf(bytes, encoding);
-  // The lines before a header are read as all of the file is; a beginning alone is read without its last half character.
+  // To skip lines, the whole file is read; otherwise its beginning, without half a character at the end.
   const whole = Buffer.concat([decode(bytes, encoding), settings.skipLines > 0 ? half : Buffer.alloc(0)]);
   const skippedBytes = endOfLines(whole, settings.skipLines);
   if (settings.skipLines > 0 && skippedBytes >= whole.length)
@@ -84,7 +84,7 @@ export async function runSourceIteration({ bytes, settings, gzip }, folder) {
   const header = headerOf(decoded, dialect, settings.header);
   if (header.code !== undefined) return expectCode(error, header.code);
 
-  // Half a character behind a header without a line end is within the quotes of its last name.
+  // Half a character after a header without a line end is within the quotes of its last name.
   if (isText && half.length > 0 && header.bytes === decoded.length) return 0;
 
   const found = [...rejected];
@@ -159,7 +159,7 @@ function halfOf(bytes, { encoding }) {
   return encoding.startsWith('utf16') && bytes.length % 2 === 1 ? Buffer.from('\u{fffd}') : Buffer.alloc(0);
 }
 
-/** Where so many lines end: each with LF, CRLF or CR. */
+/** Where the first `count` lines end: each with LF, CRLF or CR. */
 function endOfLines(text, count) {
   const ends = [...text.toString('latin1').matchAll(/\r\n|\r|\n/g)];
   if (count === 0) return 0;
@@ -182,7 +182,7 @@ function asRead(one, decoded, { skippedBytes, delimiter, maxRecordBytes }) {
   return { ...one, raw };
 }
 
-/** Where quotes are text, every record by csv-parse, which is told so: its values, or how many there are. */
+/** Where quotes are text, compares every record with csv-parse, which gets that setting: its values, or their number. */
 function verifyTexts(text, { dialect, settings }, found) {
   const options = { quote: false, delimiter: dialect.delimiter, record_delimiter: ['\r\n', '\n'] };
   const records = parse(text, {

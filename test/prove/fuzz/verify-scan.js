@@ -1,6 +1,6 @@
 /**
- * Holds what the scanner found to csv-parse: record by record, refusal by refusal, byte by byte.
- * csv-parse knows the grammar. Which bytes go with a refused record is a rule of foliopipe's own, and stands here.
+ * Compares what the scanner found with csv-parse: record by record, refusal by refusal, byte by byte. csv-parse knows
+ * the grammar. Which bytes belong to a refused record is a rule of foliopipe's own, and is written here.
  */
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
@@ -15,7 +15,7 @@ const REPLACEMENT = Buffer.from('\u{fffd}');
  * @param bytes what was scanned, which begins at a record.
  * @param grammar `delimiter`, `fields`, `maxRecordBytes`, `transcoded`, and `base`, `firstRecord` and `firstLine`
  *   of the first byte.
- * @param found good records as `{ record, byte, values }` and bad ones as they were told, in order.
+ * @param found good records as `{ record, byte, values }` and bad ones as they were reported, in order.
  */
 export function verifyScan(bytes, grammar, found) {
   const { base = 0, firstRecord = 1, firstLine = 1 } = grammar;
@@ -34,14 +34,14 @@ export function verifyScan(bytes, grammar, found) {
     const raw = bytes.subarray(start, Math.min(end, start + grammar.maxRecordBytes)).toString('latin1');
     expectFound({ code, raw, ...extra }, start);
   };
-  /** Only the physical line goes on which the record began; csv-parse begins anew behind it. */
+  /** Refuses only the physical line on which the record began; csv-parse begins again after it. */
   const refuseLine = (code, start, problemAt) => {
     const lineFeed = bytes.indexOf(LF, problemAt);
     refuse(code, start, lineFeed === -1 ? bytes.length : contentEnd(bytes, start, lineFeed));
     return lineFeed === -1 ? bytes.length : lineFeed + 1;
   };
 
-  // csv-parse takes a NUL behind a closing quote for the end of the text; NUL means nothing to CSV, as 1 does.
+  // csv-parse takes a NUL after a closing quote for the end of the text. Byte 1 has as little meaning in CSV as NUL.
   const text = bytes.map((byte) => (byte === 0 ? 1 : byte));
   scan: while (at < bytes.length) {
     const { records, error } = csvParse(text.subarray(at), grammar.delimiter);
@@ -68,14 +68,14 @@ export function verifyScan(bytes, grammar, found) {
       const isTooLarge = bytes.length - start > grammar.maxRecordBytes;
       at = refuseLine(isTooLarge ? 'SOURCE_RECORD_TOO_LARGE' : 'SOURCE_QUOTE_NOT_CLOSED', start, start);
     } else if (found[next]?.code === 'SOURCE_RECORD_TOO_LARGE') {
-      // The quote lies behind what a record may have: csv-parse finds nothing wrong before.
+      // The quote is after the most bytes that a record may have: csv-parse finds nothing wrong before it.
       expectFine(text.subarray(start, start + grammar.maxRecordBytes + 1), grammar.delimiter);
       at = refuseLine('SOURCE_RECORD_TOO_LARGE', start, start);
     } else {
       const quote = start + quoteOf(found[next]);
       expectFine(text.subarray(start, quote), grammar.delimiter);
-      assert.ok(quote - start <= grammar.maxRecordBytes, 'a quote behind what a record may have');
-      // A quote that closes nothing shows by the byte behind it, or by the two behind it where that is CR.
+      assert.ok(quote - start <= grammar.maxRecordBytes, 'a quote after the most bytes of a record');
+      // The byte after a quote shows that it closes nothing; if that byte is CR, the two bytes after it do.
       const { error: seen } = csvParse(text.subarray(start, quote + 3), grammar.delimiter);
       assert.ok(MISPLACED.has(seen?.code), `the quote at ${quote} is in its place`);
       at = refuseLine('SOURCE_QUOTE_MISPLACED', start, quote);
@@ -85,8 +85,8 @@ export function verifyScan(bytes, grammar, found) {
 }
 
 /**
- * Records by csv-parse, as Latin-1 texts that stand for bytes, and the error that ended them.
- * Records of any length are taken: their fields are counted here.
+ * Records by csv-parse, as Latin-1 texts that stand for bytes, and the error that ended them. Records with any number of
+ * fields are accepted: the fields are counted here.
  */
 function csvParse(bytes, delimiter) {
   const records = [];

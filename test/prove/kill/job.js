@@ -31,8 +31,8 @@ export function writeConfig(work, baseUrl, nights) {
 }
 
 /**
- * Writes the sources of the nights. Each night one record of `newOneIn` is new, as many are gone, the order is another
- * one, and a column that is not sent is, too. The last of several nights has the records of the first one.
+ * Writes the sources of the nights. Each night one record of `newOneIn` is new, as many are gone, and the order and a
+ * column that is not sent are different. The last of several nights has the records of the first one.
  * @returns their paths.
  */
 export function writeSources(folder, { records, seed, nights, newOneIn = 5 }) {

@@ -33,27 +33,28 @@ export async function startService(work, port, { speed = 1200, segmentRecords = 
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  let told = '';
+  let stderr = '';
   process_.stderr.on('data', (text) => {
-    told = `${told}${text}`.slice(-2000);
+    stderr = `${stderr}${text}`.slice(-2000);
   });
   for await (const line of createInterface({ input: process_.stdout })) {
     const found = /listening on (\S+)/.exec(line);
     if (found) return { process: process_, url: found[1] };
   }
-  throw new Error(`the service ended before it listened:\n${told}`);
+  throw new Error(`the service ended before it listened:\n${stderr}`);
 }
 
-/** @returns the child, and how it ends: what it said on stderr is `told`. */
+/** @returns the child, and a promise of its end, with the text of its stderr. */
 export function startClient(config, command = 'run') {
   const child = spawn(process.execPath, [cli, command, config, '--log-level', 'warn'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let told = '';
+  let stderr = '';
   child.stderr.on('data', (text) => {
-    told += text;
+    stderr += text;
   });
-  return { process: child, exited: once(child, 'close').then(([code, signal]) => ({ code, signal, told })) };
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal, stderr }));
+  return { process: child, exited };
 }
 
 export async function kill(child, signal) {
