@@ -21,10 +21,10 @@ if [ ! -e extract/complete ]; then
     mv extract.new extract
 fi
 
-npx --no-install foliopipe run # any exit code but 0 ends here: what is not done, or has too many failures, is not loaded
+npx --no-install foliopipe run # any exit code except 0 ends here: what is not done, or has too many failures, is not loaded
 
 npx --no-install foliopipe load --print bigquery > load.sql
-# The load job stands in the script as a comment, because it is no SQL.
+# The load job is a comment in the script, because it is not SQL.
 eval "$(sed -n 's/^-- bq load /warehouse load /p' load.sql)"
 warehouse query --use_legacy_sql=false < load.sql
 rm extract/complete

@@ -1,6 +1,6 @@
 #!/bin/sh
-# One night, from cron: repeats what passes, and prints only what a person must know, which cron mails. Ends with
-# foliopipe's exit code. The same command goes on where the last one stopped: nothing is paid twice.
+# One night, from cron: tries again after temporary trouble, and prints only what a person must know, which cron mails.
+# Ends with foliopipe's exit code. The same command continues where the last one stopped: nothing is paid twice.
 set -u
 cd "$(dirname "$0")" || exit 2
 
@@ -20,13 +20,13 @@ for pause in 0 $PAUSES; do
     code=$?
     case $code in
         0) exit 0 ;;
-        5 | 10 | 11 | 137) ;; # passing trouble, still processing, locked, killed: the next try goes on
-        130 | 143) exit "$code" ;; # somebody stopped it, or the machine goes down: the next night or @reboot goes on
+        5 | 10 | 11 | 137) ;; # temporary trouble, still processing, locked, killed: the next try continues
+        130 | 143) exit "$code" ;; # somebody stopped it, or the machine goes down: the next night or @reboot continues
         3) tell 3 'published, with too many failed or unprocessed records: decide' ;;
         8) tell 8 'not done in time: the next night goes on' ;;
         9) tell 9 'stopped by a limit of the config, or the output is withheld: decide' ;;
         2 | 4 | 7) tell "$code" 'it needs a correction' ;;
-        *) tell "$code" 'look at it' ;; # 1, 6, and what this script does not know
+        *) tell "$code" 'look at it' ;; # 1, 6, and codes that this script does not know
     esac
 done
 tell "$code" 'it did not pass, after all tries'

@@ -57,7 +57,7 @@ def run(command: list[str], log) -> tuple[int, dict]:
 
 
 def metadata(summary: dict) -> dict:
-    """What is worth a chart or a look: numbers of the balance, and the publication that the table holds."""
+    """The metadata of the asset: the numbers of the balance, and the publication that the table holds."""
     counts, load = summary["counts"], summary.get("load") or {}
     return {
         "run": summary["run"],
@@ -74,10 +74,10 @@ def metadata(summary: dict) -> dict:
 
 
 def decide(code: int, summary: dict) -> dg.MaterializeResult:
-    # A negative code is a signal that foliopipe could not answer, such as SIGKILL of a machine without memory.
+    # A negative code is a signal that foliopipe could not handle, such as SIGKILL on a machine that is out of memory.
     action, meaning = (RETRY, "killed") if code < 0 else EXITS.get(code, (FAIL, "an unknown code"))
     if action == GO_ON:
-        # Assets below are stale only if the content of the output is another one.
+        # Assets below are stale only if the content of the output has changed.
         version = dg.DataVersion(summary["output"]["sha256"])
         return dg.MaterializeResult(metadata=metadata(summary), data_version=version)
     if action == RETRY:

@@ -29,7 +29,7 @@ export async function enrichIntoTable(
   options?: RunOptions,
 ): Promise<RunSummary> {
   db.exec('CREATE TABLE IF NOT EXISTS businesses (id TEXT PRIMARY KEY, status TEXT, code TEXT) STRICT');
-  // A run that goes on gives all rows again, from the first: a row that is there already is written over.
+  // A continued run gives all rows again, from the first one, so rows that exist are overwritten.
   const save = db.prepare(
     'INSERT OR REPLACE INTO businesses VALUES (@id, @prediction_status, @prediction_naics_code)',
   );

@@ -1,4 +1,4 @@
-/** A stage of one's own in the middle of the job: each finished folio is told to the accounting before it is fetched. */
+/** A stage of one's own in the middle of the job: each finished folio is reported to the accounting before it is fetched. */
 import {
   answerFailed,
   appendMerged,
@@ -21,8 +21,8 @@ import {
 
 /**
  * The job of `enrich`, with the accounting in it.
- * @param book books a folio. A folio is told again when a run goes on in its place, so book it by its id. If it throws,
- *   the run stops there, and goes on when this function is called again.
+ * @param book books a folio. A continued run may report a folio again, so book it by its id. If it throws, the run stops
+ *   there, and continues when this function is called again.
  */
 export async function enrichAndBook(
   config: Config,

@@ -3,7 +3,7 @@ import { type Config, enrichedRecords, openRun, type RunOptions, type RunSummary
 import type { Client } from 'pg';
 import { z } from 'zod';
 
-/** What is taken of each row; its other columns are left out. */
+/** The columns that are taken from each row. */
 const Row = z.object({
   id: z.string(),
   prediction_status: z.enum(['SUCCESSFUL', 'FAILED', 'UNPROCESSED']),
@@ -31,7 +31,7 @@ async function* cursor(client: Client, query: string): AsyncGenerator<object> {
  */
 export async function fillCodes(config: Config, client: Client, options?: RunOptions): Promise<RunSummary> {
   const records = cursor(client, 'SELECT id, name, state FROM businesses WHERE code IS NULL ORDER BY id');
-  // All records are copied and checked here. Nothing is paid, and the cursor is closed, before the first is sent.
+  // All records are copied and checked first. The cursor is closed before the first record is sent and paid for.
   await using run = await openRun(config, { ...options, records });
   await client.query('BEGIN');
   try {
@@ -47,6 +47,6 @@ export async function fillCodes(config: Config, client: Client, options?: RunOpt
     await client.query('ROLLBACK');
     throw error;
   }
-  // After the commit: a kill in between gives the same rows again, and pays nothing.
+  // After the commit: if a kill comes between, the next call gives the same rows again, and pays nothing.
   return run.confirm();
 }

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { type Config, enrichedBytes, FoliopipeError, openRun, type RunOptions } from 'foliopipe';
 
 /**
- * @param configOf the config for a name: a pipeline of its own, so that names do not wait for each other. With
- *   `source.onChange: supersede` a client that never comes back does not block its name: its run is collected first.
+ * @param configOf the config for a name, with a pipeline of its own, so that names do not wait for each other. With
+ *   `source.onChange: supersede`, a client that never comes back does not block its name: its run is collected first.
  * @param options such as a logger.
  */
 export function createEndpoint(configOf: (name: string) => Config, options: RunOptions = {}): Server {
@@ -31,9 +31,9 @@ async function answer(
   const left = new AbortController();
   response.once('close', () => left.abort(new Error('the client has gone')));
   {
-    // A request that is not read must stay open, or nobody could be told why.
+    // An unread request must stay open, so that the client can be told why.
     const records = request.iterator({ destroyOnReturn: false });
-    // Checks the whole CSV before anything is paid. The same one goes on with a run that was left.
+    // Checks the whole CSV before anything is paid. The same CSV continues a run that was left unfinished.
     await using run = await openRun(config, { ...options, records, signal: left.signal });
     response.setHeader('content-type', 'text/csv; charset=utf-8');
     await pipeline(Readable.from(enrichedBytes(run)), response, { end: false });
@@ -46,7 +46,7 @@ async function answer(
 /** Codes of a config that the columns of the posted CSV do not fit. */
 const THEIRS = new Set(['CONFIG_COLUMN_MISSING', 'CONFIG_COLUMN_TWICE', 'COLUMN_TWICE']);
 
-/** After the first row there is no status to send: the connection is cut, so that half an answer never looks whole. */
+/** After the first row, no status can be sent: the connection is cut, so that half an answer never looks complete. */
 function refuse(response: ServerResponse, error: unknown, { logger }: RunOptions): void {
   logger?.warn({ error: String(error) }, 'a posted CSV is not answered');
   if (response.headersSent) return void response.destroy();

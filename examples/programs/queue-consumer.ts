@@ -18,13 +18,13 @@ export interface Queue {
   send(message: Message, afterSeconds: number): Promise<void>;
 }
 
-/** How long the service is left alone before it is asked again. */
+/** How long to wait before the service is asked again. */
 const PAUSE_SECONDS = 300;
 
 /**
- * Handles a message. If it throws, the queue delivers the message again: nothing is lost by that, and nothing is paid
- * twice. The same holds for a message that is delivered twice.
- * @param configOf the config for a file: a pipeline of its own, so that many files can be under way.
+ * Handles a message. If it throws, the queue delivers the message again, and nothing is lost or paid twice. The same holds
+ * for a message that is delivered twice.
+ * @param configOf the config for a file, with a pipeline of its own, so that many files can be in progress.
  * @returns the summary when the file is done; else undefined.
  */
 export async function handle(

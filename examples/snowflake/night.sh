@@ -13,7 +13,7 @@ if [ ! -e unload/complete ]; then
     mv unload.new unload
 fi
 
-npx --no-install foliopipe run # any exit code but 0 ends here: what is not done, or has too many failures, is not loaded
+npx --no-install foliopipe run # any exit code except 0 ends here: what is not done, or has too many failures, is not loaded
 
 npx --no-install foliopipe load --print snowflake > load.sql
 snowsql -o exit_on_error=true -s analytics -f load.sql

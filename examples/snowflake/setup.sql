@@ -1,4 +1,4 @@
--- Once. The database and the warehouse are those of the connection.
+-- Run it once. The database and the warehouse are those of the connection.
 create schema if not exists analytics;
 create stage if not exists analytics.foliopipe_unload;
 

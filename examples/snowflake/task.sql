@@ -1,5 +1,5 @@
--- Once, after the first load. MERGE writes only rows that differ, so the stream holds what a night has really changed,
--- and the task reads nothing else. A stream sees an updated row as METADATA$ACTION INSERT with METADATA$ISUPDATE.
+-- Run it once, after the first load. MERGE writes only rows that differ, so the stream holds only what a night has really
+-- changed, and the task reads only that. An updated row is in a stream as METADATA$ACTION INSERT with METADATA$ISUPDATE.
 create stream if not exists analytics.businesses_changes on table analytics.businesses;
 
 create or replace task analytics.apply_predictions

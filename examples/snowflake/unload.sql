@@ -1,5 +1,5 @@
--- The source of a night. The file format matters: without field_optionally_enclosed_by Snowflake writes text that is no
--- CSV, and without null_if = () it writes \N for a missing value. The order makes equal tables equal files.
+-- The source of a night. The file format matters: without field_optionally_enclosed_by Snowflake writes text that is not
+-- CSV, and without null_if = () it writes \N for a missing value. With the order, equal tables give equal files.
 remove @analytics.foliopipe_unload;
 
 copy into @analytics.foliopipe_unload/businesses_
@@ -12,5 +12,5 @@ file_format = (type = csv compression = gzip field_optionally_enclosed_by = '"' 
 header = true
 max_file_size = 268435456;
 
--- A path from the root: night.sh gives the folder.
+-- An absolute path: night.sh gives the folder.
 get @analytics.foliopipe_unload file://&{folder}/;

@@ -1,4 +1,4 @@
-"""Exports the businesses, has them predicted and loaded by foliopipe, and builds the models that read them."""
+"""Exports the businesses, lets foliopipe predict and load them, and builds the models that read them."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def run(command: list[str]) -> tuple[int, dict]:
 
 
 def decide(code: int, summary: dict) -> dict:
-    """Returns what the next tasks may want to know, or raises what Airflow needs to know."""
-    # A negative code is a signal that foliopipe could not answer, such as SIGKILL of a machine without memory.
+    """Returns the facts for the next tasks, or raises the exception that tells Airflow what to do."""
+    # A negative code is a signal that foliopipe could not handle, such as SIGKILL on a machine that is out of memory.
     action, meaning = (RETRY, "killed") if code < 0 else EXITS.get(code, (FAIL, "an unknown code"))
     if action == GO_ON:
         return {key: summary[key] for key in ("run", "publication", "counts", "saved", "load") if key in summary}
@@ -100,7 +100,7 @@ def decide(code: int, summary: dict) -> dict:
     tags=["foliopipe"],
 )
 def foliopipe_nightly():
-    # Under another name until it is whole. PG* or a service file say where, and as whom.
+    # Under another name until it is complete. PG* variables or a service file name the server and the user.
     export = BashOperator(
         task_id="export",
         cwd=HOME,

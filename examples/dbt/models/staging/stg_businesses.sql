@@ -15,7 +15,7 @@ select
     prediction_naics_title as naics_title,
     cast(prediction_confidence as double precision) as confidence,
     cast(prediction_answered_at as timestamp with time zone) as answered_at,
-    -- False: last night's output has no prediction for it, and this one is of an earlier night.
+    -- False: last night's output has no prediction for this row, and this one is from an earlier night.
     prediction_status = 'SUCCESSFUL' as is_predicted_now,
     prediction_error_code as error_code
 from businesses
