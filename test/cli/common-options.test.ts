@@ -59,7 +59,7 @@ describe('the flags of a command that may begin a run', () => {
   const begin = (...args: string[]) =>
     beginOptions(withBeginOptions(new Command()).option('--new').parse(args, { from: 'user' }).opts());
 
-  it('are options of the run, and leave the config alone', () => {
+  it('are options of the run, and leave the config unchanged', () => {
     expect(begin()).toEqual({ fresh: false, yes: false });
     expect(begin('--no-reuse', '--yes', '--new')).toEqual({ fresh: true, yes: true, reuse: false });
   });

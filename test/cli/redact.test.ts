@@ -11,7 +11,7 @@ import { createRedact } from '../../src/hide-secrets.js';
 afterEach(() => rememberSecrets([]));
 
 describe('a secret', () => {
-  it('that equals a number or one letter leaves numbers, names and other words alone', () => {
+  it('that equals a number or one letter leaves numbers, names and other words unchanged', () => {
     const record = { level: 30, bytes: 248, token: '248', msg: 'https://external/1 has 248 bytes' };
     rememberSecrets([], ['248', 'x', '1']);
     expect(JSON.parse(redactLine(JSON.stringify(record)))).toEqual({ ...record, token: '[secret]' });
@@ -65,7 +65,7 @@ describe('a secret in a flag', () => {
     ]);
   });
 
-  it('stands in nothing that the failure of the command tells', () => {
+  it('appears nowhere in what the failed command reports', () => {
     const argv = ['node', 'foliopipe', 'run', '--set', webhook];
     rememberSecrets(argv);
     const error = new ConfigError('CONFIG_INVALID', 'wrong', {

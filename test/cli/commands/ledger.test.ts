@@ -11,7 +11,7 @@ import { jsonLines } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 
-it('adds up what has nothing to tell, and lists each upload with --uploads and in JSON', async () => {
+it('adds up plain uploads, and lists each upload with --uploads and in JSON', async () => {
   const settings = { budget: { pricePerRecord: 0.5, timeZone: 'UTC' } };
   const job = await createJob(await folder(), { baseUrl: 'http://127.0.0.1:9', settings });
   await mkdir(job.stateDir, { mode: 0o700 });

@@ -73,7 +73,7 @@ it('logs no check of the source that has ended', () => {
   progress.close();
 });
 
-it('prints snapshots alone as JSON', () => {
+it('prints only snapshots as JSON', () => {
   const written = vi.spyOn(stdout, 'write').mockReturnValue(undefined);
   const { progress, tell } = open(true);
   progress.onProgress({ type: 'scan', bytes: 1, records: 1 });

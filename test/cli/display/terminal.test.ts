@@ -103,7 +103,7 @@ describe('createTerminal', () => {
     expect([terminal.hasBlock, text()]).toEqual([false, 'a log line\n']);
   });
 
-  it('begins a new block where it has forgotten the old one', () => {
+  it('begins a new block after it has forgotten the old one', () => {
     const { terminal, text } = screen();
     terminal.show(['one']);
     terminal.write('');

@@ -71,7 +71,7 @@ const fleet = {
   },
 } as unknown as OpenFleet;
 
-it('tells workers that are gone, runs of lost workers, and letters in their order', async () => {
+it('shows workers that are gone, runs of lost workers, and dead letters in their order', async () => {
   const facts = await readFleet(fleet);
   expect(facts.workers.at(-1)).toMatchObject({ state: 'gone', isAlive: false, pipelines: [] });
   const text = fleetText(facts, now);

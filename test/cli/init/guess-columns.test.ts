@@ -51,7 +51,7 @@ describe('guessed columns', () => {
     expect(found(others, [['x', '', '1/1/20', '7', '8', '9']])).toEqual([undefined, undefined, undefined]);
   });
 
-  it('take the most telling of several', () => {
+  it('take the clearest of several', () => {
     const rows = [['Jane Doe', 'Acme Inc', 'Acme Holdings LLC', '1 Oak Ave', '2 Oak Ave', 'MT', 'ID']];
     const columns = ['Contact Name', 'DBA Name', 'Business Name', 'Mailing Address', 'Business Address'];
     expect(found([...columns, 'State', 'Mailing State'], rows)).toEqual([

@@ -42,7 +42,7 @@ describe('relocate', () => {
     const moved = relocate({ ...config, output }, { name: 'plain' });
     expect(moved.output.path).toBe('/job/state/rehearsal/plain-nightly/output/enriched.csv');
   });
-  it('keeps an output that is a folder one', () => {
+  it('keeps an output folder a folder', () => {
     const output = { ...config.output, path: '/job/out/{date}/' };
     const moved = relocate({ ...config, output }, { name: 'plain' });
     expect(moved.output.path).toBe('/job/out/rehearsal-plain/{date}/');

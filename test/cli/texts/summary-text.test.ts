@@ -136,7 +136,7 @@ describe('summaryText', () => {
     expect(text).toContain('\n  out.csv now holds publication 3 of run r0.\n');
     expect(text).not.toContain('foliopipe publish');
   });
-  it('says that nothing is next, unless a loss that is told above needs a command', () => {
+  it('says that nothing is next, unless a loss that is named above needs a command', () => {
     const all = { counts: { ...done.counts, successful: 1000, failed: 0 } };
     const origins = { ...done.origins, sent: { records: 1000, successful: 1000, failed: 0, unprocessed: 0 } };
     const end = '\n  next: nothing; foliopipe report r1 makes a page of it\n';
@@ -247,7 +247,7 @@ describe('summaryText', () => {
     expect(textOf({ ...changes, saved: { ...saved, amount: null } })).toContain('outdated answer)\n');
     expect(textOf({})).not.toContain('reuse');
   });
-  it('says that nothing was sent where every answer was known', () => {
+  it('says that nothing was sent if every answer was known', () => {
     const reused = { ...none, records: 1000, successful: 1000 };
     const origins = { sent: none, reused, duplicates: none, skipped: none };
     const uploads = { accepted: 0, ambiguous: 0, resubmitted: 0 };
@@ -352,7 +352,7 @@ describe('exit 3', () => {
       `  Exit 3: 100 of 1,000 records failed (10%), and failures.tolerate is 5%\n${next}`,
     );
   });
-  it('says how many are unprocessed, and what buys them alone: retry sends none of them', () => {
+  it('says how many are unprocessed, and what buys only them: retry sends none of them', () => {
     const counts = { ...done.counts, successful: 899, failed: 1, unprocessed: 100 };
     const why = 'Exit 3: 100 records are unprocessed';
     const does = 'sends up to 100 unprocessed records once more, and the others keep their answers';
@@ -439,7 +439,7 @@ describe('a withheld output', () => {
   or: foliopipe run --set failures.tolerate=10% publishes it (exit 0)
 `);
   });
-  it('names no tolerance where records are unprocessed, and no retry where none failed', () => {
+  it('names no tolerance if records are unprocessed, and no retry if none failed', () => {
     const counts = { ...done.counts, successful: 990, failed: 0, unprocessed: 10 };
     const sent = { records: 1000, successful: 990, failed: 0, unprocessed: 10 };
     const origins = { ...done.origins, sent };

@@ -7,7 +7,7 @@ const textOf = (changes: Parameters<typeof someSnapshot>[1]) => standText(standO
 const run = 'run 20261123T025000-4f9c1a';
 
 describe('standText', () => {
-  it('tells what is paid, fetched, open and doubtful', () => {
+  it('says what is paid, fetched, open and doubtful', () => {
     const recordsByState = { ...records, submitted: 20, finished: 10, downloaded: 10, ambiguous: 10 };
     expect(textOf({ recordsByState, byState: { submitted: 2, finished: 1 } })).toBe(
       `${run}: 40 of 60 records are paid for, 10 of them are fetched; 3 folios with 30 records are still at the service; 10 records may have been accepted`,
@@ -21,7 +21,7 @@ describe('standText', () => {
     );
   });
 
-  it('tells of chunks that were given up, which are paid for too', () => {
+  it('names chunks that were given up, which are paid for too', () => {
     expect(textOf({ recordsByState: { ...records, downloaded: 50, unprocessed: 10 } })).toBe(
       `${run}: 50 of 60 records are paid for, 50 of them are fetched; 10 records are given up (paid for, or perhaps)`,
     );
@@ -38,7 +38,7 @@ describe('standText', () => {
   });
 });
 
-it('a run that has ended has no stand', () => {
+it('a run that has ended has no progress to show', () => {
   expect(standOf(undefined)).toBeUndefined();
   expect(standOf(someSnapshot(0, { state: 'done' }))).toBeUndefined();
 });
@@ -46,7 +46,7 @@ it('a run that has ended has no stand', () => {
 describe('laterRunText', () => {
   const later = (changes: Parameters<typeof someSnapshot>[1]) => laterRunText(someSnapshot(0, changes));
 
-  it('tells what the next run waits for, decides on and sends', () => {
+  it('says what the next run waits for, decides on and sends', () => {
     const recordsByState = { ...records, cut: 5, submitted: 20, downloaded: 10, ambiguous: 10 };
     expect(later({ recordsByState, byState: { submitted: 2 } })).toBe(
       'waits for 2 open folios with 20 records, decides on 10 records that may have been accepted, sends 20 records, and publishes the whole output',
