@@ -155,7 +155,7 @@ describe('summaryText', () => {
     expect(textOf({ state: 'open', exitCode: 8 })).toMatch(/\n {2}next: foliopipe run goes on with it/);
     // Without the flag it would be the whole job.
     expect(textOf({ state: 'open', exitCode: 8, sample: 20 })).toContain(
-      'next: foliopipe run --limit 20 goes on with it; foliopipe status --run r1 tells',
+      'next: foliopipe run --limit 20 goes on with it; foliopipe status --run r1 shows',
     );
   });
   it('does not call an unfinished run balanced', () => {
