@@ -1,4 +1,11 @@
 /** The port of a predictor: takes a business and returns its industry, or the reason why there is none. */
+import type { FileStatus } from '../../types.js';
+
+/** The columns that the service adds to the uploaded ones. */
+export const ADDED_COLUMNS: Readonly<Record<FileStatus, readonly string[]>> = {
+  SUCCESSFUL: ['naics_code', 'naics_title', 'confidence'],
+  FAILED: ['reason'],
+};
 
 export interface Prediction {
   /** Six digits, NAICS 2017. */

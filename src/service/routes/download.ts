@@ -4,15 +4,10 @@ import type { FileStatus } from '../../types.js';
 import type { Answer } from '../http/answer.js';
 import { HttpRefusal } from '../http/http-refusal.js';
 import { requiredNumber, requiredText } from '../http/parameters.js';
+import { ADDED_COLUMNS } from '../predictors/predictor.js';
 import type { Folio } from '../store/folio.js';
 import type { FolioReader } from '../store/folio-store.js';
 import { findFolio, findSegment } from './track.js';
-
-/** The columns that the service adds to the uploaded ones. */
-const ADDED_COLUMNS: Readonly<Record<FileStatus, string>> = {
-  SUCCESSFUL: 'naics_code,naics_title,confidence',
-  FAILED: 'reason',
-};
 
 /** @throws HttpRefusal 400; 404 for an unknown folio or part; 409 while the folio is PROCESSING. */
 export function download(request: FastifyRequest, folios: FolioReader): Answer {
@@ -29,7 +24,7 @@ export function download(request: FastifyRequest, folios: FolioReader): Answer {
 }
 
 function* partContent(folio: Folio, fileStatus: FileStatus, part: number, folios: FolioReader) {
-  yield Buffer.concat([folio.header, Buffer.from(`,${ADDED_COLUMNS[fileStatus]}\n`)]);
+  yield Buffer.concat([folio.header, Buffer.from(`,${ADDED_COLUMNS[fileStatus].join()}\n`)]);
   yield* folios.content({ folioId: folio.id, fileStatus, part });
 }
 

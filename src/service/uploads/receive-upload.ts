@@ -12,6 +12,7 @@ import { SourceError } from '../../errors.js';
 import { readBeginning } from '../../streams/read-pieces.js';
 import type { Bytes } from '../../types.js';
 import { HttpRefusal } from '../http/http-refusal.js';
+import { ADDED_COLUMNS } from '../predictors/predictor.js';
 import { readUpload, uploadLayout } from './read-upload.js';
 
 export interface ReceivedUpload {
@@ -116,6 +117,11 @@ export async function inspectUpload(path: string): Promise<InspectedUpload> {
   const { columns, bytes } = parseHeader(beginning.subarray(bom));
   const { fields, name } = uploadLayout(columns);
   if (name < 0) throw new HttpRefusal(400, 'the file has no column called name');
+  const added = Object.values(ADDED_COLUMNS).flat();
+  const taken = columns.find((column) => added.includes(column));
+  if (taken !== undefined) {
+    throw new HttpRefusal(400, `the answers have a column "${taken}" too: send this one under another name`);
+  }
   const offset = bom + bytes;
   const records = await countRecords(path, offset, fields);
   if (records === 0) throw new HttpRefusal(400, 'the file has a header but no records');

@@ -37,6 +37,7 @@ describe('a refused upload', () => {
     ['an empty file', '', /empty/],
     ['a header without records', 'name,state\n', /no records/],
     ['no name column', 'id,BusinessName\n1,Acme\n', /no column called name/],
+    ['a column that the answers add', 'naics_code,name\n1,Acme\n', /"naics_code".*another name/],
     ['a record with too many fields', 'id,name\n1,Acme\n2,Acme,MT\n', /record 2 /],
     ['a quote that is never closed', 'id,name\n1,"Acme\n', /record 1 /],
     ['a quote within an unquoted field', 'id,name\n1,Ac"me\n', /record 1 /],
