@@ -118,7 +118,7 @@ function withChunk(chunk: ChunkRow, error: RefusedError, hint: string): RefusedE
 
 const hints: Readonly<Record<'nothing-accepted' | 'too-many', string>> = {
   'nothing-accepted':
-    'nothing of this run was accepted so far, so no single record is suspected: check upload.columns and what the service wants, then run the same command again',
+    'nothing of this run was accepted so far, so no single record is suspected: check upload.columns and what the service wants; with other upload.columns begin anew with foliopipe run --new, which gives up nothing; else run the same command again',
   'too-many':
     'as many chunks were split as failures.maxSplits allows: raise it to go on looking for the records that are refused',
 };

@@ -120,7 +120,7 @@ describe('a file that the service refuses', () => {
         message: expect.stringMatching(
           /^chunk [12] \(10 records, \d+ to \d+\): upload: the service refuses: HTTP 422/,
         ),
-        hint: expect.stringContaining('nothing of this run was accepted so far'),
+        hint: expect.stringMatching(/nothing of this run was accepted so far.*foliopipe run --new, which/),
       });
       expect((await job.kept()).tally.chunks).toMatchObject({ split: 0, refused: 0 });
       await job.restartService([]);
