@@ -98,7 +98,7 @@ function startWorker(lab, options) {
     pid: child.pid,
     says: (pattern) =>
       new Promise((resolve, reject) => {
-        lines.on('line', (line) => pattern.test(line) && resolve()); //
+        lines.on('line', (line) => pattern.test(line) && resolve());
         child.once('exit', (code) => reject(new Error(`the worker ended with ${code} before ${pattern}`)));
       }),
     /** @returns what it has printed. */

@@ -62,7 +62,7 @@ export interface OutputStore {
   stream(name: string): AsyncIterable<Uint8Array>;
   /**
    * Removes the content under a name. A missing name is no error. Once the promise has resolved, the removal survives a
-   * power failure: an old marker must not come back beside a new output.
+   * power failure: an old marker must not reappear beside a new output.
    */
   remove(name: string): Promise<void>;
   /**
@@ -85,7 +85,7 @@ export interface OutputStore {
   prepare(names: OutputNames): Promise<void>;
   /**
    * The names in a folder, for an `output.path` in which each run has its own; none if it cannot be read. A store without
-   * this method does not tell which outputs it holds.
+   * this method cannot list its outputs.
    */
   names?(folder: string): Promise<readonly string[]>;
   /**

@@ -1,4 +1,4 @@
-/** Runs the submit stage alone: uploads that fail, and what the checkpoint records of them. */
+/** Runs the submit stage only: uploads that fail, and what the checkpoint records of them. */
 import type { PredictionApi } from '../../../src/api/prediction-api.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
