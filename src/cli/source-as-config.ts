@@ -13,7 +13,7 @@ export function refuseSourceAsConfig(file: string): void {
   if (kind === undefined) return;
   const shown = quoteForShell(escapeUnprintable(file));
   throw new ConfigError('CONFIG_IS_SOURCE', `${escapeUnprintable(file)}: this is ${kind}, and not a config`, {
-    hint: `write a config for it: foliopipe init ${shown}; with a config that is there already: foliopipe run -c CONFIG --source ${shown}`,
+    hint: `write a config for it: foliopipe init ${shown}; with an existing config: foliopipe run -c CONFIG --source ${shown}`,
     facts: { file },
   });
 }

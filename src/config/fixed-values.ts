@@ -142,7 +142,7 @@ function waysOutUnpaid(flags: string | null): string {
 function waysOut(keys: readonly string[], run: string, flags: string | null): string {
   if (keys.includes('service.address')) {
     const how = flags === null ? 'such as with --base-url' : `foliopipe run ${flags}`;
-    return `its folios are at the old address: give that to go on with this run, ${how}, and the new one once it is done; or begin a new run: foliopipe run --new, which pays again`;
+    return `its folios are at the old address: to continue this run, give that address, ${how}, and the new one once the run is done; or begin a new run: foliopipe run --new, which pays again`;
   }
   if (keys.every(isOutputValue)) {
     return `${goOn(flags)}; once it has all its answers, foliopipe publish ${run} writes them with the new values and pays nothing; foliopipe run --new begins a new run, which pays again`;

@@ -20,7 +20,7 @@ export function configJsonSchema(example: string): object {
   return {
     $schema: raw.$schema,
     title: 'Config of foliopipe',
-    description: 'docs/configuration.md explains configs; foliopipe check tells what is missing in one.',
+    description: 'docs/configuration.md explains configs; foliopipe check shows what is missing in one.',
     ...withTexts(raw, [], explained, defaults),
   };
 }

@@ -32,7 +32,7 @@ export function countLineFeeds(bytes: Uint8Array, from: number, to: number): num
 export type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
 
 /**
- * The problem with the text of `bytes`, which hold whole records; undefined if there is none. Uses native calls over a
+ * The problem with the text of `bytes`, which hold complete records; undefined if there is none. Uses native calls over a
  * whole batch: they are far cheaper than a check of each byte in the scanner's loop.
  *
  * In a `transcoded` file U+FFFD counts as invalid bytes. This also rejects a file that really holds the character:

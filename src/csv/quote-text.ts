@@ -78,7 +78,7 @@ export class TextQuoter {
     yield* this.#given();
   }
 
-  /** Ends the field of which a part is held. @param isLine whether a line feed ends it. */
+  /** Ends the field whose beginning is held. @param isLine whether a line feed ends it. */
   #endHeld(isLine: boolean): void {
     const held = this.#held.view();
     const end = isLine ? contentEnd(held, held.length) : held.length;

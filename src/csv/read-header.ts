@@ -88,7 +88,7 @@ export function readNames(decoded: Buffer, delimiter: string, place: HeaderPlace
     throw malformed(
       'SOURCE_LINE_ENDS',
       place,
-      'the lines end with CR alone',
+      'the lines end with CR without LF',
       'write the file again with LF or CRLF at the end of its lines',
     );
   }

@@ -195,7 +195,7 @@ export class RecordScan {
     return indexOfLineFeed(bytes, isSeen ? problemAt : next, to);
   }
 
-  /** Checks all whole lines at once. @returns an offset up to which no record has bad text; 0 if it cannot tell. */
+  /** Checks all complete lines at once. @returns an offset up to which no record has bad text; 0 if that is unknown. */
   #endOfGoodText(bytes: Buffer, from: number, to: number): number {
     if (this.#options.hasGoodText) return to;
     const end = bytes.subarray(0, to).lastIndexOf(LF) + 1;

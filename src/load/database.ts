@@ -48,7 +48,7 @@ export interface FoundTable {
   readonly uniqueKeys: readonly (readonly string[])[];
 }
 
-/** The SQL of a database where it differs from that of others. The callers have quoted all names. */
+/** The SQL of a database where it differs from that of others. Names in these texts need no more quotes. */
 export interface SqlDialect {
   /** The name of the staging table in statements. */
   readonly staging: string;

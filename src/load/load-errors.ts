@@ -97,7 +97,7 @@ export function storedKeyError(columns: readonly string[], key: readonly string[
 export function rowsLeftOut(what: string, table: string): ConfigError {
   return new ConfigError(
     'LOAD_UNFIT',
-    `${table} does not take the output as it is: ${what}. A trigger, a rule or a policy of the table decides on its rows`,
+    `${table} does not store the output unchanged: ${what}. A trigger, a rule or a policy of the table decides on its rows`,
     {
       hint: 'nothing was loaded; remove it, or load into another table (load.table); then run the same command again',
       facts: { table },

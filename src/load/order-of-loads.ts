@@ -31,7 +31,7 @@ export function isLoaded(request: LoadRequest, last: EarlierLoad | undefined): b
   if (last.run === run && last.sha256 === file.sha256) return true;
   throw new ConfigError(
     'LOAD_CONFLICT',
-    `${table} has a publication ${publication} of pipeline ${pipeline} already, and it is another one, of run ${last.run}`,
+    `${table} has a publication ${publication} of pipeline ${pipeline} already, but a different one, of run ${last.run}`,
     { hint: anew, facts },
   );
 }

@@ -182,7 +182,7 @@ export function everyIndex({ count }: Pick<RecordBlock, 'count'>): Int32Array<Ar
 
 /**
  * Indexes of the records whose results are in parts of these statuses, ascending. For a large chunk they take much
- * memory, which the caller gives back with `freeMemory`.
+ * memory, which the caller frees with `freeMemory`.
  */
 export function indexesWithStatus(
   joined: Pick<Joined, 'parts' | 'part'>,

@@ -13,7 +13,7 @@ export type RowReader = (bytes: Buffer) => Generator<RowObject[]>;
 
 /**
  * @param columns the names of the fields, each once.
- * @returns a function that reads whole rows of a CSV with commas, quotes and line feeds, without a header.
+ * @returns a function that reads complete rows of a CSV with commas, quotes and line feeds, without a header.
  */
 export function createRowReader(columns: readonly string[]): RowReader {
   const read = createReader(columns);

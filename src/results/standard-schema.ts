@@ -83,7 +83,7 @@ function invalid(
 ): UntrustedError {
   const where = column === null ? '' : `, column ${showText(column)}`;
   return new UntrustedError('ROW_INVALID', `run ${run}: record ${record}${where} ${why}`, {
-    hint: 'correct the schema, or what it reads: every value is a text, and empty where there is no prediction; the run goes on when it is opened again, and gives every row again',
+    hint: 'correct the schema, or what it reads: every value is a text, which is empty if there is no prediction; the run continues when it is opened again, and gives every row again',
     facts: { run, record, column },
     cause,
   });

@@ -120,7 +120,7 @@ export async function scanFile(
     if (options.watch !== undefined) await options.watch.add(batch);
     onProgress?.({ bytes: totals.bytes, records: totals.records });
   }
-  // If the file is gone meanwhile, its stamp below shows that.
+  // If the file is gone now, `checkUnchanged` reports that.
   const whole = limit === undefined ? undefined : ((await hashSourceFile(path, signal))?.sha256 ?? '');
   if (whole !== undefined) totals.bytes = before.bytes + file.bytes;
   onProgress?.({ bytes: totals.bytes, records: totals.records });

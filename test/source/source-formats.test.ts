@@ -149,7 +149,7 @@ describe('source.header', () => {
       'names 2 columns, and the first record (line 1) has 1 field: "1',
     ],
     ['a,b\n1,2\n', ['a', 'b'], 'SOURCE_HEADER_FOUND', 'the file has a header'],
-    ['1,2\r3,4\r', ['a', 'b'], 'SOURCE_LINE_ENDS', 'CR alone'],
+    ['1,2\r3,4\r', ['a', 'b'], 'SOURCE_LINE_ENDS', 'CR without LF'],
     ['\n\n', ['a', 'b'], 'SOURCE_NO_RECORDS', ': no record (encoding utf8, delimiter "," (detected'],
     [
       '1,"2\n',

@@ -177,7 +177,7 @@ function schemaOf(folder: string): string {
 function refuseOtherKinds(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (found === undefined || found.isFile()) return;
-  throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: it is no regular file`, {
+  throw new ConfigError('CONFIG_UNWRITABLE', `${file} cannot be written: it is not a regular file`, {
     hint: 'name another file: foliopipe init -c FILE',
     facts: { file },
   });
@@ -243,7 +243,7 @@ function nextText(file: string, { baseUrl, isExample }: FirstConfig): string {
     [`foliopipe run${flag}`, 'all of it; after an interruption the same command goes on'],
   ];
   const edit = isExample
-    ? `There is no CSV here, so source and columns in it are examples: replace what stands after ${EDIT}\n`
+    ? `There is no CSV here, so source and columns in it are examples: replace what follows ${EDIT}\n`
     : '';
   const lines = steps.map(([command, what]) => `  ${command}\n      ${what}`);
   return `wrote ${file}\n${edit}next:\n${lines.join('\n')}\n`;

@@ -253,7 +253,7 @@ function nextText(
     case 'withheld':
       return `run ${run} has done this source already and is withheld: foliopipe run would send nothing and end with exit 9; foliopipe publish ${run} publishes its output`;
     case 'changed':
-      return `run ${run} is unfinished and its source has changed: foliopipe run would send nothing, end with exit 4, and say what each way to go on costs; to put the source back costs nothing`;
+      return `run ${run} is unfinished and its source has changed: foliopipe run would send nothing, end with exit 4, and say what each way to go on costs; putting the source back costs nothing`;
   }
 }
 

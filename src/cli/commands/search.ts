@@ -48,7 +48,7 @@ export function addSearch(command: Command, finish: Finish): void {
 }
 
 const PAID_AGAIN =
-  'the answer is paid for and stands above, on stderr: the same command would pay for it again. Free some space where stdout is written to before the next search';
+  'the answer is paid for and printed above, on stderr: the same command would pay for it again. Free some space where stdout is written to before the next search';
 
 function searchRecord({ name, address, state }: Options): SearchRecord {
   return { name, ...(address !== undefined && { address }), ...(state !== undefined && { state }) };

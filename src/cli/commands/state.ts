@@ -146,7 +146,7 @@ function recoveredText({ runs }: NonNullable<Restored['recovered']>): string[] {
 function nextText(createdAt: number, isComplete: boolean, isLost: boolean): string {
   if (isLost) return 'next: foliopipe recover --dry-run names what is missing for each run';
   if (isComplete)
-    return 'next: foliopipe run continues; the old database was whole, and the journals know everything that it knew to be paid for';
+    return 'next: foliopipe run continues; the old database was complete, and the journals know everything that it knew to be paid for';
   return `next: what was sent after ${timeOf(createdAt)} is not known, except from the journals that were left in the folder; without the old database nobody can tell whether these are complete. Look at the service for newer files of these pipelines, and bind those of unfinished runs (foliopipe adopt --run RUN --chunk CHUNK FOLIO); foliopipe run then asks for --yes before it sends anything`;
 }
 

@@ -118,7 +118,7 @@ function unknownColumn(sent: Sent, column: string, problem: string, columns: rea
   );
 }
 
-const NAME_ANOTHER = 'nothing was written; name a column as it stands in the header';
+const NAME_ANOTHER = 'nothing was written; name a column as it is written in the header';
 const NAME_EACH =
   'nothing was written; add --header rename, which calls the second one NAME_2, or give each a name of its own in the file';
 
@@ -127,10 +127,7 @@ function noName(path: string, columns: readonly string[], typed: string): Config
   const [but, rename] =
     doubled.length === 0
       ? ['', '']
-      : [
-          `, except those whose name is there more than once: ${showNames(doubled)}`,
-          '; doubled names: --header rename',
-        ];
+      : [`, except those with a doubled name: ${showNames(doubled)}`, '; doubled names: --header rename'];
   return new ConfigError(
     'INIT_COLUMNS_UNKNOWN',
     `no column of ${escapeUnprintable(path)} looks like the name of a business${but}; the columns are ${showNames(columns)}`,
@@ -172,7 +169,7 @@ export async function choosePlaces(
 
 function foreignFile(path: string): string | undefined {
   const isForeign = existsSync(path) && !path.endsWith('/') && !existsSync(`${path}.manifest.json`);
-  return isForeign ? `${path} is there already, and foliopipe did not write it` : undefined;
+  return isForeign ? `${path} exists already, and foliopipe did not write it` : undefined;
 }
 
 /** What is wrong with a value, as the check of a config says it; undefined if nothing is. */

@@ -43,12 +43,12 @@ export interface CronTimes {
 export function readCron(line: string): CronTimes | { readonly problem: string } {
   const texts = line.trim().split(/\s+/);
   if (texts.length !== FIELDS.length || texts[0] === '') {
-    return { problem: `has ${texts[0] === '' ? 0 : texts.length} fields in place of five` };
+    return { problem: `has ${texts[0] === '' ? 0 : texts.length} fields instead of five` };
   }
   const sets: ReadonlySet<number>[] = [];
   for (const [at, field] of FIELDS.entries()) {
     const values = readField(texts[at]!, field);
-    if (values === undefined) return { problem: `${texts[at]} is no ${field.name}` };
+    if (values === undefined) return { problem: `${texts[at]} is not a valid ${field.name}` };
     sets.push(values);
   }
   const [minutes, hours, days, months, weekdays] = sets as [

@@ -68,7 +68,7 @@ const HTTPFS = `-- DuckDB reads S3 with its extension httpfs (install httpfs) an
 
 const LACKING = 'not all rows of the output have arrived';
 const LEFT_OUT =
-  'the table does not take the output as it is: a trigger, a rule or a policy of it decides on its rows';
+  'the table does not store the output unchanged: a trigger, a rule or a policy of it decides on its rows';
 
 const clients: Readonly<Record<'postgres' | 'duckdb', Client>> = {
   postgres: {

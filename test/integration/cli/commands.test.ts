@@ -88,7 +88,7 @@ describe('plan', () => {
     expect(await cli('plan', killed.config)).toMatchObject({
       code: 4,
       stdout: expect.stringMatching(
-        /cost\n {2}nothing: .*\nnext\n {2}.*has changed.* exit 4, and say .*; to put the source back costs nothing\n$/,
+        /cost\n {2}nothing: .*\nnext\n {2}.*has changed.* exit 4, and say .*; putting the source back costs nothing\n$/,
       ),
     });
   });

@@ -93,7 +93,7 @@ describe('foliopipe init', () => {
       await writeFile(join(cwd, 'twice.csv'), `id,name,name\n1,Acme Inc,ACME\n2,Harbor Hardware,HARBOR\n`);
       const guessed = await callMain(['init', 'twice.csv'], { cwd });
       expect(guessed.stderr).toContain(
-        'looks like the name of a business, except those whose name is there more than once: "name"; the columns are "id", "name", "name" [INIT_COLUMNS_UNKNOWN]',
+        'looks like the name of a business, except those with a doubled name: "name"; the columns are "id", "name", "name" [INIT_COLUMNS_UNKNOWN]',
       );
       expect(guessed.stderr).toContain('; doubled names: --header rename');
       const named = await callMain(['init', 'twice.csv', '--name', 'name'], { cwd });
@@ -163,7 +163,7 @@ describe('foliopipe init', () => {
       const before = await readdir(cwd);
       for (const file of ['pipe', 'folder', 'link', '/dev/null']) {
         const { code, stderr } = await callMain(['init', 'x.csv', '--force', '-c', file], { cwd });
-        expect(stderr).toContain(`${file} cannot be written: it is no regular file [CONFIG_UNWRITABLE]`);
+        expect(stderr).toContain(`${file} cannot be written: it is not a regular file [CONFIG_UNWRITABLE]`);
         expect(code).toBe(2);
       }
       for (const [source, what] of [
@@ -288,7 +288,7 @@ describe('foliopipe init', () => {
   it('names the files where there are several, and marks what must be edited where there is none', async () => {
     await withFolder(async (cwd) => {
       const example = await callMain(['init'], { cwd });
-      expect(example.stderr).toContain('replace what stands after EDIT:');
+      expect(example.stderr).toContain('replace what follows EDIT:');
       expect(await readFile(join(cwd, 'foliopipe.yaml'), 'utf8')).toMatch(
         /path: data\/businesses.csv # EDIT:/,
       );

@@ -122,7 +122,7 @@ it.each(ways)('a printed script ends with an error before its commit, too: %s', 
   await createTable(way);
   await leaveOut('insert');
   const run = () => runPrinted(way, 1, ['a', 'b', 'c']);
-  await expect(run()).rejects.toThrow('the table does not take the output as it is: a trigger, a rule or');
+  await expect(run()).rejects.toThrow('the table does not store the output unchanged: a trigger, a rule or');
   expect(await ids()).toEqual([]);
   await database.query('drop trigger leave_out on firms');
   await run();
