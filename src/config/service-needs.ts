@@ -1,4 +1,4 @@
-/** What a command needs of the section `service`, and the placeholders for what it does not need or does not get. */
+/** What a command needs of the section `service`, and placeholders for what it does not need or what is not given. */
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { withVariables } from './interpolate.js';
@@ -16,7 +16,7 @@ export const NO_ADDRESS = 'https://no-address.invalid';
 /** The placeholder for a token that is not given or not needed. It is never sent. */
 export const NO_TOKEN = 'no-token-is-given';
 
-/** The settings, with placeholders for what the command does not need or does not get. */
+/** The settings, with placeholders for what the command does not need or what is not given. */
 export function withStandIns(
   settings: readonly Setting[],
   needs: ServiceNeeds,

@@ -62,7 +62,7 @@ export interface SqlDialect {
   readonly systemColumns: ReadonlySet<string>;
 }
 
-/** A column of the file and where it goes. */
+/** A column of the file, and the column that takes it. */
 export interface CopiedColumn {
   readonly name: string;
   /** The type to which its text is cast; null if it is stored as it is. */

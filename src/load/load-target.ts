@@ -11,7 +11,7 @@ export type ColumnRole = 'key' | 'source' | 'status' | 'reason' | 'answer' | 'li
 
 /** A column of the table, and what it is filled from. */
 export interface LoadColumn {
-  /** As the header of the output has it. */
+  /** As in the header of the output. */
   readonly name: string;
   readonly role: ColumnRole;
 }
@@ -54,7 +54,7 @@ export interface LoadRequest extends LoadTable {
   readonly delta: LoadDelta | null;
 }
 
-/** How a load is done. */
+/** The options of a load. */
 export interface LoadOptions {
   /** Aborting it undoes the load. */
   readonly signal: AbortSignal;

@@ -58,7 +58,7 @@ export function tableTarget({ table, mode, columns, run }: StatementPlan): CopyT
 
 type TableDialect = Pick<SqlDialect, 'runDefault' | 'hasRunIndex'>;
 
-/** Creates the table as foliopipe makes it: texts, and the key or the index that the mode needs. */
+/** The statements that create the table: columns of texts, and the key or the index that the mode needs. */
 export function createTable(
   { runDefault, hasRunIndex }: TableDialect,
   table: string,

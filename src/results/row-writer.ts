@@ -28,7 +28,7 @@ export interface RowOptions {
   readonly layout: OutputLayout;
   /** Columns that the service adds, in output order. */
   readonly columns: readonly string[];
-  /** Names of the uploaded file's columns, the key's included. */
+  /** Names of the uploaded file's columns, including the key's. */
   readonly sentColumns: ReadonlySet<string>;
 }
 

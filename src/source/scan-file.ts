@@ -13,7 +13,7 @@ import { asInFile, firstRecords } from './read-records.js';
 import { type BlankRecord, type PlacedBad, SHOWN_BAD, SHOWN_BLANKS } from './reject-limit.js';
 import { fileStamp, hashSourceFile } from './source-files.js';
 
-/** Sees the records of a source while they are checked. */
+/** Gets the records of a source while they are checked. */
 export interface RecordWatch {
   /** Called once, before the first batch. @param delimiter one character. */
   begin(columns: readonly string[], delimiter: string): Promise<void>;

@@ -55,7 +55,7 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
 
 /**
  * Asks before results are removed that `retention.results` keeps: they cannot be published or retried again.
- * @throws ConfigError `PRUNE_UNCONFIRMED` where there is nobody to ask.
+ * @throws ConfigError `PRUNE_UNCONFIRMED` if there is nobody to ask.
  */
 async function mayRemove({ runs }: Pruned, { retention }: Config, options: Options): Promise<boolean> {
   const keptSince = Date.now() - retention.results;

@@ -154,7 +154,7 @@ function addImport(reuse: Command, finish: Finish): void {
     .option('--delimiter <character>', 'as source.delimiter; default: auto');
   withCommonOptions(command).action(async (path: string, file: string | undefined, options: ImportFlags) => {
     const { encoding, delimiter } = options;
-    const wishes = {
+    const given = {
       path,
       paidAt: options.paidAt === undefined ? undefined : parseDate(options.paidAt),
       columns: options.columns && parseColumns(options.columns.join(',')),
@@ -163,7 +163,7 @@ function addImport(reuse: Command, finish: Finish): void {
     };
     const config = await readConfig(options, file, 'address');
     const logger = createLogger(options);
-    const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...wishes }));
+    const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...given }));
     await printResult(options, { ...imported, exitCode: 0 }, importedText(imported, config));
     finish(0);
   });

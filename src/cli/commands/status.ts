@@ -65,7 +65,7 @@ export function addStatus(command: Command, finish: Finish): void {
       if (stop) await watchRun(state, config, chosen, options, stop.signal);
       if (stop?.signal.aborted) return finish(exitCodeOf(stop.signal));
       const run = (await state.run(chosen.id))!;
-      // Asked first: a process that begins meanwhile has sent nothing yet.
+      // Asked before the summary is read: a process that begins later has sent nothing yet.
       const holder = await state.worker(config.pipeline);
       const reader = holder === undefined ? withCutOffUploads(state) : state;
       const output = createOutputStore(config, { attempts: 1 });

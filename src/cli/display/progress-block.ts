@@ -4,7 +4,7 @@ import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '
 import { escapeUnprintable } from '../../text.js';
 import { cellsOf, cutToCells } from './terminal.js';
 
-/** What the block is about. */
+/** The events that the block shows. */
 export type Shown = Extract<JobEvent, { readonly type: 'waiting' | 'copy' | 'scan' | 'progress' | 'load' }>;
 
 /**

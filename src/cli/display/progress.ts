@@ -92,7 +92,7 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
         isPublished = true;
         showStep(`publication ${event.publication} is in place; ending run ${event.run}`);
       }
-      // A snapshot from before the end would contradict what was shown of it.
+      // After the publication, an older snapshot would contradict what is shown.
       if (!(isPublished && event.type === 'progress')) shown = nextShown(shown, event);
     },
     showStep: (text) => {

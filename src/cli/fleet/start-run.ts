@@ -46,7 +46,8 @@ export function startRun(job: RunJob, options: StartOptions, start: typeof spawn
     env: {
       // glibc keeps memory for each thread by default. Few threads work at a time, so two such places are enough.
       MALLOC_ARENA_MAX: '2',
-      // Large buffers go back to the system when they are freed. Without this, glibc keeps more of them after each.
+      // Buffers of at least this size go back to the system when they are freed. Without a fixed size, glibc raises it
+      // after each large buffer, and keeps more memory.
       MALLOC_MMAP_THRESHOLD_: `${1024 * 1024}`,
       ...process.env,
       FOLIOPIPE_STATE: options.state,
@@ -56,7 +57,7 @@ export function startRun(job: RunJob, options: StartOptions, start: typeof spawn
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  // Undefined where the system has no room for another process or its pipes, although the types do not say so.
+  // Undefined if the system has no room for another process or its pipes, although the types do not say so.
   const { stdout, stderr } = child;
   // The child emits no `close` after a `disconnect`, so its streams are waited for.
   const closed = Promise.all([stdout, stderr].map((stream) => stream && once(stream, 'close')));

@@ -8,7 +8,7 @@ import { stderr, terminalInput } from '../output.js';
 
 export interface Question {
   readonly text: string;
-  /** Taken for an empty answer; it is shown in brackets. */
+  /** The answer if the person types nothing. It is shown in brackets. */
   readonly fallback: string;
   /** What is wrong with an answer; undefined if nothing is. */
   readonly problem?: (answer: string) => string | undefined;
@@ -70,7 +70,7 @@ export async function isConfirmed(text: string, nothing: string): Promise<boolea
   return withQuestions((ask) => isYes(ask, `${text} yes or no`, 'no'), nothing);
 }
 
-/** Asks for yes or no. @param fallback taken for an empty answer. */
+/** Asks for yes or no. @param fallback the answer if the person types nothing. */
 export async function isYes(ask: Ask, text: string, fallback: 'yes' | 'no'): Promise<boolean> {
   const problem = (answer: string) => (/^(?:y|yes|n|no)$/i.test(answer) ? undefined : 'type yes or no');
   return /^y/i.test(await ask({ text, fallback, problem }));

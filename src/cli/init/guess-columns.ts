@@ -70,7 +70,7 @@ const LOOKS: Readonly<Record<Sent, { readonly like: (value: string) => boolean; 
 
 /**
  * @param columns the header.
- * @param records values of the first records, by column. Without any, names alone decide.
+ * @param records values of the first records, by column. Without records, only the names decide.
  */
 export function guessColumns(columns: readonly string[], records: readonly (readonly string[])[]): Guesses {
   const scores = SENT.flatMap((sent) =>

@@ -29,7 +29,7 @@ export function previewLines({ columns, records }: Plan['preview'], width: numbe
   return [...lines, ...(left > 0 ? [`and ${countOf(left, 'more column')}`] : [])];
 }
 
-/** Takes from the widest column until all fit into the room. */
+/** Narrows the widest column until all fit into the room. */
 function fittingWidths(wanted: readonly number[], room: number): readonly number[] {
   const widths = [...wanted];
   while (widths.reduce((sum, width) => sum + width, 0) > room) {

@@ -57,7 +57,7 @@ function costLines({ paid, saved, outdated, retried, inVain, rehearsal }: RunSum
     ...(retried.records > 0 ? [`${countOf(retried.records, 'failed record')} sent once more`] : []),
     ...(retried.searches > 0 ? [`${countOf(retried.searches, 'failed record')} searched one by one`] : []),
   ];
-  // Nothing is paid.
+  // A rehearsal pays nothing.
   if (rehearsal) return again.length > 0 ? field('retried', again.join(', ')) : [];
   const each = paid.amount === null || paid.records === 0 ? null : paid.amount / paid.records;
   const upTo = inVain.perhaps > 0 ? 'up to ' : '';
@@ -69,7 +69,7 @@ function costLines({ paid, saved, outdated, retried, inVain, rehearsal }: RunSum
       ? [`perhaps ${countOf(inVain.perhaps, 'record')}${price(each && each * inVain.perhaps)}`]
       : []),
   ];
-  // The line of reuse says it.
+  // The line about reuse says it already.
   const isSaid = saved.records === 0 || outdated !== null;
   const kept = isSaid ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;
   return [

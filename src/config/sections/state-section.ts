@@ -49,7 +49,7 @@ export interface StatePlace {
 
 /**
  * The keys ready for use.
- * @param origin where the config has `state` from.
+ * @param origin where the value of `state` comes from.
  */
 export function resolveState(
   {

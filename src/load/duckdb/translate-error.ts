@@ -1,4 +1,4 @@
-/** Says what a refusal of DuckDB means for a load, by the kind of its message. */
+/** Translates errors of DuckDB into those of a load, by the kind of the message. */
 import { DuckdbError } from '../../duckdb/open-duckdb.js';
 import { ConfigError, type ErrorDetails, type FoliopipeError, TroubleError } from '../../errors.js';
 import { oneLine, shorten } from '../../text.js';

@@ -1,4 +1,4 @@
-/** Says what an error of Postgres or of its connection means for a load, by its code. */
+/** Translates errors of Postgres and of its connection into those of a load, by their code. */
 import {
   ConfigError,
   type ErrorDetails,

@@ -7,7 +7,7 @@ import { inShellQuotes } from '../../text.js';
 import type { LoadTable } from '../load-target.js';
 import { foldName } from '../names.js';
 
-/** What is loaded. */
+/** The publication for which statements are printed. */
 export interface PrintedLoad {
   readonly table: LoadTable;
   readonly publication: number;
@@ -108,7 +108,7 @@ const snowflake: Dialect = {
     ...(isS3(path)
       ? [
           '-- Write the name of your storage integration for the bucket (create storage integration) in place of INTEGRATION.',
-          // Without FILES, it takes all objects whose names begin with the path, such as the manifest of the output.
+          // Without FILES, it takes all objects whose names begin with the path, also the manifest of the output.
           `copy into ${STAGING} from ${quoteText(path.slice(0, nameAt(path)))} storage_integration = INTEGRATION`,
           `  files = (${quoteText(path.slice(nameAt(path)))})`,
         ]
@@ -168,7 +168,7 @@ const bigquery: Dialect = {
   commit: 'commit transaction;',
 };
 
-/** How COPY of Redshift names the compression; the others see it in the file. */
+/** How COPY in Redshift names the compression. The other databases detect it. */
 const COMPRESSION: Readonly<Record<OutputFormat, string>> = {
   csv: '',
   'csv.gz': ' gzip',
