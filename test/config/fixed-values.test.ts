@@ -149,7 +149,7 @@ test.each([
   },
 );
 
-test('values that no flag can give are to be restored, and a named run is not continued', async () => {
+test('the hint is to restore values that no flag can give, and does not continue a named run', async () => {
   const changes = [{ upload: { columns: { title: 'Other' } } }, { chunks: { maxRecords: 5 } }];
   const hints = [];
   for (const change of changes) {

@@ -40,7 +40,7 @@ test.each(['a', variable('NAME'), `$${variable('NAME')}`, '$${', '${', '$'])(
   },
 );
 
-test('an empty variable is no state in a folder, unless its default is empty', () => {
+test('an empty variable does not mean a state in a folder, unless its default is empty', () => {
   const problems: string[] = [];
   const read = (value: string) =>
     withVariables({ key: ['state'], value }, { STATE_URL: '' }, (text) => problems.push(text));

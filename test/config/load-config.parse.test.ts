@@ -254,7 +254,7 @@ test.each([
   expect(found).toBeDefined();
 });
 
-test('with a state in a database, answers are reused, doubles are sent once, and deltas are written', () => {
+test('with a state in a database, answers are reused, duplicates are sent once, and deltas are written', () => {
   const config = parseConfig(
     minimalWith({
       state: 'postgres://h/d',
@@ -285,7 +285,7 @@ test('accepts policies, caps, prices, chosen columns, no key column', () => {
   expect(config.output).toMatchObject({ path: '/abs/out.csv', columns: ['Id', 'Name'], mode: 0o600 });
 });
 
-test('accepts a key, a delta, doubles that are sent once, and reuse', () => {
+test('accepts a key, a delta, duplicates that are sent once, and reuse', () => {
   const config = parseConfig(
     minimalWith({
       source: { path: 'in.csv', key: ['State', 'Id'] },

@@ -79,7 +79,7 @@ test('a relative path is relative to where it was written; the state is beside t
   expect((await load({ env: { FOLIOPIPE_STATE_DIR: 'state' } })).stateDir).toBe(join(cwd, 'state'));
 });
 
-test('an address and a dash in a flag or a variable are told as what they are', async () => {
+test('an address and a dash in a flag or a variable are reported as what they are', async () => {
   const set = { 'source.path': 's3://bucket/in.csv', 'output.path': 'gs://bucket/out.csv' };
   await expect(load({ set })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
@@ -249,7 +249,7 @@ test('an output in S3 is in no folder, also where the state is in the working fo
   expect(config.output.path).toBe('s3://bucket/out.csv');
 });
 
-test('a later path of another format leaves the types of a Parquet output out; in the same layer both are a problem', async () => {
+test('a later path of another format removes the types of a Parquet output; in the same layer both are a problem', async () => {
   const parquet = await write('parquet.yaml', 'output: { path: o.parquet, types: { Zip: integer } }');
   const files = ['conf/base.yaml', parquet];
   const typesOf = async (given: Given) => (await load({ files, ...given })).output.types;

@@ -13,7 +13,7 @@ async function read(yaml: string, overrides: Parameters<typeof readWrittenState>
   return readWrittenState({ files: [file], env: {}, overrides, cwd: await folder() });
 }
 
-it('null stands for a folder that is not set, as in the example of a config', async () => {
+it('null means that a folder is not set, as in the example of a config', async () => {
   const { state, scratchDir } = await read('state: postgres://u@h/d\nscratchDir: null\n');
   expect(String(state)).toBe('postgres://h/d');
   expect(scratchDir).toBe(join(await folder(), '.foliopipe'));

@@ -26,7 +26,7 @@ describe('text with backslashes is recognized', () => {
   });
 });
 
-describe('CSV is not taken for it', () => {
+describe('CSV is not mistaken for it', () => {
   it.each([
     ['no backslash', 'a,b\n1,2\n'],
     ['Windows paths', 'a,b\nC:\\x\\,y\nD:\\New,\\\\srv\\N\n'],

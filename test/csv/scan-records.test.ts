@@ -196,7 +196,7 @@ describe('records that are too large', () => {
     expect(await values(text, 2, { maxRecordBytes: 6 })).toEqual(expected);
   });
 
-  it('keeps a record of several windows whole', async () => {
+  it('keeps a record of several windows in one piece', async () => {
     const long = 'x'.repeat(900_000);
     const text = Buffer.from(`a,b\n"${long}\n",c\nd,e\n`);
     const expected = [

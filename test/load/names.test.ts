@@ -8,7 +8,7 @@ import { quoteName } from '../../src/sql-text.js';
 const columns = (...names: string[]): LoadColumn[] => names.map((name) => ({ name, role: 'source' }));
 
 describe('foldName', () => {
-  it('makes small letters of ASCII ones alone', () => {
+  it('makes only ASCII letters small', () => {
     expect(foldName('BusinessName ÄÖ')).toBe('businessname ÄÖ');
   });
 

@@ -76,7 +76,7 @@ it('keeps the commonest codes, and its size does not grow with different ones', 
   expect(found.rest).toEqual({ codes: 9951, records: 30_009 - 59 });
 });
 
-it('counts one of both columns alone', () => {
+it('counts only one of both columns', () => {
   const rows: Row[] = [['SUCCESSFUL', 'a', '0.5']];
   expect(counted(rows, { status: 0, code: -1, confidence: 2 })).toMatchObject({
     coded: 0,

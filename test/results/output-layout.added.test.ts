@@ -38,7 +38,7 @@ describe('added columns', () => {
     expect(checkAddedColumns(part, sent, {}, columns, 'ignore')).toBeUndefined();
   });
 
-  it('whose names are many and long are told in a short message', () => {
+  it('whose names are many and long are named in a short message', () => {
     const names = Array.from({ length: 500 }, (_, at) => `c${at}${'x'.repeat(1_000)}`);
     const wide = successful(`${names.join(',')}\n${','.repeat(names.length - 1)}\n`);
     const { message } = thrownBy(() => checkAddedColumns(wide, sent, {}, ['code'], 'fail')) as Error;
@@ -47,7 +47,7 @@ describe('added columns', () => {
     expect(message.length).toBeLessThan(2_000);
   });
 
-  it('are told apart under add', () => {
+  it('are listed as missing and unknown under add', () => {
     const change = (columns: readonly string[]) => checkAddedColumns(part, sent, {}, columns, 'add');
     expect(change(['score', 'title'])).toEqual({ missing: ['score'], unknown: ['code'] });
     expect(change([])).toEqual({ missing: [], unknown: ['code', 'title'] });

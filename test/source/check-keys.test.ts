@@ -32,7 +32,7 @@ describe('source.key', () => {
     });
   });
 
-  it('that stands twice names both records, over files and in any form', async () => {
+  it('that is there twice names both records, across files and in any form', async () => {
     const one = await write('a.csv', 'id,name\n1,"a\nb"\n"x""y",b\n');
     const two = await write('b.csv.gz', gzipSync('id,name\r\n"3",c\r\n"x""y",d\r\n3,e\r\n'));
     const scanning = scan([one, two], ['id']);

@@ -43,7 +43,7 @@ it('gives only the names that are matched, in their order, also those that exist
   expect(await futureMatches(join(root, 'data/*.csv'), names)).toEqual([names[0], names[2]]);
 });
 
-it('takes a name of a pattern for itself', async () => {
+it('reads a name with brackets as a name, and not as a pattern', async () => {
   const root = await disk();
   const name = join(root, 'data', '[out].csv');
   expect(await futureMatches(join(root, 'data/*.csv'), [name])).toEqual([name]);

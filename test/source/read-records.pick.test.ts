@@ -77,13 +77,13 @@ test.each([
   expect(await picked(numbers)).toEqual(found);
 });
 
-test('nothing is read behind the last record that is wanted', async () => {
+test('nothing is read after the last record that is wanted', async () => {
   const seen: number[] = [];
   await picked([[1], [2]], seen);
   expect(seen).toEqual([1]);
 });
 
-test('what is read from is closed behind it', async () => {
+test('the batches are closed after it', async () => {
   const read = batches();
   for await (const { count } of pickRecords(read, [[1]])) expect(count).toBe(1);
   expect(await read.next()).toMatchObject({ done: true });

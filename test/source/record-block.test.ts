@@ -69,7 +69,7 @@ describe('blocks', () => {
     expect(await reader.take(2)).toMatchObject({ count: 0, end: undefined });
   });
 
-  it('end with the last record that may be taken, and go on with the one that is skipped to', async () => {
+  it('end with the last record that may be taken, and continue with the record that is skipped to', async () => {
     const reader = createBlockReader(scan('a,1\nbad\nb,2\nc,3\nd,4\n'));
     const numbers = async (upTo: number) => [...(await reader.take(4, { upTo })).numbers];
     expect(await numbers(6)).toEqual([5]);

@@ -168,7 +168,7 @@ describe('a source beyond the limit', () => {
     expect(hint).not.toContain('maxRejected');
   });
 
-  it('of our own text says nothing of encodings and delimiters', async () => {
+  it('of text that foliopipe has written does not mention encodings and delimiters', async () => {
     const path = await write('a.csv', 'a,b\n1,2\n\0,4\n');
     const { code, hint } = await failed(scan([path], { records: 0 }, { isOurs: true }));
     expect(code).toBe('SOURCE_NUL');

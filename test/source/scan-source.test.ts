@@ -105,7 +105,7 @@ describe('more records than there are numbers', () => {
 describe('bad records', () => {
   const CONTENT = 'a,b\n"1\n1",2\nbad\n3,4\n5,"6\n7,8\n';
 
-  it('are told with file, record, line, byte and what to do', async () => {
+  it('are reported with file, record, line, byte and what to do', async () => {
     const path = await write('a.csv', CONTENT);
     await expect(scanPaths([path])).rejects.toMatchObject({
       code: 'SOURCE_FIELD_COUNT',
@@ -215,7 +215,7 @@ describe('no source at all', () => {
     });
   });
 
-  it('SOURCE_ENCODING: no other encoding is suggested for a file with the mark of UTF-8', async () => {
+  it('SOURCE_ENCODING: no other encoding is suggested for a file with the byte order mark of UTF-8', async () => {
     const mark = Buffer.from([0xef, 0xbb, 0xbf]);
     const path = await write('a.csv', Buffer.concat([mark, Buffer.from('a,b\n1,caf\xe9\n2,c\n', 'latin1')]));
     await expect(scanPaths([path])).rejects.toMatchObject({

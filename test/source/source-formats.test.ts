@@ -57,7 +57,7 @@ describe.each(encodings)('in %s', (_, encode) => {
     ]);
   });
 
-  it('lines before the header are skipped, whatever stands in them', async () => {
+  it('lines before the header are skipped, whatever they hold', async () => {
     const title = 'Report "of, the\r"night;\r\n\nas,of 2024\r';
     for (const quote of ['auto', 'none'] as const) {
       const { columns, values } = await contentOf([encode(`${title}id,name\n1,a\n2,b\n`)], {
@@ -81,7 +81,7 @@ describe.each(encodings)('in %s', (_, encode) => {
 });
 
 describe('source.quote: none', () => {
-  it('rejects records as they stand in the file', async () => {
+  it('rejects records as they are in the file', async () => {
     const path = await write('a.csv', 'a,b\n1,x\n"2",y,z"\n3,"\0\n4,y\n');
     const rejected: BadRecord[] = [];
     const source = await scanPaths([path], {
@@ -112,7 +112,7 @@ describe('text with backslashes', () => {
     });
   });
 
-  it('is read as it stands if the config says that quotes are text', async () => {
+  it('is read unchanged if the config says that quotes are text', async () => {
     const { values } = await contentOf([text], { quote: 'none', header: ['id', 'name', 'zip', 'state'] });
     expect(values).toEqual([
       ['1', '5" pipe', '\\N', 'MT'],
@@ -204,7 +204,7 @@ describe('source.skipLines', () => {
     });
   });
 
-  it('skips no line feed behind the lines where the next piece of the file begins', async () => {
+  it('skips no line feed after the lines, also where the next piece of the file begins', async () => {
     const title = `${'x'.repeat(PIECE_BYTES - 8)}\r`;
     const { source, values } = await contentOf([`${title}a,b\n1,2\n3,4\n`], { skipLines: 1 });
     expect(values).toEqual([

@@ -11,7 +11,7 @@ const problemOf = async (report: unknown) =>
 describe('the address of a webhook', () => {
   const url = 'https://user:pa55word@hooks.example/services/T00/B00/s3cretpath?key=s3cretkey';
 
-  it('shows its scheme and host alone', () => {
+  it('shows only its scheme and host', () => {
     const address = new WebhookAddress(url);
     const shown = [`${address}`, JSON.stringify({ address }), inspect({ address }, { depth: 9 })].join(' ');
     expect(shown).toContain('https://hooks.example/[secret]');
@@ -19,7 +19,7 @@ describe('the address of a webhook', () => {
     expect(address.reveal()).toBe(url);
   });
 
-  it('names what logs must not hold, and no text that is short', () => {
+  it('names what logs must not hold, and no short text', () => {
     expect(new WebhookAddress(url).secrets()).toEqual([
       url,
       '/services/T00/B00/s3cretpath?key=s3cretkey',
@@ -49,7 +49,7 @@ describe('the address of a webhook', () => {
   });
 });
 
-test('the text file lies beside the config, and has the ending that node_exporter reads', async () => {
+test('the text file is beside the config, and has the ending that node_exporter reads', async () => {
   const { report } = parseConfig(minimalWith({ report: { textfile: 'metrics/nightly.prom' } }), '/base');
   expect(report.textfile).toBe('/base/metrics/nightly.prom');
   expect(await problemOf({ textfile: 'nightly.txt' })).toContain('must end in .prom');

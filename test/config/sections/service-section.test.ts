@@ -68,7 +68,7 @@ test('the embedded service needs neither, and looks at neither', () => {
   expect(service).toMatchObject({ embedded: true, baseUrl: null, legacyBaseUrl: null, token: null });
 });
 
-test('the token may lie in a file, read without the space around it', async () => {
+test('the token may be in a file, and is read without the space around it', async () => {
   await writeFile(join(folder, 'token'), ' from-file\n');
   const service = parseService({ baseUrl, tokenFile: 'token' });
   expect(service.token?.reveal()).toBe('from-file');
@@ -102,7 +102,7 @@ test.each([
   expect(inspect(error, { depth: 9 }).replace(/^ {4}at .*$/gm, '')).not.toMatch(/hunter2|ter2/);
 });
 
-test('no secret stands in the config as it is printed', () => {
+test('no secret is in the printed config', () => {
   const config = parseConfig(minimalWith({ service: { baseUrl, token: 'hunter2' } }), folder);
   expect(`${inspect(config, { depth: 9, showHidden: true })}${JSON.stringify(config)}`).not.toContain(
     'hunter2',

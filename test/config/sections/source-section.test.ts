@@ -89,7 +89,7 @@ describe('source.query', () => {
     expect(source.query!.sql).toBe(sql);
   });
 
-  it('is told as empty where a flag or a variable is', async () => {
+  it('is reported as empty if a flag or a variable is', async () => {
     const value = { ...minimal(), source: { query: { database: variable('DATABASE_URL'), sql } } };
     const overrides = [
       ...Object.entries(value).map(([key, one]) => ({ key, value: one, baseDir: '/base', origin: 'test' })),

@@ -35,7 +35,7 @@ const expected = (name: string, from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => [`${name}${from + i}`, FILLER.length]);
 
 describe('rows of a table', () => {
-  it('are a table of their own over their own bytes alone', () => {
+  it('are a table over only their own bytes', () => {
     const rows = rowRange(tableOf(10, 'a'), 3, 7);
     expect(valuesOf(rows)).toEqual(expected('a', 3, 7));
     expect(rows.bytes.length).toBeLessThan(4 * 1010);
@@ -80,7 +80,7 @@ describe('the results that some records need', () => {
     expect([...needed.result]).toEqual([2, 0, 0, 0]);
   });
 
-  it('of a part that is written already are left alone, because its rows may share bytes in any order', () => {
+  it('of a part with isWritten are not cut, because its rows may share bytes in any order', () => {
     const { starts, ends, ...shared } = tableOf(2000, 'a');
     const written = { ...shared, starts: starts.toReversed(), ends, isWritten: true };
     const needed = neededResults([written, none, tableOf(4000, 'b')], order, 4);

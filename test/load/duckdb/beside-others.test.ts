@@ -38,7 +38,7 @@ it('a check leaves the files of a load that works meanwhile', async () => {
   expect(existsSync(join(tempFolder, 'output.csv'))).toBe(true);
 });
 
-it('a damaged file is told at once: it is not waited for as for one that another process holds', async () => {
+it('a damaged file is reported at once, and not waited for like one that another process holds', async () => {
   const file = join(await folder(), 'warehouse.duckdb');
   await queryDuckdb(file, 'create table a as select range as x from range(100000)');
   await damage(file);

@@ -4,19 +4,19 @@ import { inlined, insertText } from '../../../src/load/duckdb/dialect.js';
 import { quoteName, quoteText } from '../../../src/sql-text.js';
 
 describe('inlined', () => {
-  it('puts values in the place of their numbers', () => {
+  it('replaces numbers by their values', () => {
     const text = 'select $1, $2, $3, $10';
     const values = ["it's $2", 7, null, ...Array(6).fill(0), 'tenth'];
     expect(inlined({ text, values })).toBe("select 'it''s $2', 7, null, 'tenth'");
   });
 
-  it('leaves a name without quotes alone that holds a $', () => {
+  it('leaves a name without quotes unchanged that holds a $', () => {
     expect(inlined({ text: 'delete from sales$1 where run = $1', values: ['x'] })).toBe(
       "delete from sales$1 where run = 'x'",
     );
   });
 
-  it('leaves names and texts alone, whatever they hold', () => {
+  it('leaves names and texts unchanged, whatever they hold', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('$', '1', '"', "'", 'a', '\\') }), (odd) => {
         const begin = `update ${quoteName(odd)} set a = ${quoteText(odd)}, b = `;

@@ -10,7 +10,7 @@ const folder = useFolder();
 const duckdb = keepDuckdb();
 afterAll(duckdb.end);
 
-it('a full disk below the copy of the output is told with its place, and leaves nothing', async () => {
+it('a full disk below the copy of the output is reported with its path, and nothing is left behind', async () => {
   const tempFolder = join(await folder(), 'loads', 'nightly');
   const address = new DatabaseAddress(`duckdb:${join(await folder(), 'warehouse.duckdb')}`);
   const start: typeof duckdb.start = (...given) => {

@@ -72,7 +72,7 @@ describe('the script for an output on this machine', () => {
     expect(scriptOf('redshift', '/out/x.csv', 'csv')).toContain("from 's3://BUCKET/x.csv'");
   });
 
-  it('of bigquery is for a shell, which reads quotes otherwise than SQL does', () => {
+  it('of bigquery is for a shell, which reads quotes differently from SQL', () => {
     const [, words] = /^-- bq (load .*)$/m.exec(scriptOf('bigquery', "/out/it's/x.csv", 'csv'))!;
     const read = execFileSync('sh', ['-c', `printf '%s\\n' ${words}`], { encoding: 'utf8' });
     expect(read.split('\n')).toContain("/out/it's/x.csv");
@@ -92,7 +92,7 @@ describe.each(['postgres', 'duckdb'] as const)('the script for %s', (dialect) =>
       dialect,
     );
 
-  it('leaves the names of columns alone that hold what stands for the run', () => {
+  it('leaves the names of columns unchanged that hold the placeholder of the run', () => {
     const columns: LoadTable['columns'] = [{ name: 'in $1', role: 'source' }, table.columns[1]!];
     const script = scriptWith({ mode: 'append', columns });
     expect(script).toMatch(/insert into businesses as t \("in \$1", "prediction_status", "foliopipe_run"\)/);
