@@ -76,7 +76,7 @@ function addForget(reuse: Command, finish: Finish): void {
     .option('--run <run>', 'the answers of a run or an import: an id, the beginning of one, or last')
     .option(
       '--key <value>',
-      'the answer of one record of the source, by its value in the column source.key; for several columns, a line of CSV; repeatable',
+      'the answer of one record of the source, by its value in the column that source.key names; for several columns, a line of CSV; repeatable',
       collect,
     )
     .option('--older-than <time>', 'the answers that were paid for longer ago than this, such as 30d')
