@@ -158,4 +158,34 @@ describe('what is to come', () => {
       33_000 + (33_000 + 60_000) / 5 + 160_000 + database,
     );
   });
+
+  it('is more for an output in another format, which is made from the rows, or in parts, which are copied', async () => {
+    const published = async (output: object) => (await needed(writes(100_000), output)).published;
+    expect(await published({ path: 'out/o.csv.gz' })).toBe(160_000 + 80_000);
+    expect(await published({ path: 'out/' })).toBe(160_000);
+    expect(await published({ path: 'out/', maxFileBytes: '160kB' })).toBe(160_000);
+    expect(await published({ path: 'out/', maxFileBytes: '150kB' })).toBe(160_000 + 160_000);
+  });
+
+  it('is a quarter of the text, where it is not known how large a gzipped source is', async () => {
+    expect(await needed(writes(25_000, {}, true))).toEqual(await needed(writes(100_000)));
+  });
+
+  it('is as large as its records, for a sample of a large source', async () => {
+    const { source } = writes(1e12);
+    // Each value is followed by a delimiter or the end of the line.
+    const sample = { ...source, limit: 1000, columnBytes: [19, 49, 9, 19] };
+    expect((await needed(writes(0, { source: sample }))).published).toBe(160_000);
+  });
+
+  it('holds the files of the chunks that may be open at once, and all where answers are stored', () => {
+    const config = parseConfig(
+      { ...minimalWith({}), chunks: { maxRecords: 10 }, concurrency: { folios: 2, uploads: 1 } },
+      '/base',
+    );
+    const state = (write: StillToWrite) => roomNeeded(config, write).state.bytes;
+    const rest = (33_000 + 60_000) / 5 + 100 * 2 * 1024 + 4 * 1024 * 1024 + 17 * 64 * 1024;
+    expect(state(writes(100_000))).toBe(3 * 10 * 33 + rest);
+    expect(state(writes(100_000, { keepsAnswers: true }))).toBe(33_000 + 160_000 + rest);
+  });
 });

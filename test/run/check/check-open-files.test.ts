@@ -3,7 +3,7 @@ import { platform } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
 import { checkOpenFiles, countOpenFiles } from '../../../src/run/check/check-open-files.js';
-import { minimal } from '../../helpers/config/minimal-config.js';
+import { minimal, minimalWith } from '../../helpers/config/minimal-config.js';
 
 describe('checkOpenFiles', () => {
   const config = parseConfig(minimal(), '/');
@@ -24,6 +24,13 @@ describe('checkOpenFiles', () => {
         facts: { limit: 40, needed: 60, open: 20 },
       }),
     );
+    expect(check(60)).not.toThrow();
+  });
+
+  it('counts the other end of each connection, too, where the service is embedded', () => {
+    const embedded = parseConfig(minimalWith({ service: { embedded: true } }), '/');
+    // Beside the 60 above: 18 connections, 4 files that arrive, and 4 of the service.
+    expect(() => checkOpenFiles(embedded, { open: 20, limit: 60 })).toThrow(/needs up to 86;/);
   });
 
   it('needs more for more work at once', () => {

@@ -5,7 +5,7 @@ import { ConfigError } from '../../../src/errors.js';
 import { findRun } from '../../../src/run/open/find-run.js';
 import type { RunOptions } from '../../../src/run/run-options.js';
 import { workPath } from '../../../src/stages/publish/publish-output.js';
-import { addChunk, beginUpload } from '../../helpers/checkpoint/advance-chunk.js';
+import { addChunk, advanceChunk, beginUpload } from '../../helpers/checkpoint/advance-chunk.js';
 import { samplePublication } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
@@ -36,6 +36,16 @@ describe('an unfinished run', () => {
     expect(await run.checkpoint.chunk(run.id, 2)).toMatchObject({ state: 'ambiguous' });
     expect(run.log[0]).toContain(`continuing run ${run.id}`);
     expect(run.log[1]).toMatch(/^warn 1 upload was cut off/);
+  });
+
+  it('stays as it is where its output cannot be prepared', async () => {
+    const run = await earlier('open');
+    await addChunk(run.checkpoint, run.id, 1, 'cut');
+    await beginUpload(run.checkpoint, run.id, 1);
+    const taken = new ConfigError('OUTPUT_TAKEN', 'another run writes it', { hint: 'wait' });
+    const prepareOutput = () => Promise.reject(taken);
+    await expect(find({ ...run, prepareOutput })).rejects.toBe(taken);
+    expect(await run.checkpoint.chunk(run.id, 1)).toMatchObject({ state: 'uploading' });
   });
 
   it('with the same content under another time is the same', async () => {
@@ -241,6 +251,35 @@ describe('a run that is done', () => {
     const changed = await earlier('done');
     await appendFile(changed.source.files[0]!.path, 'x,y\n');
     expect(await find(changed)).toMatchObject({ found: 'new', run: { source: { records: 7 } } });
+  });
+});
+
+describe('a disk that is too small', () => {
+  /** The room for the replies of so many uploads is on no disk. */
+  const tooBusy = ({ config, ...run }: StageRun): StageRun => {
+    const concurrency = { ...config.concurrency, uploads: 1e12 };
+    return { ...run, config: { ...config, concurrency } };
+  };
+
+  it('refuses a new run', async () => {
+    const run = tooBusy(await earlier('done'));
+    await expect(find(run, { fresh: true })).rejects.toMatchObject({ code: 'DISK_TOO_SMALL', exitCode: 5 });
+    expect(await find(run, { fresh: true, yes: true })).toMatchObject({ found: 'new' });
+  });
+
+  it('refuses an unfinished run only while it has records to send, and a command that sends none never', async () => {
+    const run = tooBusy(await earlier('open', { records: 20 }));
+    const refused = { code: 'DISK_TOO_SMALL', exitCode: 5 };
+    await addChunk(run.checkpoint, run.id, 1, 'submitted');
+    await expect(find(run)).rejects.toMatchObject(refused);
+    expect(await find(run, { yes: true })).toMatchObject({ found: 'continued' });
+    expect(await find(run, { existing: true })).toMatchObject({ found: 'continued' });
+    await addChunk(run.checkpoint, run.id, 2, 'cut');
+    await expect(find(run)).rejects.toMatchObject(refused);
+    await run.checkpoint.recordAllCut(run.id);
+    await expect(find(run)).rejects.toMatchObject(refused);
+    await advanceChunk(run.checkpoint, run.id, 2, 'submitted');
+    expect(await find(run)).toMatchObject({ found: 'continued' });
   });
 });
 

@@ -1,9 +1,9 @@
-/** The deadline of a run, on timers and a wall clock that the test moves apart. */
+/** What stops a run: its deadline, on timers and a wall clock that the test moves apart, and a lost lock; and its uploads. */
 import { beforeEach, expect, test } from 'vitest';
 import { DeadlineError } from '../../../src/errors.js';
-import { stopAtDeadline, stopWhenLost } from '../../../src/run/open/stop-run.js';
+import { endUploads, stopAtDeadline, stopWhenLost } from '../../../src/run/open/stop-run.js';
 import type { Clock } from '../../../src/streams/clock.js';
-import { turns } from '../../helpers/streams/gates.js';
+import { createGates, turns } from '../../helpers/streams/gates.js';
 import { createVirtualClock } from '../../helpers/streams/virtual-clock.js';
 
 const day = 86_400_000;
@@ -63,4 +63,25 @@ test('a lock that is lost ends the run, also if that was before the run could li
   const late = new AbortController();
   stopWhenLost(late, lock);
   expect(late.signal.reason).toBe('lost');
+});
+
+test('uploads in flight are waited for, also one that begins meanwhile and one that fails', async () => {
+  const inFlight = new Set<Promise<unknown>>();
+  const gates = createGates<string>();
+  const begin = (name: string) => {
+    const upload: Promise<unknown> = gates.enter(name).finally(() => inFlight.delete(upload));
+    inFlight.add(upload);
+  };
+  begin('first');
+  let ended = false;
+  const waiting = endUploads(inFlight).then(() => {
+    ended = true;
+  });
+  await turns();
+  begin('second');
+  gates.open('first', '');
+  await turns();
+  expect(ended).toBe(false);
+  gates.fail('second', new Error('refused'));
+  await waiting;
 });
