@@ -5,8 +5,8 @@ import { ConfigError } from '../../../src/errors.js';
 import { findRun } from '../../../src/run/open/find-run.js';
 import type { RunOptions } from '../../../src/run/run-options.js';
 import { workPath } from '../../../src/stages/publish/publish-output.js';
-import { addChunk, advanceChunk, beginUpload } from '../../helpers/checkpoint/advance-chunk.js';
-import { samplePublication } from '../../helpers/checkpoint/samples.js';
+import { addChunk, advanceChunk, beginUpload, mergeChunk } from '../../helpers/checkpoint/advance-chunk.js';
+import { allSuccessful, samplePublication } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, type StageRun, type StageRunOptions } from '../../helpers/stages/stage-run.js';
 
@@ -46,6 +46,25 @@ describe('an unfinished run', () => {
     const prepareOutput = () => Promise.reject(taken);
     await expect(find({ ...run, prepareOutput })).rejects.toBe(taken);
     expect(await run.checkpoint.chunk(run.id, 1)).toMatchObject({ state: 'uploading' });
+  });
+
+  it('keeps its rows, unless other columns are declared; once it is done, also then', async () => {
+    const run = await earlier('open', { config: { result: { columns: ['code'] } } });
+    await run.checkpoint.recordColumns(run.id, ['code'], false);
+    const rows = async () => (await run.checkpoint.tally(run.id)).merged.records;
+    await addChunk(run.checkpoint, run.id, 1, 'downloaded');
+    await mergeChunk(run.checkpoint, run.id, 1, allSuccessful, 100);
+    await find(run);
+    expect(await rows()).toBe(10);
+    const result = { ...run.config.result, columns: ['code', 'title'] };
+    const other = { ...run, config: { ...run.config, result } };
+    await find(other);
+    expect(await rows()).toBe(0);
+    await mergeChunk(run.checkpoint, run.id, 1, allSuccessful, 100);
+    await run.checkpoint.recordPublishing(run.id, samplePublication);
+    await run.checkpoint.recordDone(run.id, 5);
+    expect(await find(other, { existing: run.id })).toMatchObject({ run: { state: 'done' } });
+    expect(await rows()).toBe(10);
   });
 
   it('with the same content under another time is the same', async () => {
