@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sendRound } from '../../../pipelines/answer-failed.js';
 import { FolioLostError, OutageError } from '../../../src/errors.js';
+import { readChunkBlock } from '../../../src/stages/chunk/chunk-content.js';
 import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { retryFailed } from '../../../src/stages/failed/retry-failed.js';
+import { openChunkAnswers } from '../../../src/stages/merge/chunk-answers.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
 import { createAttemptsApi } from '../../fake-service/fake-api.js';
@@ -166,5 +168,25 @@ describe('results of a closed round that are damaged', () => {
     const older = { ...run, checkpoint: { ...run.checkpoint, nextChunk }, deferred: { error: undefined } };
     expect(await mergedCodes(older)).toEqual([]);
     expect(older.deferred.error).toMatchObject({ code: 'ANSWERS_FETCHED_ANEW', exitCode: 5 });
+  });
+
+  it('leave no later record FAILED either, for a caller that passes over a chunk: its answer may be lost as well', async () => {
+    const run = await damaged(new OutageError('SERVICE_UNAVAILABLE', 'out'));
+    const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
+    const answers = await openChunkAnswers(run, { columns: ['code'], refetch });
+    const ends: string[] = [];
+    for (const number of [1, 2, 3, 4]) {
+      const chunk = (await run.checkpoint.chunk(run.id, number))!;
+      const found = answers.forChunk(chunk, await readChunkBlock(run, chunk));
+      ends.push(
+        await found.then(
+          () => 'found',
+          ({ code }) => code,
+        ),
+      );
+    }
+    await answers.close();
+    // No record of the third chunk was sent again.
+    expect(ends).toEqual(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE', 'found', 'SERVICE_UNAVAILABLE']);
   });
 });
