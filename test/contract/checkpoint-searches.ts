@@ -68,6 +68,21 @@ export function searchContract(withCheckpoint: WithCheckpoint): void {
         await expectRefused(checkpoint, 'r1', () => begin(checkpoint, 2));
       }));
 
+    it('end only while their own run is open', () =>
+      withRun(async (checkpoint) => {
+        await checkpoint.recordRun(sampleRun('r2'));
+        for (const run of ['r1', 'r2']) await begin(checkpoint, 1, 1, run);
+        await checkpoint.recordSuperseded('r1', 9);
+        await expectRefused(
+          checkpoint,
+          'r1',
+          () => checkpoint.recordSearchEnd('r1', 1, { state: 'answered', values: null }),
+          () => checkpoint.recordSearchEnd('r1', 1, { state: 'dropped' }),
+        );
+        await checkpoint.recordSearchEnd('r2', 1, { state: 'answered', values: null });
+        expect(await all(checkpoint, 'r2')).toMatchObject([{ state: 'answered' }]);
+      }));
+
     it('of no run are committed before they are sent, end once, and are listed by time and pipeline', () =>
       withCheckpoint(async (checkpoint) => {
         const search = (id: string, pipeline = 'nightly') => ({ id, pipeline, service: 's', startedAt: 7 });

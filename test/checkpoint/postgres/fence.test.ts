@@ -257,6 +257,21 @@ it('keeps the answer of a search that comes after the run has been published', (
     expect((await second.checkpoint.searches('r1', 0, 1))[0]).toMatchObject({ state: 'answered' });
   }));
 
+it('keeps no values of a search whose run is pruned, only that it was answered', () =>
+  withTakeover(async (first, second) => {
+    await second.checkpoint.recordPublishing('r1', samplePublication);
+    await second.checkpoint.recordDone('r1', 5);
+    await second.checkpoint.recordPruned('r1', 6);
+    // One that is not pruned.
+    await second.checkpoint.recordRun(sampleRun('r2'));
+    await first.checkpoint.recordSearchEnd('r1', 7, { state: 'answered', values: { code: '722511' } });
+    expect((await second.checkpoint.searches('r1', 6, 1))[0]).toMatchObject({
+      record: 7,
+      state: 'answered',
+      values: null,
+    });
+  }));
+
 it('names no part of a process without its lease, and the successor removes its pieces', async () => {
   const [first, second] = [await openState(shared.database), await openState(shared.database)];
   try {
