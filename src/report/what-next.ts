@@ -58,6 +58,9 @@ type Ended = Pick<
   | 'rehearsal'
   | 'sample'
   | 'confirmed'
+  | 'adoptable'
+  | 'lost'
+  | 'abandoned'
 >;
 
 /** Says why something must be done with a run, and what. */
@@ -101,7 +104,7 @@ function paidText(records: number, { pricePerRecord, currency }: NextTerms['budg
  * withheld run.
  */
 function sendUnprocessed(
-  { counts, prunedAt, rehearsal, withheld }: Ended,
+  { counts, prunedAt, rehearsal, withheld, adoptable, lost, abandoned }: Ended,
   { mayRetry, reusesAnswers, budget }: NextTerms,
 ): NextWay | undefined {
   const { unprocessed } = counts;
@@ -114,9 +117,11 @@ function sendUnprocessed(
   const others =
     counts.successful + counts.failed - failed === 0 ? '' : ', and the others keep their answers';
   const paid = rehearsal ? '' : paidText(unprocessed + failed, budget);
+  const mayAdopt = adoptable.length + lost.length + abandoned.length > 0;
+  const free = mayAdopt ? '; what adopt binds first is not sent again' : '';
   return {
     command: `foliopipe run --new${reusesAnswers ? '' : ' --set reuse.maxAge=90d'}`,
-    effect: `sends up to ${what} once more${others}${paid}`,
+    effect: `sends up to ${what} once more${others}${paid}${free}`,
   };
 }
 

@@ -364,6 +364,8 @@ describe('exit 3', () => {
     const of = (changes: Partial<RunSummary>, more = {}) =>
       summaryText({ ...done, exitCode: 3, counts, ...changes }, { ...terms, reusesAnswers: true, ...more });
     expect(of({ rehearsal: true })).toContain(`${why}\n  next: foliopipe run --new ${does}\n`);
+    const adoptable = [{ chunk: 3, fileName: 'nightly-r1-3-1-0a1b2c3d.csv' }];
+    expect(of({ adoptable })).toContain(`${does} (paid again); what adopt binds first is not sent again\n`);
     expect(of({ prunedAt: 5 })).toMatch(new RegExp(`${why}\\n$`));
     expect(of({}, { mayRetry: false })).toMatch(new RegExp(`${why}\\n$`));
     const none = { ...counts, successful: 0, failed: 0, unprocessed: 1000 };

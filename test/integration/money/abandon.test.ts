@@ -309,7 +309,7 @@ it('the command needs no token, tells the cost, and status names it for a stuck 
 
     // The next step that exit 3 names buys the records of this folio alone.
     const [, next = ''] =
-      /next: foliopipe (run .+) sends up to 10 unprocessed records once more, .+ \(paid again: 0\.50 USD\)$/m.exec(
+      /next: foliopipe (run .+) sends up to 10 unprocessed records once more, .+ \(paid again: 0\.50 USD\); what adopt binds first is not sent again$/m.exec(
         ended.stderr,
       ) ?? [];
     expect(await callMain(next.split(' '), { env })).toMatchObject({ code: 0 });
