@@ -83,7 +83,13 @@ const kinds = {
     what: 'an object with variables',
     hint: 'the variables of the process, or {} for none',
   },
-  overrides: { fits: Array.isArray, what: 'a list', hint: '[] for none' },
+  overrides: {
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.every((one) => isObject(one) && [one.key, one.baseDir, one.origin].every(isText)),
+    what: 'a list of keys with their values',
+    hint: "such as [{ key: 'chunks.maxRecords', value: 500, baseDir: '/srv/job', origin: 'my program' }]; [] for none",
+  },
   pipeline: { fits: isText, what: 'the name of a pipeline', hint: CONFIG_HINT },
   report: { fits: isObject, what: 'the section of a config', hint: CONFIG_HINT },
   began: { fits: Number.isFinite, what: TIME, hint: 'such as Date.now() before the call' },

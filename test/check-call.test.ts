@@ -91,6 +91,11 @@ const wrong: readonly [name: (typeof names)[number], given: readonly unknown[], 
   ['collect', [config, null], 'options must be an object with options, and is null'],
   ['withRun', [config, {}], 'body must be a function, and is missing'],
   ['loadConfig', [{ files: 'a.yaml' }], 'files must be a list of paths, and is the text "a.yaml"'],
+  [
+    'loadConfig',
+    [{ files: ['a.yaml'], env: {}, overrides: ['chunks.maxRecords=5'], cwd: '/' }],
+    'overrides must be a list of keys with their values, and is ',
+  ],
 ];
 
 it.each(wrong)('%s says what an argument must be, and what it is', async (name, given, message) => {
