@@ -1,4 +1,5 @@
 /** Answers of runs that were not published, or that are older than `reuse.maxAge`'s being set. */
+import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { InterruptedError, showReuse, submit } from '../../../pipelines/index.js';
 import { deadlineAt } from '../../helpers/jobs/deadline.js';
@@ -83,6 +84,9 @@ describe('a run that is superseded', () => {
       await nights.write(source);
       expect((await nights.again({}, fresh)).bought).toEqual(unknownNames(source, A));
       await expectEnriched(nights);
+      // Chunk files are kept for a segment, which both runs have now.
+      const files = await readdir(nights.config().stateDir, { recursive: true });
+      expect(files.filter((file) => /\/chunk-/.test(file))).toEqual([]);
     });
   });
 
