@@ -42,6 +42,26 @@ describe('a folder of publications', () => {
       expect((await store.identity(name))!.stamp).not.toBe(stamp);
     }));
 
+  it('cuts parts that are larger than what is read at once, or lie across its end, after records only', () =>
+    withFolder(async (folder) => {
+      const record = (at: number) => `${at},"${'x'.repeat(45)}\n"\n`;
+      const large = `name,note\n${Array.from({ length: 30_000 }, (_, at) => record(at)).join('')}`;
+      for (const [number, maxFileBytes] of [700_000, 100_000].entries()) {
+        const work = join(folder, `work-${number}`);
+        await writeFile(work, large);
+        const name = `${folder}/${RUN}-${number}/`;
+        await store.put(work, name, 0o640, { pipeline: 'nightly', maxFileBytes });
+        const parts = await readdir(`${name}data`);
+        expect(parts.length).toBe(Math.ceil(large.length / maxFileBytes));
+        for (const part of parts) {
+          const text = await readFile(`${name}data/${part}`, 'utf8');
+          expect(text.length).toBeLessThanOrEqual(maxFileBytes);
+          expect(text).toMatch(/^name,note\n(\d+,"x+\n"\n)+$/);
+        }
+        expect(await textOf(name)).toBe(large);
+      }
+    }));
+
   it('has no content while parts are missing, and puts it once more over what a kill has left', () =>
     withFolder(async (folder) => {
       const killed = createFolderOutputStore({
