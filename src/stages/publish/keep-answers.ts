@@ -93,8 +93,8 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
 
 /**
  * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Leaves out, with
- * a warning, chunks whose kept file is lost and whose source has changed, chunks with a damaged part that the service no
- * longer has as it was, and chunks whose results do not match although other chunks prove the run's join.
+ * a warning, chunks whose kept file is lost and whose source has changed, chunks with a damaged part that is not
+ * fetched again, and chunks whose results do not match although other chunks prove the run's join.
  * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
  * @param options `of`: how the run's sent records have ended; left out if it has not been published. `refetch` fetches
  *   damaged parts again.
@@ -158,7 +158,11 @@ async function columnsOf(run: MakeSegmentNeeds): Promise<readonly string[]> {
   if (declared.length > 0) return declared;
   for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
     if (chunk.state !== 'downloaded' || chunk.counts!.successful === 0) continue;
-    const learned = await learnColumns(run, chunk);
+    const learned = await learnColumns(run, chunk).catch((error: unknown) => {
+      // Whether it may be left out is decided when its answers are read.
+      if (isLost(error)) return undefined;
+      throw error;
+    });
     if (learned !== undefined) return learned;
   }
   return [];
@@ -198,8 +202,7 @@ async function addChunks(
         releaseBlock(block);
         isAny = true;
       } catch (error) {
-        const mayRepair = isPartDamaged(error) && refetch === undefined;
-        const isGone = run.chosen !== null && isLost(error) && !mayRepair;
+        const isGone = run.chosen !== null && isLost(error);
         // Answers that were joined before without a proof may be just as wrong.
         const isUnmatched = isUnjoined(error) && refetch === undefined && (isProven() || !isAny);
         if (!isFirst || !(isGone || isUnmatched)) throw error;

@@ -1,5 +1,6 @@
 /** Answers of runs that were not published, or that are older than `reuse.maxAge`'s being set. */
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { InterruptedError, showReuse, submit } from '../../../pipelines/index.js';
 import { deadlineAt } from '../../helpers/jobs/deadline.js';
@@ -43,6 +44,28 @@ describe('a run that is superseded', () => {
       expect(partly).toMatchObject({ state: 'open', exitCode: 8, publication: 1 });
       nights.service.behaviour = {};
       expect((await nights.night(B)).bought).toEqual(unknownNames(B, A));
+      await expectEnriched(nights);
+    });
+  });
+
+  it.each([
+    'after-last-merge-before-publishing',
+    // The columns of the service are then learned from the results.
+    'after-downloaded-before-merge',
+  ] as const)('of which a part is damaged gives its other answers; stopped %s', async (point) => {
+    await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
+      await nights.write(A);
+      await submit(nights.config(), nights.options);
+      const at = throwAt(point);
+      expect(await nights.failure({}, { ...nights.options, at })).toMatchObject({ message: 'killed' });
+      const folder = join(nights.config().stateDir, 'runs');
+      const [run] = await readdir(folder);
+      const parts = (await readdir(join(folder, run!))).filter((name) => name.startsWith('part-')).sort();
+      await writeFile(join(folder, run!, parts[0]!), 'rubbish');
+      // The first chunk that is downloaded may be any.
+      const last = 10 * Number(/\d+/.exec(parts[0]!)![0]);
+      const others = [...A.slice(0, last - 10), ...A.slice(last)];
+      expect((await nights.night(B)).bought).toEqual(unknownNames(B, others));
       await expectEnriched(nights);
     });
   });
