@@ -140,7 +140,8 @@ describe('reuse import', () => {
     const old = await paidJob('without-lineage', { output: { path: 'out.csv' } });
     const job = await newJob('takes-old', { output: { path: 'out.csv' } });
     expect(await sentBy(old)).toBe(0);
-    const warning = '60 rows of the file had reused answers, which are older: give the oldest day with --paid-at';
+    const warning =
+      '60 rows of the file had reused answers, which are older: give the oldest day with --paid-at';
     expect(await command('reuse', 'import', old.output, job.config)).toContain(warning);
     const told = await command('reuse', 'import', old.output, job.config, '--paid-at', '2026-01-02');
     expect(told).not.toContain('had reused answers');
