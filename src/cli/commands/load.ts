@@ -27,9 +27,9 @@ export function addLoad(command: Command, finish: Finish): void {
     .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
     .argument('[file]', 'config file')
     .addOption(
-      new Option('--print <dialect>', 'print the statements that would load it, and ask no database').choices(
-        printDialects,
-      ),
+      new Option('--print <dialect>', 'print the statements that would load it, and ask no database')
+        .choices(printDialects)
+        .conflicts('json'),
     );
   withCommonOptions(command).action(
     async (first: string | undefined, second: string | undefined, options: Options) => {

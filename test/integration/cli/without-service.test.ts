@@ -33,6 +33,12 @@ describe('without address and token', () => {
     expect(stdout).toContain(told);
   });
 
+  it('foliopipe load refuses --json with --print, which prints a script', async () => {
+    const { code, stdout } = await callMain(['load', '--print', 'duckdb', '--json', '-c', job.config]);
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'summary', error: { code: 'USAGE' } });
+  });
+
   it('the ledger fits 80 columns', async () => {
     const { stdout } = await callMain(['ledger', '-c', job.config, ...unset]);
     expect(stdout).toMatch(/ {2}rehearsal\n {2}\S+ \S+ {2,}1 {2,}1 .* \w{32}\n/);
