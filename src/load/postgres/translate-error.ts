@@ -56,6 +56,8 @@ const byClass: Readonly<Record<string, Translate>> = {
   '40': busy,
   '42': (text, place, details) => tableUnfit(text, place, details, 'the type of the column'),
   '53': busy,
+  '54': (text, place, details) =>
+    tableUnfit(text, place, details, 'the columns of the output (output.columns) or its key (source.key)'),
   '58': busy,
 };
 

@@ -31,6 +31,7 @@ describe('translateError', () => {
     ['a value', ofServer('22P02'), 'LOAD_VALUE_UNFIT', 2],
     ['a null', ofServer('23502'), 'LOAD_VALUE_UNFIT', 2],
     ['a type without equality', ofServer('42883'), 'LOAD_UNFIT', 2],
+    ['too many columns, or a key too long for its index', ofServer('54011'), 'LOAD_UNFIT', 2],
     ['a NUL byte', ofServer('22021'), 'LOAD_NOT_TEXT', 6],
     ['CSV that it cannot read', ofServer('22P04'), 'LOAD_UNREADABLE', 6],
     ['another error of the server', ofServer('0A000'), 'LOAD_FAILED', 2],
