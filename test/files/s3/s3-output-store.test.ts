@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { OutputStore } from '../../../src/files/output-store.js';
+import { connect } from '../../../src/files/s3/connect.js';
 import { createS3OutputStore } from '../../../src/files/s3/s3-output-store.js';
+import { partBytesFor } from '../../../src/files/s3/upload-parts.js';
 import { outputNames } from '../../../src/run/check/check-output.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
@@ -91,6 +93,34 @@ describe('a large file', () => {
     expect(asked('POST begin')).toBe(0);
     expect(await (await store().identity(name))!.sha256()).toBe(sha256);
     expect(Buffer.from((await store().read(name, content.length))!).toString() === content).toBe(true);
+  });
+
+  it('takes no part that has its length and other content', async () => {
+    await putUntil(5);
+    const { uploadId } = JSON.parse((await checkpoint.outputUpload(name))!);
+    await connect(s3Options(server)).ask(
+      name,
+      's3:PutObject',
+      (client, { UploadPartCommand }, { object, options }) =>
+        client.send(
+          new UploadPartCommand({
+            ...object,
+            UploadId: uploadId,
+            PartNumber: 1,
+            Body: content.slice(PART, 2 * PART),
+          }),
+          options,
+        ),
+    );
+    await store().put(localFile, name, 0o640);
+    expect(asked('POST begin')).toBe(0);
+    expect(Buffer.from((await store().read(name, content.length))!).toString() === content).toBe(true);
+  });
+
+  it('of any size has at most as many parts as a store takes', () => {
+    expect(partBytesFor(10_000 * PART, PART)).toBe(PART);
+    const bytes = 10_000 * PART + 1;
+    expect(Math.ceil(bytes / partBytesFor(bytes, PART))).toBeLessThanOrEqual(10_000);
   });
 
   it('with other content gives up the upload of the old one, and takes none of its parts', async () => {
