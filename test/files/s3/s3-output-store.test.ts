@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -249,6 +250,41 @@ describe('a small file', () => {
       await store().put(localFile, name, 0o640);
     }
     expect((await store().identity(name))!.bytes).toBe(15);
+  });
+});
+
+describe('what is put there', () => {
+  const small = 'id\n1\n';
+  const isRefused = async () => {
+    await expect(store().put(localFile, name, 0o640)).rejects.toMatchObject({
+      code: 'OUTPUT_STORE_DOWN',
+      message: `${name} is not what was sent there`,
+    });
+    await access(localFile);
+  };
+
+  it('is refused if somebody else has replaced it meanwhile', async () => {
+    await writeFile(localFile, small);
+    const other = join(folder, 'other.partial');
+    await writeFile(other, 'id\n2\n');
+    server.before = async ({ what }) => {
+      if (what !== 'HEAD' || asked('PUT') === 0) return undefined;
+      server.before = () => undefined;
+      await createS3OutputStore(s3Options(server)).put(other, name, 0o640);
+      return undefined;
+    };
+    await isRefused();
+  });
+
+  it('is refused if the local file was changed after it was hashed, also to the same length', async () => {
+    await writeFile(localFile, small);
+    server.before = ({ what }) => {
+      if (what !== 'HEAD') return undefined;
+      writeFileSync(localFile, 'id\n2\n');
+      utimesSync(localFile, 1, 1);
+      return undefined;
+    };
+    await isRefused();
   });
 });
 
