@@ -15,6 +15,7 @@ import { outputNames } from '../../../src/run/check/check-output.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createMemoryCheckpoint } from '../../helpers/memory/memory-checkpoint.js';
 import { openS3Server, type S3Server, s3Options } from '../../helpers/s3/s3-server.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const PART = 100_000;
 /** Eleven parts, none like another. */
@@ -417,6 +418,18 @@ it('what others have put there is known by its content', async () => {
   const found = (await store().identity(name))!;
   expect(found.bytes).toBe(content.length);
   expect(await found.sha256()).toBe(createHash('sha256').update(Body).digest('hex'));
+});
+
+it('what may not be read is not taken for missing', async () => {
+  await store().put(localFile, name, 0o640);
+  server.before = ({ what }) => (what === 'GET' ? { status: 403, code: 'AccessDenied' } : undefined);
+  const refused = { code: 'OUTPUT_DENIED' };
+  await expect(collect(store().stream!(name))).rejects.toMatchObject(refused);
+  await expect(store().read(name, 9)).rejects.toMatchObject(refused);
+  server.before = () => undefined;
+  await store().remove(name);
+  await expect(collect(store().stream!(name))).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(await store().read(name, 9)).toBeUndefined();
 });
 
 it('removes nothing where nothing is', async () => {
