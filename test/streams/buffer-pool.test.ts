@@ -6,7 +6,7 @@ describe('the buffer pool', () => {
   beforeEach(emptyBufferPool);
 
   it('is empty when a test begins, whatever earlier ones have left', () => {
-    const lengths = [100_000, 3_000_000];
+    const lengths = [100_000, 1_500_000];
     const left = lengths.map(takeBuffer);
     for (const buffer of left) giveBack(buffer);
     const memories = left.map(({ buffer }) => buffer);
@@ -54,14 +54,14 @@ describe('the buffer pool', () => {
 
   it.each([
     ['small', 500_000, 40],
-    ['large', 3_000_000, 10],
-    ['larger than all that is kept', 20_000_000, 2],
-  ])('keeps 8 MiB at most, of buffers that are %s, and frees the others at once', (_, length, count) => {
+    ['large', 900_000, 10],
+    ['larger than all that is kept', 3_000_000, 2],
+  ])('keeps 2 MiB at most, of buffers that are %s, and frees the others at once', (_, length, count) => {
     const taken = Array.from({ length: count }, () => takeBuffer(length).buffer);
     const size = taken[0]!.byteLength;
     for (const memory of taken) giveBack(Buffer.from(memory));
     const isFreed = (memory: ArrayBufferLike) => memory.byteLength === 0;
-    expect(taken.filter((memory) => !isFreed(memory))).toHaveLength(Math.floor((8 * 1024 * 1024) / size));
+    expect(taken.filter((memory) => !isFreed(memory))).toHaveLength(Math.floor((2 * 1024 * 1024) / size));
     // The oldest go first.
     expect(isFreed(taken[0]!)).toBe(true);
   });
@@ -69,7 +69,7 @@ describe('the buffer pool', () => {
   it('keeps what it has when a larger buffer than all of that comes back', () => {
     const kept = takeBuffer(300_000);
     giveBack(kept);
-    giveBack(takeBuffer(20_000_000));
+    giveBack(takeBuffer(3_000_000));
     expect(takeBuffer(300_000).buffer === kept.buffer).toBe(true);
   });
 
