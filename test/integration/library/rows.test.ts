@@ -304,7 +304,7 @@ describe('rows out', () => {
     withRecords(async (job) => {
       const run = await openRun(job.config(), { records });
       const wrong = { schema: {} as RowSchema<Row> };
-      expect(() => enrichedRecords(run, wrong)).toThrow(/no Standard Schema/);
+      expect(() => enrichedRecords(run, wrong)).toThrow(/is not a Standard Schema/);
       const begun = enrichedRecords(run);
       await begun.next();
       await run.close();
