@@ -127,5 +127,5 @@ function nextTimeOfDay(text: string, hours: number, minutes: number, now: Date):
   );
 }
 
-/** A time of day that is further ahead counts as passed today. */
+/** A time of day that is further ahead counts as just passed: the last one was less than six hours ago. */
 const maxAheadMs = 18 * 3_600_000;

@@ -1,4 +1,4 @@
-/** How commands reach the service: by the proxies of the environment, or as an embedded local service. */
+/** What commands use to reach the service: the proxies of the environment, and the embedded local service. */
 import { type Config, embeddedServiceFolder, type RunOptions } from '../../pipelines/index.js';
 import type { Service, ServiceOptions } from '../service/open-service.js';
 import { withStopSignal } from './stop-signals.js';

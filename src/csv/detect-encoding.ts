@@ -58,7 +58,7 @@ const MARKS: readonly (readonly [encoding: string, mark: Buffer])[] = [
 /** iconv-lite knows these names too, but they are not text encodings. */
 const NOT_TEXT = new Set(['base64', 'hex']);
 
-/** UTF-16 without a mark: in text that is mostly ASCII, either of each two bytes is mostly NUL, and the other never. */
+/** UTF-16 without a mark: text that is mostly ASCII has NUL in most first or most second bytes, and in no others. */
 function utf16WithoutMark(sample: Uint8Array): 'utf16le' | 'utf16be' | undefined {
   const pairs = Math.min(sample.length >> 1, 2048);
   if (!sample.subarray(0, 2 * pairs).includes(NUL)) return undefined;

@@ -129,7 +129,7 @@ export async function loadRows(
 
 type WrittenRows = Pick<Loaded, 'base' | 'written' | 'removed'>;
 
-/** Whether the file can be copied into the table itself: none of its rows must be looked up there first. */
+/** Whether the file can be copied into the table itself: none of its rows needs to be looked up there first. */
 function takesFile({ mode }: StatementPlan, { found, fitted }: FoundTarget): boolean {
   if (found === undefined) return true;
   if (mode === 'merge' || !found.isPlain) return false;

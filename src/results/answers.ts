@@ -169,7 +169,7 @@ export function overlay({ numbers, answers: older }: NumberedAnswers, newer: Num
 export interface AnswerBuilder {
   /** Takes the answers of the records that are in the piece. */
   add(piece: NumberedAnswers): void;
-  /** As `add`, for duplicates. @param firstOf a duplicate's number, and that of the first record that it is equal to. */
+  /** As `add`, for doubles. @param firstOf from the number of a double to that of the record whose answer it takes. */
   addDoubles(piece: NumberedAnswers, firstOf: ReadonlyMap<number, number>): void;
   /** The answers of some of the records, so far. @param wanted their numbers; a number may come several times. */
   pick(wanted: readonly number[]): NumberedAnswers;

@@ -42,7 +42,7 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
 /**
  * Counts why rows have no prediction.
  * @param textOf the error's text of a result in a table of failures. Called only for failed records.
- * @param show makes the text that is counted from such a text; called once for each different one.
+ * @param show turns such a text into the one that is counted; called once for each different text.
  */
 export function countReasons(
   { sources, source, result }: Answers,

@@ -27,7 +27,7 @@ export function addAbandon(command: Command, finish: Finish): void {
     .argument('[file]', 'config file')
     .requiredOption('--run <id>', 'the run that the chunk belongs to: an id, the beginning of one, or last')
     .requiredOption('--chunk <number>', 'its number, as foliopipe status shows it', chunkNumber)
-    .option('--yes', 'give up also a chunk whose answers are downloaded, for example after exit 6');
+    .option('--yes', 'also give up a chunk whose answers are downloaded, for example after exit 6');
   withOutputOptions(withWaitOption(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {
       const config = await readConfig(options, file, 'nothing');

@@ -24,7 +24,7 @@ import { recordLines } from '../texts/summary-figures.js';
 import { summaryText } from '../texts/summary-text.js';
 import { partialLines } from '../texts/unfinished-text.js';
 
-/** Most lines of a list; `--json` and the page of `foliopipe report` have them all. */
+/** Most lines of a list; `--json` has more. */
 const MAX_LINES = 10;
 
 export function addShow(runs: Command, finish: Finish): void {
@@ -90,7 +90,7 @@ function comparedLine({ night, before, isCompared, summary }: RunReport): string
   if (night === null || summary.unusual.length > 0) return [];
   return [
     isCompared
-      ? `  nothing differs from the ${countOf(before.length, 'night')} before`
+      ? `  nothing is unusual, compared with the ${countOf(before.length, 'night')} before`
       : '  not compared with other nights: too few are known (docs/report.md)',
   ];
 }

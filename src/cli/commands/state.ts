@@ -108,7 +108,7 @@ function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: B
 function restoredText(restored: Restored, isLost: boolean): string {
   const { createdAt, runs, files, recovered, isComplete, newerOutputs, refusal, aside, results } = restored;
   const what = recovered === null ? 'can be restored' : 'restored';
-  const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; no file has changed since the backup`;
+  const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; no file of the backup has changed`;
   const unfinished = runs.filter(isUnfinished);
   return `${[
     head,

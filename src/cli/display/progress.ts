@@ -109,7 +109,7 @@ export function openProgress({ json, logger, terminal, pace = usualPace }: Progr
   };
 }
 
-/** A snapshot holds the waits of its time, so it is not replaced by one; nor is a load, the last step of a job. */
+/** A wait does not replace a snapshot, which holds it too. A snapshot does not replace a load, a job's last step. */
 function nextShown(before: Shown | undefined, event: JobEvent): Shown | undefined {
   if (event.type === 'published') return undefined;
   if (event.type === 'run') return before;

@@ -57,7 +57,7 @@ const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
 const commandInText =
   /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore|copy)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
 
-/** Whether a command has a flag. */
+/** Whether a command takes a flag. Those without `--limit` name a sample by its run. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {
   // The commands of a fleet read only `state` and `scratchDir`.
   const isFleet = /^foliopipe (?:worker|fleet|enqueue --\w+)$/.test(command);

@@ -1,6 +1,6 @@
 /**
  * Matches results to records by the values of some of their fields. WebAssembly uses a hash with a random key and compares
- * bytes. Without it, for large tables and for folded texts, texts are compared.
+ * bytes. For tables that do not fit into its memory, and for folded texts, texts are compared.
  */
 import { randomBytes } from 'node:crypto';
 import { bytesOf, INT_BYTES, MemoryLayout, slotsFor } from '../../kernel/kernel-memory.js';

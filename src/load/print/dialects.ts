@@ -186,7 +186,7 @@ const MANIFEST = '.copy-manifest';
 
 const redshift: Dialect = {
   notes: [
-    '-- For psql -v ON_ERROR_STOP=1. COPY reads only from S3: copy an output that is not there into a bucket first.',
+    '-- For psql -v ON_ERROR_STOP=1. COPY reads the output from S3: if it is not there, copy it into a bucket first.',
     '-- COPY reads all objects whose names begin with the given name: no other object may have such a name.',
   ],
   text: 'varchar(65535)',
