@@ -123,7 +123,7 @@ async function readStamps(place: string) {
   return { bytes, stamp: hash.digest('hex') };
 }
 
-/** Syncs the folder first: a caller relies on the content that it has compared, and a killed process may not have synced. */
+/** Syncs the folder first: a caller that compares the hash relies on it, and a killed process may not have synced. */
 async function hashDurably(place: string): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {

@@ -14,7 +14,7 @@ export interface LedgerTotals {
   readonly records: number;
   /** How many of the records are in entries that are `possiblyTwice`. */
   readonly possiblyTwice: number;
-  /** How many of the records are in requests of which it is unknown whether they were accepted. */
+  /** How many of these are in requests that may not have been accepted: they may be paid for twice or in vain. */
   readonly ambiguous: number;
   /** Null without `budget.pricePerRecord`. */
   readonly amount: number | null;
@@ -62,7 +62,7 @@ export function emptyTotals(pricePerRecord: number | null): LedgerTotals {
   };
 }
 
-/** Adds lines to the totals. */
+/** @returns the totals with these lines added. */
 export function addEntries(
   totals: LedgerTotals,
   lines: readonly (LedgerEntry | LedgerSum)[],

@@ -26,7 +26,7 @@ export interface LedgerOptions {
   readonly pricePerRecord: number | null;
 }
 
-/** An entry of the ledger. */
+/** A line of the ledger: what `kind` says. */
 export interface LedgerEntry {
   readonly pipeline: string;
   /** Null for a search that belongs to no run. */

@@ -49,7 +49,7 @@ export function takeNumbers(length: number): Int32Array<ArrayBuffer> {
 
 /**
  * Frees an array that is not from the pool. The garbage collector would free a large one late, because it collects it only
- * with old objects. It is left a small one, and one in the memory that Node shares among small buffers.
+ * with old objects. A small one is left to it, and so is one in the memory that Node shares among small buffers.
  * @param array must not be used after this call, and neither may any other view of its memory.
  */
 export function freeMemory({ buffer }: Uint8Array | Int32Array): void {

@@ -10,7 +10,7 @@ export interface Gathered<T> {
 }
 
 /**
- * @param work is given the items, in the order in which they were added. Several calls may be in progress at the same time.
+ * @param work is given the items, in the order in which they were added. Several calls may be in progress at once.
  * @param time how long an item waits for others, at most.
  * @param most items come together, at most.
  */

@@ -13,8 +13,8 @@ import { OpenLimit } from './open-limit.js';
 export interface Permits {
   /**
    * Waits for a permit and holds it under this name. A name that holds one already keeps it.
-   * @returns false if no permit can become free again, because all are permanent; `doubtful` if only chunks of this run
-   *   whose upload is in doubt hold permits that could become free.
+   * @returns false if no permit can become free again, because all are permanent; `doubtful` if chunks whose upload is
+   *   in doubt hold all permits of this run that could become free.
    * @throws the signal's reason if it aborts first.
    */
   acquire(holder: string, signal: AbortSignal): Promise<Acquired>;

@@ -134,7 +134,7 @@ async function* cutUntilTouched(run: ChunkRecordsNeeds): AsyncGenerator<ChunkRow
 /** The records after the last chunk that are to be sent. */
 interface RecordsToSend {
   readonly records: AsyncIterable<Batch>;
-  /** The numbers of the chunk's records; null if no record between them is left out. */
+  /** The numbers of the chunk's records, if the run has chosen and leaves out some between them; else null. */
   take(chunk: CutChunk['chunk']): PickedRecords | null;
 }
 

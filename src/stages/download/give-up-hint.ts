@@ -8,7 +8,7 @@ import { abandonCommand } from '../../report/adoptable.js';
 import { askProvider } from '../../results/mismatch-hints.js';
 import type { RunContext } from '../../run-context.js';
 
-/** For these it does not help to give the folio up: the next one ends the same way, or an output in place has its answers. */
+/** Giving the folio up does not help: the next one ends the same way, or an output in place has its answers. */
 const OTHER_WAYS: ReadonlySet<string> = new Set([
   'ANSWERS_ONLY_IN_OUTPUT',
   'COLUMNS_CHANGED',

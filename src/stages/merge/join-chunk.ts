@@ -43,7 +43,7 @@ export type ChunkRecords = RecordBlock | SentBlock | StreamedRecords;
 export interface ChunkJoinerOptions extends RepairOptions {
   /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
-  /** Called for each part that has other columns, under `result.onChange: add`. */
+  /** Called for each part with other columns, under `result.onChange: add`. Without it they are accepted. */
   readonly onChange?: (chunk: ChunkRow, change: ColumnChange) => void;
   readonly compare?: CompareEchoes;
   /** See `joinByEcho`. */

@@ -198,7 +198,7 @@ function withBlank(block: SourceBlock, sent: RecordBlock, answers: Answers): Ans
   return { block, answers: withSkipped(block, { numbers: sent.numbers, answers }) };
 }
 
-/** The most bytes of a stretch's records, and its average bytes with their answers. A chunk of the usual size has fewer. */
+/** The most bytes of a stretch's records, and the average with their answers. A chunk of the usual size has fewer. */
 const STRETCH_BYTES = 3 * 1024 * 1024;
 
 /** The most records of a stretch. @param bytes about how many bytes the records have. */

@@ -65,7 +65,7 @@ export async function keepAnswers(
   }
 }
 
-/** Whether the records of a chunk cannot be read any more, or its results stay damaged after another fetch. */
+/** Whether the records of a chunk cannot be read any more, or a part of its results stays damaged. */
 function isLost(error: unknown): error is FoliopipeError {
   return error instanceof SourceError || isPartDamaged(error);
 }
@@ -93,8 +93,8 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
 
 /**
  * Reads all chunks of a run again, with the answers of rounds and searches, and makes a segment of them. Leaves out, with
- * a warning, chunks whose kept file is lost and whose source has changed, chunks with a damaged part that is not
- * fetched again, and chunks whose results do not match although other chunks prove the run's join.
+ * a warning, chunks whose kept file is lost and whose source has changed, chunks with a part that stays damaged,
+ * and chunks whose results do not match although other chunks prove the run's join.
  * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
  * @param options `of`: how the run's sent records have ended; left out if it has not been published. `refetch` fetches
  *   damaged parts again.

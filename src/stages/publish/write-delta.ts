@@ -141,10 +141,7 @@ async function lastPublication(run: BaseNeeds): Promise<LastPublication | undefi
   const { pipeline } = run.config;
   const last = await run.deltas.last(pipeline);
   if (last === undefined && (await hadDelta(run))) {
-    throw baseLostError(
-      pipeline,
-      'the record of its last publication, needed for the next delta, is missing',
-    );
+    throw baseLostError(pipeline, 'what the next delta needs of its last publication is missing');
   }
   const done = (await run.checkpoint.runs(pipeline)).filter(
     ({ state, source }) => state === 'done' && source.limit === undefined,

@@ -1,7 +1,7 @@
 /**
  * Second stage: uploads chunks, with a limit on the uploads in flight and on the open folios. This file is the way of a
- * chunk that the service accepts. What becomes of any other chunk is in `after-failure.ts`, and the decisions about ambiguous
- * chunks are in `resolve-ambiguous.ts`.
+ * chunk that the service accepts. What becomes of any other chunk is in `after-failure.ts`, and the decisions about
+ * ambiguous chunks are in `resolve-ambiguous.ts`.
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';

@@ -1,7 +1,7 @@
 /**
  * Chunks and records whose upload had an unreadable reply. The service probably has them, so they are never sent again
  * automatically, neither as the same chunk nor in a later round (rule "Paid requests are not retried blindly",
- * docs/architecture.md#paid-requests-are-not-retried-blindly). A later round also leaves out records that the config holds.
+ * docs/architecture.md#paid-requests-are-not-retried-blindly). A later round also leaves out what the config holds.
  */
 import type { CheckpointReader } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';

@@ -41,7 +41,7 @@ export async function giveUpFolio(
  * folio is lost.
  * @param until once it is aborted, a single reply that the folio is not known leaves the chunk unchanged.
  * @returns the chunk if it is given up.
- * @throws any other error; to an UntrustedError the hint adds the command that gives the folio up.
+ * @throws any other error; the hint of an UntrustedError then ends with the command that gives the folio up.
  */
 export async function afterFolioError(
   run: Parameters<typeof giveUpFolio>[0] & Pick<RunContext, 'deferred'>,
