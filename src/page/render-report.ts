@@ -71,7 +71,7 @@ function notesOf(report: RunReport): Html {
 ${stoppedBox(report)}${nextBox(report)}${helpBox(report)}
 ${summary.rehearsal && html`<div class="box">This is a rehearsal: a local service answered, and the predictions are not real.</div>`}
 ${unusual.length > 0 && html`<div class="box" id="unusual"><strong>Unlike the nights before</strong><ul>${unusual.map(({ text }) => html`<li>${text}</li>`)}</ul></div>`}
-${night !== null && unusual.length === 0 && html`<p id="unusual" class="muted">${isCompared ? `Nothing is unlike the ${countOf(before.length, 'night')} before.` : `Not compared with other nights: that takes ${MIN_NIGHTS} nights before, with ${formatCount(MIN_RECORDS)} records each.`}</p>`}`;
+${night !== null && unusual.length === 0 && html`<p id="unusual" class="muted">${isCompared ? `Nothing is unusual, compared with the ${countOf(before.length, 'night')} before.` : `Not compared with other nights: that takes ${MIN_NIGHTS} nights before, with ${formatCount(MIN_RECORDS)} records each.`}</p>`}`;
 }
 
 function stoppedBox({ stopped }: RunReport): Html | null {
