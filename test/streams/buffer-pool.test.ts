@@ -6,7 +6,7 @@ describe('the buffer pool', () => {
   beforeEach(emptyBufferPool);
 
   it('is empty when a test begins, whatever earlier ones have left', () => {
-    const lengths = [100_000, 1_500_000];
+    const lengths = [100_000, 900_000];
     const left = lengths.map(takeBuffer);
     for (const buffer of left) giveBack(buffer);
     const memories = left.map(({ buffer }) => buffer);
@@ -31,10 +31,10 @@ describe('the buffer pool', () => {
   });
 
   it('gives no buffer that is much too large', () => {
-    const large = takeBuffer(1_500_000);
+    const large = takeBuffer(900_000);
     giveBack(large);
-    expect(takeBuffer(900_000).buffer === large.buffer).toBe(false);
-    expect(takeBuffer(1_400_000).buffer === large.buffer).toBe(true);
+    expect(takeBuffer(300_000).buffer === large.buffer).toBe(false);
+    expect(takeBuffer(800_000).buffer === large.buffer).toBe(true);
   });
 
   it('takes back no buffer twice, and none that is not its own', () => {
@@ -56,12 +56,12 @@ describe('the buffer pool', () => {
     ['small', 500_000, 40],
     ['large', 900_000, 10],
     ['larger than all that is kept', 3_000_000, 2],
-  ])('keeps 2 MiB at most, of buffers that are %s, and frees the others at once', (_, length, count) => {
+  ])('keeps 1 MiB at most, of buffers that are %s, and frees the others at once', (_, length, count) => {
     const taken = Array.from({ length: count }, () => takeBuffer(length).buffer);
     const size = taken[0]!.byteLength;
     for (const memory of taken) giveBack(Buffer.from(memory));
     const isFreed = (memory: ArrayBufferLike) => memory.byteLength === 0;
-    expect(taken.filter((memory) => !isFreed(memory))).toHaveLength(Math.floor((2 * 1024 * 1024) / size));
+    expect(taken.filter((memory) => !isFreed(memory))).toHaveLength(Math.floor((1024 * 1024) / size));
     // The oldest go first.
     expect(isFreed(taken[0]!)).toBe(true);
   });

@@ -2,7 +2,7 @@
 import { giveBack, takeBuffer } from '../../../src/streams/buffer-pool.js';
 
 /** As much as the pool keeps at most. */
-const ALL_BYTES = 2 * 1024 * 1024;
+const ALL_BYTES = 1024 * 1024;
 
 /** Gives back a buffer of all that the pool keeps, so that it frees all others, and takes it again. */
 export function emptyBufferPool(): void {
