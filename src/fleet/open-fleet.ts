@@ -26,7 +26,7 @@ export interface FleetOptions {
 export async function openFleet(
   address: DatabaseAddress,
   { node, logger }: FleetOptions,
-  role: 'worker' | 'client' = 'client',
+  role: Exclude<FleetRole, 'reader'> = 'client',
 ): Promise<OpenFleet> {
   // Fails before the database is asked for anything.
   await loadPgBoss(node);

@@ -143,7 +143,8 @@ async function readPart(file: FileHandle, buffer: Buffer, from: number, bytes: n
   return buffer.subarray(0, filled);
 }
 
-async function sendPart(
+/** Sends one part. @param md5 of its bytes, which the store checks. @returns the tag that the store gives it. */
+export async function sendPart(
   store: S3Connection,
   name: string,
   uploadId: string,
