@@ -31,8 +31,8 @@ export interface SegmentContext {
 }
 
 /**
- * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. A run whose
- * source has changed is left out if its results do not hold what was sent: its records are bought again.
+ * Looks at runs of all pipelines that have sent the same columns to the same service and keep their results. Where the
+ * source of a run has changed and its results do not hold what was sent, its records are bought again.
  * @param unfinished a run that will be superseded.
  * @returns the runs whose answers cannot be reused. `unfinished` is one of them even if some of its answers can be.
  */

@@ -202,10 +202,9 @@ async function addChunks(
         releaseBlock(block);
         isAny = true;
       } catch (error) {
-        const isGone = run.chosen !== null && isLost(error);
         // Answers that were joined before without a proof may be just as wrong.
         const isUnmatched = isUnjoined(error) && refetch === undefined && (isProven() || !isAny);
-        if (!isFirst || !(isGone || isUnmatched)) throw error;
+        if (!isFirst || !(isLost(error) || isUnmatched)) throw error;
         if (isUnmatched) unjoined ??= error;
         lost += chunk.records;
       }

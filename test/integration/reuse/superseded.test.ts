@@ -9,7 +9,9 @@ import { stopAt } from '../../helpers/jobs/interrupted-job.js';
 import {
   changedLines,
   expectBalance,
+  type Line,
   line,
+  type Nights,
   sampleLines,
   sentKey,
   unknownNames,
@@ -21,6 +23,17 @@ import { throwAt } from '../../helpers/jobs/throw-at.js';
 const A = sampleLines(60);
 const B = changedLines(A, 3);
 const noted = (note: string, lines = A) => lines.map((one) => withNote(one, note));
+
+/** @returns the records of A that are in other chunks. */
+async function damageFirstPart(nights: Nights): Promise<readonly Line[]> {
+  const folder = join(nights.config().stateDir, 'runs');
+  const [run] = await readdir(folder);
+  const parts = (await readdir(join(folder, run!))).filter((name) => name.startsWith('part-')).sort();
+  await writeFile(join(folder, run!, parts[0]!), 'rubbish');
+  // The first chunk that is downloaded may be any.
+  const last = 10 * Number(/\d+/.exec(parts[0]!)![0]);
+  return [...A.slice(0, last - 10), ...A.slice(last)];
+}
 
 describe('a run that is superseded', () => {
   it('gives what it has bought to the run that replaces it', async () => {
@@ -58,13 +71,7 @@ describe('a run that is superseded', () => {
       await submit(nights.config(), nights.options);
       const at = throwAt(point);
       expect(await nights.failure({}, { ...nights.options, at })).toMatchObject({ message: 'killed' });
-      const folder = join(nights.config().stateDir, 'runs');
-      const [run] = await readdir(folder);
-      const parts = (await readdir(join(folder, run!))).filter((name) => name.startsWith('part-')).sort();
-      await writeFile(join(folder, run!, parts[0]!), 'rubbish');
-      // The first chunk that is downloaded may be any.
-      const last = 10 * Number(/\d+/.exec(parts[0]!)![0]);
-      const others = [...A.slice(0, last - 10), ...A.slice(last)];
+      const others = await damageFirstPart(nights);
       expect((await nights.night(B)).bought).toEqual(unknownNames(B, others));
       await expectEnriched(nights);
     });
@@ -153,6 +160,15 @@ describe('reuse that is turned on', () => {
     await withNights({}, async (nights) => {
       await nights.night(A, { reuse: { maxAge: 0 } });
       expect((await nights.again({}, { fresh: true })).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('takes all answers of the last run but those of a damaged part', async () => {
+    await withNights({}, async (nights) => {
+      await nights.night(A, { reuse: { maxAge: 0 } });
+      const others = await damageFirstPart(nights);
+      expect((await nights.again({}, { fresh: true })).bought).toEqual(unknownNames(A, others));
       await expectEnriched(nights);
     });
   });
