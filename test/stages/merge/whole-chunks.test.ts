@@ -11,6 +11,7 @@ import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { wholeChunks } from '../../../src/stages/merge/whole-chunks.js';
 import { appendMerged, publishOutput } from '../../../src/stages/publish/publish-output.js';
 import { firstPosition, openSourceBlocks } from '../../../src/stages/read-source.js';
+import type { UnprocessedCause } from '../../../src/types.js';
 import { createFakeApi, type FakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
@@ -122,6 +123,16 @@ describe('a large chunk', () => {
     expect(first!.lastRecord).toBeLessThan(RECORDS);
   });
 
+  it('is merged from its first record on, too, if only that one is in the first stretch', async () => {
+    const two = [1, 2].map((n) => `n${n},${n} ${'x'.repeat(990_000)}`);
+    const run = await downloaded(`name,address\n${two.join('\n')}\n`);
+    const killed = inNewProcess(run, 'after-merged-before-next', 1);
+    await expect(appendMerged(killed)(mergeResults(killed)(nothing()))).rejects.toThrow('killed');
+    expect((await run.checkpoint.lastStretch(run.id))!.lastRecord).toBe(1);
+    const { output } = await published(inNewProcess(run));
+    expect(output).toBe(header + two.map((fields, at) => `${fields},${answerOf(at + 1)}\n`).join(''));
+  });
+
   it('with an echo that differs in one of its records is not trusted', async () => {
     const api = service((address) => (address.startsWith('57 ') ? address.replace('x', 'y') : address));
     await expect(
@@ -205,12 +216,24 @@ describe('a large chunk that is the first one, and large because of a column tha
   });
 });
 
-it('records that are in no chunk at a deadline are not all held in memory', async () => {
-  const source = `name,note\n${numbers.map((n) => `n${n},${'x'.repeat(300_000)}\n`).join('')}`;
-  const run = await createStageRun(await folder(), { source });
+/** The blocks of a run that has cut no chunk. */
+async function withoutChunks(source: string, unanswered?: UnprocessedCause, blank = 0) {
+  const made = await createStageRun(await folder(), { source });
+  const run = { ...made, source: { ...made.source, blank } };
   const records = openSourceBlocks(run, firstPosition(run.source));
   const answers = await openChunkAnswers(run, {});
-  const blocks = wholeChunks(run, firstPosition(run.source), records, answers, 'DEADLINE');
+  return { records, blocks: wholeChunks(run, firstPosition(run.source), records, answers, unanswered) };
+}
+
+it('records that are in no chunk are an error, except at a deadline', async () => {
+  const { records, blocks } = await withoutChunks('name,note\n,blank\nn2,\n', undefined, 1);
+  await expect(blocks.next(2)).rejects.toMatchObject({ code: 'RECORD_UNANSWERED', facts: { record: 2 } });
+  await records.close();
+});
+
+it('records that are in no chunk at a deadline are not all held in memory', async () => {
+  const source = `name,note\n${numbers.map((n) => `n${n},${'x'.repeat(300_000)}\n`).join('')}`;
+  const { records, blocks } = await withoutChunks(source, 'DEADLINE');
   const found: number[] = [];
   for (let next = await blocks.next(RECORDS); next !== undefined; next = await blocks.next(RECORDS)) {
     found.push(...next.block.numbers);
