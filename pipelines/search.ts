@@ -63,7 +63,7 @@ export async function search(
     await refuseUnconfirmed(config, {});
     const service = serviceIdentity(config);
     const { requests = openRequestLimit(config, service, account) } = options.limits ?? {};
-    const api = options.api ?? openApi(config, { ...options, limits: { requests } });
+    const api = openApi(config, { ...options, limits: { requests } });
     try {
       const { pipeline, budget } = config;
       const startedAt = clock.now();

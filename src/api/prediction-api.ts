@@ -97,16 +97,19 @@ export interface SearchReply {
 export type SearchRecord = Readonly<Record<string, string>>;
 
 /**
- * The four operations. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx), `ConfigError` (a
- * certificate that does not verify, a proxy that answers 407), `TroubleError` (given up after an outage) or the
- * signal's reason. The methods name what else they throw.
+ * The four operations. A job waits for every call: one must end soon after its signal has aborted, with the signal's
+ * reason. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx), `ConfigError` (a certificate
+ * that does not verify, a proxy that answers 407) or `OutageError` (given up after an outage: the other chunks go on).
+ * The methods name what else they throw. Any other error ends the job, which goes on when it is called again.
  */
 export interface PredictionApi {
   /**
    * The paid POST (interface, 4.1). It is retried only if it was certainly not accepted: rule "Paid requests are not
-   * retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly).
+   * retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly). After the signal has aborted, a request
+   * that has begun should get its reply for a while (`timeouts.shutdown`): an upload that throws the signal's reason after
+   * it has called `file.open()` may have been accepted.
    * @throws AmbiguousUploadError when the service may or may not have accepted the file, with the reason: no reply,
-   *   an unreadable reply, or a redirect (exit 7).
+   *   an unreadable reply, or a redirect (exit 7). Any error of another class means the same, if it is no FoliopipeError.
    */
   upload(request: UploadRequest, signal: AbortSignal): Promise<UploadReceipt>;
 

@@ -160,22 +160,22 @@ function startOf(bytes: Buffer): string {
 }
 
 /** A whole number, 0 or more, as a number or a text. */
-const count = z
+export const count = z
   .union([z.number(), z.string().regex(/^\d{1,15}$/)], { error: 'expected a whole number from 0 on' })
   .transform(Number)
   .pipe(z.int().min(0));
 
 /** A value that is no count is treated as missing. */
-const countOrNull = count.nullable().catch(null);
+export const countOrNull = count.nullable().catch(null);
 
-const percentOrNull = z
+export const percentOrNull = z
   .union([z.number(), z.string().regex(/^-?\d{1,9}(\.\d+)?$/)])
   .transform((value) => Math.min(100, Math.max(0, Number(value))))
   .nullable()
   .catch(null);
 
 /** The limit is longer than any text that foliopipe sends. Blank text counts as missing. */
-const textOrNull = z
+export const textOrNull = z
   .string()
   .transform((text) => text.slice(0, 2_000).trim() || null)
   .nullable()

@@ -1,4 +1,5 @@
 /** The service that a config names: its identity and its client. */
+import { checkedApi } from '../api/handed-api.js';
 import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { ApiWatcher } from '../api/retry-loop.js';
@@ -92,14 +93,15 @@ function refusingApi(errorOf: () => ConfigError): PredictionApi {
 }
 
 /**
- * The client of the configured service, or of the embedded one at its endpoint.
+ * The client of the configured service, or of the embedded one at its endpoint; the caller's own, if there is one.
  * @param watcher is called with what the client waits for.
  */
 export function openApi(
   config: Config,
-  options: Pick<RunOptions, 'endpoint' | 'logger' | 'proxies' | 'limits' | 'isServiceSpare'>,
+  options: Pick<RunOptions, 'api' | 'endpoint' | 'logger' | 'proxies' | 'limits' | 'isServiceSpare'>,
   watcher?: ApiWatcher,
 ): PredictionApi {
+  if (options.api !== undefined) return checkedApi(options.api);
   const { service, timeouts, retry, poll } = config;
   const missing = missingOfService(config);
   if (missing.length > 0) return refusingApi(() => serviceMissing(missing));

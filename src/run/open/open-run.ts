@@ -192,7 +192,7 @@ function openClient(
   const waits = createWaits(options.onProgress, () => Date.now());
   const service = serviceIdentity(config);
   const limits = openLimits(config, service, account, options.limits, { clock, logger, measure });
-  const api = measure.watch(options.api ?? openApi(config, { ...options, limits }, waits));
+  const api = measure.watch(openApi(config, { ...options, limits }, waits));
   if (options.api === undefined) releasers.add(api);
   const uploads: OpenRun['uploads'] = { stopped: false, inFlight: new Set(), unrecorded: [] };
   releasers.add({ close: () => endUploads(uploads.inFlight) });

@@ -1,0 +1,116 @@
+/** Mistakes of a program's own client of the service: they lose no folio, and no file is paid for twice unnoticed. */
+import { describe, expect, it } from 'vitest';
+import { checkedApi } from '../../src/api/handed-api.js';
+import type { PredictionApi } from '../../src/api/prediction-api.js';
+import { AmbiguousUploadError, BrokenReplyError } from '../../src/errors.js';
+import { contentOf, createFakeApi, report } from '../fake-service/fake-api.js';
+
+const file = { name: 'p-1.csv', bytes: 5, open: () => contentOf('id\n1\n') };
+const request = { file, description: 'p' };
+const part = { folio: 'F1', part: 0, fileStatus: 'SUCCESSFUL' as const, maxBytes: 1_000 };
+const { signal } = new AbortController();
+
+/** A client whose methods give whatever a program in plain JavaScript may give. */
+const clientWith = (methods: object): PredictionApi => checkedApi({ ...createFakeApi(), ...methods });
+const errorOf = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.unreachable(),
+    (error: unknown) => error as AmbiguousUploadError,
+  );
+
+describe('upload', () => {
+  const uploadWith = (upload: object) => clientWith({ upload }).upload(request, signal);
+
+  it.each([
+    ['nothing', undefined],
+    ['no folio', { id: 'F1', totalRecords: 1, rehearsal: false }],
+    ['an empty folio', { folio: '', totalRecords: 1, rehearsal: false }],
+    ['another kind of folio', { folio: { id: 1 }, totalRecords: 1, rehearsal: false }],
+  ])('is in doubt, and not sent again, after %s', async (_, receipt) => {
+    const error = await errorOf(uploadWith(async () => receipt));
+    expect(error).toBeInstanceOf(AmbiguousUploadError);
+    expect(error).toMatchObject({ doubt: 'unreadable', facts: { fileName: 'p-1.csv' } });
+    expect(error.message).toContain('the client of the program (api)');
+  });
+
+  it('takes a folio that is a number, and does without what is optional', async () => {
+    const receipt = await uploadWith(async () => ({ folio: 12 }));
+    expect(receipt).toEqual({ folio: '12', totalRecords: null, rehearsal: false });
+  });
+
+  it('is in doubt when the client obeys the signal after it has read the file', async () => {
+    const stop = new AbortController();
+    const client = clientWith({
+      upload: async (sent: typeof request, given: AbortSignal) => {
+        for await (const _ of sent.file.open());
+        stop.abort();
+        throw given.reason;
+      },
+    });
+    const error = await errorOf(client.upload(request, stop.signal));
+    expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', doubt: 'no-reply' });
+  });
+
+  it('was not sent when the client obeys the signal before that', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const client = clientWith({ upload: async () => Promise.reject(stop.signal.reason) });
+    expect(await errorOf(client.upload(request, stop.signal))).toBe(stop.signal.reason);
+  });
+});
+
+it('calls a report broken that does not say what it must', async () => {
+  const client = clientWith({ track: async () => ({ ...report('FINISHED', 5), counts: { successful: 5 } }) });
+  const error = await errorOf(client.track('F1', signal));
+  expect(error).toBeInstanceOf(BrokenReplyError);
+  expect(error.message).toContain('counts.failed');
+});
+
+it('takes the facts that a report leaves out as missing, and each part once', async () => {
+  const client = clientWith({ track: async () => ({ status: 'PROCESSING', successfulParts: [1, 0, 1] }) });
+  const expected = { ...report('PROCESSING'), successfulParts: [0, 1] };
+  expect(await client.track('F1', signal)).toEqual(expected);
+});
+
+describe('download', () => {
+  const collect = async (content: AsyncIterable<Buffer>) => {
+    let bytes = 0;
+    for await (const piece of content) bytes += piece.length;
+    return bytes;
+  };
+  const downloadWith = (download: object) => clientWith({ download }).download(part, collect, signal);
+  type Consume = (content: unknown, reply?: unknown) => Promise<unknown>;
+
+  it('gives what the last call of consume has given', async () => {
+    const bytes = await downloadWith(async (_: unknown, consume: Consume) => {
+      await consume(contentOf('i'));
+      await consume(contentOf('id', '\n1'));
+    });
+    expect(bytes).toBe(4);
+  });
+
+  it.each([
+    ['never calls consume', async () => undefined, 'no whole part'],
+    [
+      'hands texts in',
+      async (_: unknown, consume: Consume) => consume(['id\n1']),
+      'a piece of a part is a string',
+    ],
+  ])('is broken by a client that %s', async (_, download, message) => {
+    const error = await errorOf(downloadWith(download));
+    expect(error).toBeInstanceOf(BrokenReplyError);
+    expect(error.message).toContain(message);
+  });
+});
+
+it('counts a search as possibly paid when the client obeys the signal', async () => {
+  const stop = new AbortController();
+  const client = clientWith({
+    search: async () => {
+      stop.abort();
+      throw stop.signal.reason;
+    },
+  });
+  const error = await errorOf(client.search({ name: 'A' }, stop.signal));
+  expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH', doubt: 'no-reply' });
+});
