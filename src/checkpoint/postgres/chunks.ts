@@ -1,11 +1,10 @@
 /** Reads of chunks: by number, by state, and in the order of the source. */
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader, ChunkState } from '../checkpoint.js';
-import { unpackNumbers } from '../packed-numbers.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
-type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound' | 'pickedRecords';
+type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
 export const chunkByNumber: Prepared<StoredChunk> = statement(
   'SELECT * FROM chunks WHERE run = @run AND number = @chunk',
@@ -52,9 +51,5 @@ export function chunkReads(db: StateSession): Pick<CheckpointReader, ChunkRead> 
       toChunkIfAny((await db.read(next, { run, round, afterRecord }))[0]),
     lastCut: async (run, round) => toChunkIfAny((await db.read(last, { run, round }))[0]),
     lastRound: async (run) => (await db.read(lastRound, { run }))[0]!.round,
-    pickedRecords: async (run, chunk) => {
-      const [row] = await db.read(pickedNumbers, { run, chunk });
-      return row && unpackNumbers(row.numbers);
-    },
   };
 }

@@ -1,7 +1,7 @@
 /** The settings that are fixed before the first merge: the columns that the service adds, and the join method. */
 import { fenced, HELD } from '../../postgres/fenced.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
-import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { statement } from '../../postgres/statement.js';
+import type { Checkpoint } from '../checkpoint.js';
 import { unmerge } from './merges.js';
 import { expectRow, type StateSession } from './state-session.js';
 
@@ -36,9 +36,6 @@ const forgetColumns = statement(`
 const unfixRun = statement(`
   UPDATE runs SET join_way = NULL, columns = NULL
   WHERE id = @run AND state <> 'superseded' AND pruned_at IS NULL RETURNING id`);
-const known: Prepared<{ columns: string }> = statement(
-  'SELECT columns FROM pipeline_columns WHERE pipeline = @pipeline AND service = @service',
-);
 
 /** Makes `recordColumns`, `recordColumnsAdded`, `recordJoin` and `recordUnjoined`. */
 export function columnChanges(
@@ -70,15 +67,5 @@ export function columnChanges(
         await query(forgetColumns, { run });
         await query(unmerge, { run, fromRecord: 1 });
       }),
-  };
-}
-
-/** Makes `knownColumns`. */
-export function columnReads(db: StateSession): Pick<CheckpointReader, 'knownColumns'> {
-  return {
-    knownColumns: async (pipeline, service) => {
-      const [row] = await db.read(known, { pipeline, service });
-      return row && (JSON.parse(row.columns) as string[]);
-    },
   };
 }

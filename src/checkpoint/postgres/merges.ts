@@ -4,7 +4,7 @@ import { createReasonCounter, type FailureReason } from '../../failure-reasons.j
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../rows/chunk-rows.js';
+import { mergeRefused, toStoredStretch } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
@@ -54,10 +54,6 @@ export const unmerge = statement(`${TAKE_OUT} AND last_record >= @fromRecord
 export const unmergeForAnswer = statement(`${TAKE_OUT} AND (last_record >= @fromRecord
     OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`);
 
-const last: Prepared<StoredStretch> = statement(`
-  SELECT * FROM stretches WHERE run = @run AND first_record < @beforeRecord ORDER BY first_record DESC LIMIT 1`);
-const next: Prepared<StoredStretch> = statement(`
-  SELECT * FROM stretches WHERE run = @run AND first_record > @afterRecord ORDER BY first_record LIMIT 1`);
 const reasonsOf: Prepared<{ first: number; reasons: string }> = statement(`
   SELECT first_record AS first, reasons FROM stretches
   WHERE run = @run AND first_record > @after AND reasons IS NOT NULL ORDER BY first_record LIMIT @limit`);
@@ -77,10 +73,8 @@ export function mergeChanges(db: StateSession): Pick<Checkpoint, 'recordMerged' 
   };
 }
 
-/** Makes `lastStretch`, `nextStretch` and `failureReasons`. */
-export function stretchReads(
-  db: StateSession,
-): Pick<CheckpointReader, 'lastStretch' | 'nextStretch' | 'failureReasons'> {
+/** Makes `failureReasons`. */
+export function stretchReads(db: StateSession): Pick<CheckpointReader, 'failureReasons'> {
   return {
     failureReasons: async (run) => {
       const counter = createReasonCounter();
@@ -93,8 +87,5 @@ export function stretchReads(
         after = page.at(-1)!.first;
       }
     },
-    lastStretch: async (run, beforeRecord = Number.MAX_SAFE_INTEGER) =>
-      toStretchIfAny((await db.read(last, { run, beforeRecord }))[0]),
-    nextStretch: async (run, afterRecord) => toStretchIfAny((await db.read(next, { run, afterRecord }))[0]),
   };
 }

@@ -7,33 +7,33 @@
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession, type SessionOptions } from '../../postgres/session.js';
+import { statement } from '../../postgres/statement.js';
 import type { AccountState } from '../account-state.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
 import type { PipelineLock, WorkingProcess } from '../pipeline-lock.js';
+import { sharedReads } from '../rows/shared-reads.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
 import { readAccount } from './account/read-account.js';
 import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
-import { columnChanges, columnReads } from './columns.js';
+import { columnChanges } from './columns.js';
 import { cutChanges } from './cutting.js';
-import { historyReads } from './history.js';
 import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
 import { partReads, resultChanges } from './parts.js';
-import { publicationChanges, publicationReads } from './publications.js';
+import { publicationChanges, segmentChanges } from './publications.js';
 import { runChanges, runReads } from './runs.js';
-import { searchChanges, searchReads } from './searches.js';
-import { segmentChanges, segmentReads } from './segments.js';
+import { searchChanges } from './searches.js';
 import { spendingReads } from './spending.js';
 import { createStateSession, type StateSession } from './state-session.js';
 import { migrations } from './tables.js';
+import { tallyReads } from './tally.js';
 import { driverMissing, translateStateError } from './translate-state-error.js';
-import { uploadReads } from './upload-reads.js';
-import { uploadChanges } from './uploads.js';
+import { uploadChanges, uploadReads } from './uploads.js';
 
 /**
  * `search_path` finds the tables without the schema's name. Plans are made once, and use the indexes even while tables
@@ -260,19 +260,18 @@ export function openShortConnection(address: DatabaseAddress): Promise<PostgresS
 }
 
 function reads(db: StateSession): CheckpointReader {
-  const { publications, lastLoad } = publicationReads(db);
+  const read = <Row>(sql: string) => {
+    const asked = statement<Row>(sql);
+    return (values: Parameters<StateSession['read']>[1]) => db.read(asked, values);
+  };
   return {
+    ...sharedReads(read, 'nth'),
     ...runReads(db),
-    publications,
-    lastLoad,
     ...chunkReads(db),
     ...uploadReads(db),
     parts: partReads(db).parts,
-    ...columnReads(db),
     ...stretchReads(db),
-    ...historyReads(db),
-    ...segmentReads(db),
-    ...searchReads(db),
+    ...tallyReads(db),
     ...spendingReads(db),
   };
 }
@@ -281,7 +280,6 @@ function changes(db: StateSession): Omit<Checkpoint, keyof CheckpointReader | 'c
   return {
     verifyPaid: async () => 'whole',
     listedParts: partReads(db).listedParts,
-    outputUpload: publicationReads(db).outputUpload,
     ...runChanges(db),
     ...cutChanges(db),
     ...uploadChanges(db),

@@ -3,13 +3,12 @@
  * undone to be written again (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
 import { fenced, HELD } from '../../postgres/fenced.js';
+import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Segment } from '../../types.js';
-import type { Checkpoint, Publication, PublishedFile, Run } from '../checkpoint.js';
-import type { RecordedLoad } from '../publication.js';
+import type { Checkpoint, Publication, Run } from '../checkpoint.js';
 import { isSameFile } from '../rows/run-row.js';
 import { unmerge } from './merges.js';
-import { addSegment } from './segments.js';
 import { expectRow, type StateSession } from './state-session.js';
 
 interface Publishable {
@@ -67,11 +66,15 @@ const replaceUpload = statement(`
   INSERT INTO output_uploads (name, upload) VALUES (@name, @upload)
   ON CONFLICT (name) DO UPDATE SET upload = excluded.upload`);
 const forgetUpload = statement('DELETE FROM output_uploads WHERE name = @name');
+const begunUpload: Prepared<{ upload: string }> = statement(
+  'SELECT upload FROM output_uploads WHERE name = @name',
+);
 
 type PublicationMethod =
   | 'recordPublishing'
   | 'recordDone'
   | 'recordLoad'
+  | 'outputUpload'
   | 'recordOutputUpload'
   | 'recordWithheld'
   | 'recordConfirmed'
@@ -124,6 +127,7 @@ export function publicationChanges(db: StateSession): Pick<Checkpoint, Publicati
     recordLoad: async (run, load) => {
       await db.change(replaceLoad, { run, load: JSON.stringify(load) }, 'recordLoad', `no run ${run}`);
     },
+    outputUpload: async (name) => (await db.read(begunUpload, { name }))[0]?.upload,
     recordOutputUpload: (name, upload) =>
       db.changes(async (query) => {
         if (upload === null) await query(forgetUpload, { name });
@@ -146,25 +150,33 @@ export function publicationChanges(db: StateSession): Pick<Checkpoint, Publicati
   };
 }
 
-const published: Prepared<PublishedFile> = statement(`
-  SELECT number, run, path, bytes, sha256, stamp,
-    EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL) AS "isSample"
-  FROM publications WHERE pipeline = @pipeline ORDER BY number DESC`);
-const lastLoad: Prepared<{ load: string }> = statement('SELECT load FROM loads WHERE run = @run');
-const begunUpload: Prepared<{ upload: string }> = statement(
-  'SELECT upload FROM output_uploads WHERE name = @name',
-);
+// The segments of bought answers that later runs may take. Their content is in the answer store.
+const forgetRun = statement('DELETE FROM segments WHERE run = @run');
+const insert = statement(`
+  INSERT INTO segments (id, run, newest, segment) VALUES (@id, @run, @newest, @segment)`);
+const forget: Prepared<{ id: string }> = statement('DELETE FROM segments WHERE id = @id RETURNING id');
 
-/** Makes the reads of publications, of their loads and of their uploads to an output store. */
-export function publicationReads(
+/** Adds a segment, which replaces an older one of the same run, within a transaction. */
+async function addSegment(query: Query, segment: Segment): Promise<void> {
+  const { id, run, newest } = segment;
+  await query(forgetRun, { run });
+  await query(insert, { id, run, newest, segment: JSON.stringify(segment) });
+}
+
+/** Makes `recordSegment` and `recordSegmentsForgotten`. */
+export function segmentChanges(
   db: StateSession,
-): Pick<Checkpoint, 'publications' | 'lastLoad' | 'outputUpload'> {
+): Pick<Checkpoint, 'recordSegment' | 'recordSegmentsForgotten'> {
   return {
-    publications: (pipeline) => db.read(published, { pipeline }),
-    lastLoad: async (run) => {
-      const [row] = await db.read(lastLoad, { run });
-      return row && (JSON.parse(row.load) as RecordedLoad);
-    },
-    outputUpload: async (name) => (await db.read(begunUpload, { name }))[0]?.upload,
+    recordSegment: (segment, replaced) =>
+      db.changes(async (query) => {
+        if (replaced !== undefined && (await query(forget, { id: replaced })).length === 0) return false;
+        await addSegment(query, segment);
+        return true;
+      }),
+    recordSegmentsForgotten: (ids) =>
+      db.changes(async (query) => {
+        for (const id of ids) await query(forget, { id });
+      }),
   };
 }

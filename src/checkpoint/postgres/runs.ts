@@ -1,16 +1,9 @@
-/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them. */
+/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and finds some of them. */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Choice } from '../../types.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import {
-  createSourceParser,
-  type HeadRow,
-  type RunRow,
-  toRun,
-  toRunHead,
-  toRunIfAny,
-} from '../rows/run-row.js';
+import { type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectRow, type StateSession } from './state-session.js';
 
 const insert = fenced(`
@@ -82,27 +75,14 @@ export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
   };
 }
 
-/** By the order of insertion, because the clock may have been set back between two runs. */
-const NEWEST_FIRST = 'ORDER BY nth DESC';
-
-const run = (condition: string): Prepared<RunRow> => statement(`SELECT * FROM runs ${condition}`);
-
 const OF_PIPELINE = 'pipeline = @pipeline AND record_limit IS NOT DISTINCT FROM @limit::int8';
-const byId = run('WHERE id = @id');
-const all = run(NEWEST_FIRST);
-const ofPipeline = run(`WHERE pipeline = @pipeline ${NEWEST_FIRST}`);
-const heads: Prepared<HeadRow> = statement(`
-  SELECT id, pipeline, service, state, chunks, rehearsal, pruned_at AS "prunedAt",
-    (choice IS NOT NULL)::int AS "hasChoice"
-  FROM runs ${NEWEST_FIRST}`);
 const longest = (age: string) => `coalesce(max((choice::json ->> '${age}')::float8), 0) AS "${age}"`;
 const ages: Prepared<Pick<Choice, 'maxAge' | 'failedAge'>> = statement(`
   SELECT ${longest('maxAge')}, ${longest('failedAge')}
   FROM runs WHERE choice IS NOT NULL AND pruned_at IS NULL`);
-const unfinished = run(`WHERE ${OF_PIPELINE} AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
-const done = run(`
-  WHERE pipeline = @pipeline AND service = @service AND source_sha256 = @sha256
-    AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
+const done: Prepared<RunRow> = statement(`
+  SELECT * FROM runs WHERE pipeline = @pipeline AND service = @service AND source_sha256 = @sha256
+    AND state IN ('done', 'withheld') ORDER BY nth DESC`);
 // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
 const latest: Prepared<RunRow> = statement(`
   WITH
@@ -124,24 +104,10 @@ const latest: Prepared<RunRow> = statement(`
     nth DESC
   LIMIT 1`);
 
-type RunRead = 'run' | 'runs' | 'runHeads' | 'longestAges' | 'unfinishedRun' | 'latestRun' | 'doneRuns';
-
-/** Makes the reads of runs. */
-export function runReads(db: StateSession): Pick<CheckpointReader, RunRead> {
-  const sourceOf = createSourceParser();
+/** Makes `longestAges`, `latestRun` and `doneRuns`. */
+export function runReads(db: StateSession): Pick<CheckpointReader, 'longestAges' | 'latestRun' | 'doneRuns'> {
   return {
-    run: async (id) => {
-      const [row] = await db.read(byId, { id });
-      return row && toRun(row, sourceOf);
-    },
-    runs: async (pipeline) =>
-      (pipeline === undefined ? await db.read(all, {}) : await db.read(ofPipeline, { pipeline })).map((row) =>
-        toRun(row),
-      ),
-    runHeads: async () => (await db.read(heads, {})).map(toRunHead),
     longestAges: async () => (await db.read(ages, {}))[0]!,
-    unfinishedRun: async (pipeline, limit) =>
-      toRunIfAny((await db.read(unfinished, { pipeline, limit: limit ?? null }))[0]),
     latestRun: async (pipeline, limit) =>
       toRunIfAny((await db.read(latest, { pipeline, limit: limit ?? null }))[0]),
     doneRuns: async (pipeline, service, sha256) =>

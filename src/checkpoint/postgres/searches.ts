@@ -5,8 +5,7 @@
  */
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { type StoredSearch, type StoredSingleSearch, toSearch, toSingleSearch } from '../rows/paid-rows.js';
+import type { Checkpoint } from '../checkpoint.js';
 import { refuseOverBudget, spendRecords } from './spending.js';
 import { expectRow, intend, type StateSession } from './state-session.js';
 
@@ -31,9 +30,6 @@ const known = statement(
 const intended = statement(
   "SELECT 1 FROM searches WHERE run = @run AND record = @record AND state = 'intent' AND started_at = @at",
 );
-const page: Prepared<StoredSearch> = statement(`
-  SELECT record, state, "values", started_at AS "startedAt" FROM searches
-  WHERE run = @run AND record > @after ORDER BY record LIMIT @limit`);
 
 const beginSingle = statement(`
   INSERT INTO single_searches (id, pipeline, service, state, started_at, day)
@@ -44,9 +40,6 @@ const endSingle: Prepared<{ pipeline: string; service: string; day: string }> = 
 const knownSingle = statement(
   'SELECT 1 FROM single_searches WHERE id = @id AND state = @state AND @isOurs::boolean',
 );
-const singlePage: Prepared<StoredSingleSearch> = statement(`
-  SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
-  WHERE id > @after AND (@pipeline::text IS NULL OR pipeline = @pipeline) ORDER BY id LIMIT @limit`);
 
 type SearchEnd = Parameters<Checkpoint['recordSearchEnd']>[2];
 type SingleSearchEnd = Parameters<Checkpoint['recordSingleSearchEnd']>[1];
@@ -128,14 +121,5 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
       });
       asked.delete(id);
     },
-  };
-}
-
-/** Makes `searches` and `singleSearches`. */
-export function searchReads(db: StateSession): Pick<CheckpointReader, 'searches' | 'singleSearches'> {
-  return {
-    searches: async (run, after, limit) => (await db.read(page, { run, after, limit })).map(toSearch),
-    singleSearches: async (pipeline, after, limit) =>
-      (await db.read(singlePage, { pipeline: pipeline ?? null, after, limit })).map(toSingleSearch),
   };
 }

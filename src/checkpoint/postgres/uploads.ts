@@ -6,9 +6,16 @@
 import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import type { Checkpoint } from '../checkpoint.js';
+import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
-import { hasCaps } from '../rows/paid-rows.js';
+import {
+  hasCaps,
+  IS_UNUSUAL,
+  type StoredUpload,
+  toUpload,
+  toUploadIfAny,
+  UPLOAD_COLUMNS,
+} from '../rows/paid-rows.js';
 import { chunkByNumber } from './chunks.js';
 import { refuseOverBudget, spend } from './spending.js';
 import { expectRow, intend, type StateSession } from './state-session.js';
@@ -209,5 +216,31 @@ export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> 
       const { chunks } = await db.change(interrupt, { run }, 'recordInterrupted', 'no lease');
       return chunks;
     },
+  };
+}
+
+// A page has all attempts of its chunks; the next page begins with the next chunk.
+const pageOf = (condition: string): Prepared<StoredUpload> =>
+  statement(`
+  SELECT ${UPLOAD_COLUMNS} FROM uploads
+  WHERE run = @run AND chunk IN (SELECT DISTINCT chunk FROM uploads
+    WHERE run = @run AND chunk > @after AND ${condition} ORDER BY chunk LIMIT @limit)
+  ORDER BY chunk, attempt`);
+const page = pageOf('true');
+const unusual = pageOf(IS_UNUSUAL);
+// There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
+const ofFolio: Prepared<StoredUpload> = statement(`
+  SELECT ${UPLOAD_COLUMNS} FROM uploads
+  WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
+  ORDER BY run COLLATE "C", chunk, attempt LIMIT 1`);
+/** Makes `uploads`, `unusualUploads` and `uploadOf`. */
+export function uploadReads(
+  db: StateSession,
+): Pick<CheckpointReader, 'uploads' | 'unusualUploads' | 'uploadOf'> {
+  return {
+    uploadOf: async (service, folio) => toUploadIfAny((await db.read(ofFolio, { service, folio }))[0]),
+    uploads: async (run, after, limit) => (await db.read(page, { run, after, limit })).map(toUpload),
+    unusualUploads: async (run, after, limit) =>
+      (await db.read(unusual, { run, after, limit })).map(toUpload),
   };
 }

@@ -13,6 +13,10 @@ export function toUploadIfAny(row: StoredUpload | undefined): Upload | undefined
   return row && toUpload(row);
 }
 
+/** The columns of an upload with the names of the port. */
+export const UPLOAD_COLUMNS = `run, chunk, attempt, file_name AS "fileName", records, state, doubt, folio, local,
+  service_records AS "serviceRecords", started_at AS "startedAt", ended_at AS "endedAt"`;
+
 /** Names each field: the ledger reads a million of these, and a spread takes ten times as long. */
 export function toUpload(row: StoredUpload): Upload {
   return {

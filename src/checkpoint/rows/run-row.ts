@@ -1,6 +1,6 @@
 /** A run as both databases store it. */
 import type { Choice, JoinMethod, Source } from '../../types.js';
-import type { Confirmed, NewPublication, Publication, Withheld } from '../publication.js';
+import type { Confirmed, NewPublication, Publication, PublishedFile, Withheld } from '../publication.js';
 import type { Run, RunHead, RunState } from '../state.js';
 
 /** A row of the table `runs`. */
@@ -74,11 +74,18 @@ export function toRun(row: RunRow, sourceOf: (json: string) => Source = JSON.par
 /** A row of `runHeads`. */
 export interface HeadRow extends Omit<RunHead, 'rehearsal' | 'hasChoice'> {
   readonly rehearsal: number;
-  readonly hasChoice: number;
+  readonly hasChoice: number | boolean;
 }
 
 export function toRunHead({ rehearsal, hasChoice, ...row }: HeadRow): RunHead {
-  return { ...row, rehearsal: rehearsal === 1, hasChoice: hasChoice === 1 };
+  return { ...row, rehearsal: rehearsal === 1, hasChoice: Boolean(hasChoice) };
+}
+
+/** A row of the table `publications`, and whether its run is a sample. */
+export type FileRow = Omit<PublishedFile, 'isSample'> & { readonly isSample: number | boolean };
+
+export function toFile(row: FileRow): PublishedFile {
+  return { ...row, isSample: Boolean(row.isSample) };
 }
 
 /** A publication of version 0.1 has no `partial`, because it was never partial. */

@@ -1,19 +1,19 @@
 /** The methods of the checkpoint's port in SQLite, from the files of its tables. */
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import { sharedReads } from '../rows/shared-reads.js';
 import type { StateDatabase } from './state-database.js';
 import { adoptionChanges } from './tables/adoptions.js';
 import { chunkReads } from './tables/chunks.js';
-import { columnChanges, columnReads } from './tables/columns.js';
+import { columnChanges } from './tables/columns.js';
 import { cutChanges, refusalChanges } from './tables/cutting.js';
-import { historyReads, tallyReads } from './tables/history.js';
 import { mergeChanges, stretchReads } from './tables/merges.js';
 import { partReads, resultChanges } from './tables/parts.js';
 import { publicationChanges } from './tables/publications.js';
 import { pruneChange, runChanges, runReads } from './tables/runs.js';
-import { searchChanges, searchReads } from './tables/searches.js';
-import { segmentChanges, segmentReads } from './tables/segments.js';
-import { singleSearchChanges, singleSearchReads } from './tables/single-searches.js';
+import { searchChanges, singleSearchChanges } from './tables/searches.js';
+import { segmentChanges } from './tables/segments.js';
 import { spendingRead, spendingReads } from './tables/spending.js';
+import { tallyReads } from './tables/tally.js';
 import { uploadChanges, uploadReads } from './tables/uploads.js';
 
 /** Makes the writing half of the port: each change of state, and the reads that only the writer needs. */
@@ -40,18 +40,18 @@ export function checkpointChanges(
 
 /** Makes the reading half of the port. */
 export function checkpointReads(db: StateDatabase): CheckpointReader {
+  const read = <Row>(sql: string) => {
+    const statement = db.prepare<object, Row>(sql);
+    return db.read((values: object) => statement.all(values));
+  };
   return {
+    ...sharedReads(read, 'rowid'),
     ...runReads(db),
     ...chunkReads(db),
     ...uploadReads(db),
     parts: partReads(db).parts,
     ...tallyReads(db),
-    ...columnReads(db),
     ...stretchReads(db),
-    ...historyReads(db),
-    ...segmentReads(db),
-    ...searchReads(db),
-    ...singleSearchReads(db),
     spending: db.readTogether(spendingRead(db)),
     ...spendingReads(db),
   };

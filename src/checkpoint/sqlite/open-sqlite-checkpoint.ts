@@ -19,7 +19,7 @@ import { openReadingConnection } from './open-for-reading.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { createStateDatabase, openLogSync, type StateDatabase } from './state-database.js';
-import { allSingleSearches } from './tables/single-searches.js';
+import { allSingleSearches } from './tables/searches.js';
 import { translateStateError } from './translate-state-error.js';
 
 /**

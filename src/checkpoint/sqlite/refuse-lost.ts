@@ -12,7 +12,7 @@ import { ignoreMissing } from '../../streams/system-error.js';
 import { runsWithFiles, segmentFiles, segmentsFolder } from '../journal/files-in-state.js';
 import { readSearchJournal, searchJournalPath } from '../journal/search-journal.js';
 import type { StateDatabase } from './state-database.js';
-import { allSingleSearches } from './tables/single-searches.js';
+import { allSingleSearches } from './tables/searches.js';
 import { newestSaved, savedFacts } from './watch-place.js';
 
 /**

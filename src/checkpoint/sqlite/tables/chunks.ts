@@ -1,11 +1,10 @@
 /** Reads of chunks: by number, by state, and in the order of the source. */
 import type { CheckpointReader, ChunkState } from '../../checkpoint.js';
-import { unpackNumbers } from '../../packed-numbers.js';
 import { type StoredChunk, toChunk } from '../../rows/chunk-rows.js';
 import type { ChunkRow } from '../../state.js';
 import type { StateDatabase } from '../state-database.js';
 
-type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound' | 'pickedRecords';
+type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
 const COLUMNS = [
   ...(['number', 'round', 'first_record', 'last_record', 'records'] as const),
@@ -91,9 +90,6 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
       "SELECT coalesce(max(round), 0) FROM chunks INDEXED BY chunks_in_order WHERE run = ? AND state <> 'split'",
     )
     .pluck();
-  const picked = db
-    .prepare<[string, number], Buffer>('SELECT numbers FROM picked_records WHERE run = ? AND chunk = ?')
-    .pluck();
 
   return {
     chunk: db.read((run: string, number: number) => unpackIfAny(byNumber.get(run, number))),
@@ -110,9 +106,5 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
     ),
     lastCut: db.read((run: string, round: number) => unpackIfAny(last.get(run, round))),
     lastRound: db.read((run: string) => lastRound.get(run)!),
-    pickedRecords: db.read((run: string, chunk: number) => {
-      const numbers = picked.get(run, chunk);
-      return numbers && unpackNumbers(numbers);
-    }),
   };
 }

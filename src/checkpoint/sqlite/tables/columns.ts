@@ -1,6 +1,6 @@
 /** The settings that are fixed before the first merge: the columns that the service adds, and the join method. */
 import type { JoinMethod } from '../../../types.js';
-import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
+import type { Checkpoint } from '../../checkpoint.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { UNMERGE } from './merges.js';
 
@@ -56,22 +56,6 @@ export function columnChanges(
       expectOneRow(unfixRun.run({ run }), 'recordUnjoined', `no run ${run} that keeps its results`);
       forgetColumns.run({ run });
       unmerge.run({ run, fromRecord: 1 });
-    }),
-  };
-}
-
-/** Makes `knownColumns`. */
-export function columnReads(db: StateDatabase): Pick<CheckpointReader, 'knownColumns'> {
-  const known = db
-    .prepare<[string, string], string>(
-      'SELECT columns FROM pipeline_columns WHERE pipeline = ? AND service = ?',
-    )
-    .pluck();
-
-  return {
-    knownColumns: db.read((pipeline: string, service: string) => {
-      const columns = known.get(pipeline, service);
-      return columns === undefined ? undefined : (JSON.parse(columns) as string[]);
     }),
   };
 }

@@ -2,7 +2,7 @@
 
 import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
 import type { Checkpoint, CheckpointReader, Stretch } from '../../checkpoint.js';
-import { mergeRefused, type StoredStretch, toStoredStretch, toStretchIfAny } from '../../rows/chunk-rows.js';
+import { mergeRefused, toStoredStretch } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordMerged` and `recordUnmerged`. */
@@ -60,15 +60,8 @@ export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
 export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
     OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;
 
-/** Makes `lastStretch`, `nextStretch` and `failureReasons`. */
-export function stretchReads(
-  db: StateDatabase,
-): Pick<CheckpointReader, 'lastStretch' | 'nextStretch' | 'failureReasons'> {
-  const last = db.prepare<[string, number], StoredStretch>(`
-    SELECT * FROM stretches WHERE run = ? AND first_record < ? ORDER BY first_record DESC LIMIT 1`);
-  const next = db.prepare<[string, number], StoredStretch>(`
-    SELECT * FROM stretches WHERE run = ? AND first_record > ? ORDER BY first_record LIMIT 1`);
-
+/** Makes `failureReasons`. */
+export function stretchReads(db: StateDatabase): Pick<CheckpointReader, 'failureReasons'> {
   const reasons = db
     .prepare<[string], string>('SELECT reasons FROM stretches WHERE run = ? AND reasons IS NOT NULL')
     .pluck();
@@ -81,9 +74,5 @@ export function stretchReads(
       }
       return counter.top();
     }),
-    lastStretch: db.read((run: string, beforeRecord = Number.MAX_SAFE_INTEGER) =>
-      toStretchIfAny(last.get(run, beforeRecord)),
-    ),
-    nextStretch: db.read((run: string, afterRecord: number) => toStretchIfAny(next.get(run, afterRecord))),
   };
 }

@@ -1,18 +1,7 @@
-/**
- * Runs: adds, supersedes and prunes them, replaces the stamps of their source, and reads them and their publications.
- */
+/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and finds some of them. */
 import type { Choice, Source } from '../../../types.js';
-import type { Checkpoint, CheckpointReader, NewRun, PublishedFile } from '../../checkpoint.js';
-import type { RecordedLoad } from '../../publication.js';
-import {
-  createSourceParser,
-  type HeadRow,
-  parseOrNull,
-  type RunRow,
-  toRun,
-  toRunHead,
-  toRunIfAny,
-} from '../../rows/run-row.js';
+import type { Checkpoint, CheckpointReader, NewRun } from '../../checkpoint.js';
+import { type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
@@ -55,40 +44,16 @@ export function runChanges(
   };
 }
 
-/** A row of the table `publications`, and whether its run is a sample. */
-type FileRow = Omit<PublishedFile, 'isSample'> & { readonly isSample: number };
-
 /** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
-/** Makes `run`, `runs`, `runHeads`, `longestAges`, `unfinishedRun`, `latestRun`, `doneRuns`, `publications` and `lastLoad`. */
+/** Makes `longestAges`, `latestRun` and `doneRuns`. */
 export function runReads(
   db: StateDatabase,
-): Pick<
-  CheckpointReader,
-  | 'run'
-  | 'runs'
-  | 'runHeads'
-  | 'longestAges'
-  | 'unfinishedRun'
-  | 'latestRun'
-  | 'doneRuns'
-  | 'publications'
-  | 'lastLoad'
-> {
-  const sourceOf = createSourceParser();
-  const byId = db.prepare<[string], RunRow>('SELECT * FROM runs WHERE id = ?');
-  const all = db.prepare<[], RunRow>(`SELECT * FROM runs ${NEWEST_FIRST}`);
-  const ofPipeline = db.prepare<[string], RunRow>(`SELECT * FROM runs WHERE pipeline = ? ${NEWEST_FIRST}`);
-  const heads = db.prepare<[], HeadRow>(`
-    SELECT id, pipeline, service, state, chunks, rehearsal, pruned_at AS prunedAt, choice IS NOT NULL AS hasChoice
-    FROM runs ${NEWEST_FIRST}`);
+): Pick<CheckpointReader, 'longestAges' | 'latestRun' | 'doneRuns'> {
   const ages = db.prepare<[], Pick<Choice, 'maxAge' | 'failedAge'>>(`
     SELECT coalesce(max(choice ->> 'maxAge'), 0) AS maxAge, coalesce(max(choice ->> 'failedAge'), 0) AS failedAge
     FROM runs WHERE choice IS NOT NULL AND pruned_at IS NULL`);
-  const unfinished = db.prepare<[string, number | null], RunRow>(`
-    SELECT * FROM runs
-    WHERE pipeline = ? AND record_limit IS ? AND state IN ('open', 'publishing') ${NEWEST_FIRST} LIMIT 1`);
   // Publications are in order by their numbers. A withheld or confirmed run has none, so its end counts.
   const latest = db.prepare<[string, number | null], RunRow>(`
     WITH
@@ -110,33 +75,13 @@ export function runReads(
   const done = db.prepare<[string, string, string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
-  const published = db.prepare<[string], FileRow>(`
-    SELECT number, run, path, bytes, sha256, stamp,
-      EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL) AS isSample
-    FROM publications WHERE pipeline = ? ORDER BY number DESC`);
-  const load = db.prepare<[string], string>('SELECT load FROM loads WHERE run = ?').pluck();
 
   return {
-    run: db.read((id: string) => {
-      const row = byId.get(id);
-      return row && toRun(row, sourceOf);
-    }),
-    runs: db.read((pipeline?: string) =>
-      (pipeline === undefined ? all.all() : ofPipeline.all(pipeline)).map((row) => toRun(row)),
-    ),
-    runHeads: db.read(() => heads.all().map(toRunHead)),
     longestAges: db.read(() => ages.get()!),
-    unfinishedRun: db.read((pipeline: string, limit?: number) =>
-      toRunIfAny(unfinished.get(pipeline, limit ?? null)),
-    ),
     latestRun: db.read((pipeline: string, limit?: number) => toRunIfAny(latest.get(pipeline, limit ?? null))),
     doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
       done.all(pipeline, service, sourceSha256).map((row) => toRun(row)),
     ),
-    publications: db.read((pipeline: string) =>
-      published.all(pipeline).map((file) => ({ ...file, isSample: file.isSample === 1 })),
-    ),
-    lastLoad: db.read((run: string) => parseOrNull<RecordedLoad>(load.get(run) ?? null) ?? undefined),
   };
 }
 

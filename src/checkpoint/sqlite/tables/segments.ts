@@ -1,6 +1,6 @@
 /** The segments of bought answers that later runs may take. Their content is in the answer store. */
 import type { Segment } from '../../../types.js';
-import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
+import type { Checkpoint } from '../../checkpoint.js';
 import type { StateDatabase } from '../state-database.js';
 
 /**
@@ -33,10 +33,4 @@ export function segmentChanges(
       for (const id of ids) forget.run(id);
     }),
   };
-}
-
-/** Makes `segments`. Those that are equally new are ordered by their ids, which begin with a time. */
-export function segmentReads(db: StateDatabase): Pick<CheckpointReader, 'segments'> {
-  const all = db.prepare<[], string>('SELECT segment FROM segments ORDER BY newest DESC, id DESC').pluck();
-  return { segments: db.read(() => all.all().map((json) => JSON.parse(json) as Segment)) };
 }

@@ -11,15 +11,7 @@ import type {
   CheckpointReader,
   Upload,
 } from '../../checkpoint.js';
-import {
-  IS_UNUSUAL,
-  type StoredSum,
-  type StoredUpload,
-  toSum,
-  toUpload,
-  toUploadIfAny,
-  UPLOAD_SUMS,
-} from '../../rows/paid-rows.js';
+import { IS_UNUSUAL, type StoredUpload, toUploadIfAny, UPLOAD_COLUMNS } from '../../rows/paid-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
 import { budgetChanges } from './spending.js';
@@ -127,9 +119,6 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
   };
 }
 
-const uploadColumns = `run, chunk, attempt, file_name AS fileName, records, state, doubt, folio, local,
-  service_records AS serviceRecords, started_at AS startedAt, ended_at AS endedAt`;
-
 /** An upload as an array, without its run. */
 type PackedUpload = readonly [
   ...[chunk: number, attempt: number, fileName: string, records: number],
@@ -155,21 +144,10 @@ function unpackUpload(run: string, row: PackedUpload): Upload {
   };
 }
 
-type UploadRead =
-  | 'attempts'
-  | 'uploads'
-  | 'uploadSums'
-  | 'unusualUploads'
-  | 'misreadUpload'
-  | 'uploadOf'
-  | 'doubtsInRow'
-  | 'replyKinds';
-
-/** Makes the reads of attempts. */
-export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRead> {
-  const ofChunk = db.prepare<[string, number], StoredUpload>(
-    `SELECT ${uploadColumns} FROM uploads WHERE run = ? AND chunk = ? ORDER BY attempt`,
-  );
+/** Makes `uploads`, `unusualUploads` and `uploadOf`. */
+export function uploadReads(
+  db: StateDatabase,
+): Pick<CheckpointReader, 'uploads' | 'unusualUploads' | 'uploadOf'> {
   // A page has all attempts of its chunks; the next page begins with the next chunk. The ledger reads a million rows:
   // as arrays they take half of the time.
   const pageOf = (chunks: string) =>
@@ -182,47 +160,19 @@ export function uploadReads(db: StateDatabase): Pick<CheckpointReader, UploadRea
       (SELECT DISTINCT chunk FROM uploads WHERE run = @run AND chunk > @after ORDER BY chunk LIMIT @limit))`);
   const unusual = pageOf(`chunk IN (SELECT DISTINCT chunk FROM uploads
     WHERE run = @run AND chunk > @after AND ${IS_UNUSUAL} ORDER BY chunk LIMIT @limit)`);
-  const sums = db.prepare<[{ run: string }], StoredSum>(UPLOAD_SUMS);
-  const misread = db.prepare<[{ run: string }], StoredUpload>(`
-    SELECT ${uploadColumns} FROM uploads
-    WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk, attempt LIMIT 1`);
   // There is no index on the folio, because it would slow down every upload, and only an adoption reads by folio.
   const ofFolio = db.prepare<[{ service: string; folio: string }], StoredUpload>(`
-    SELECT ${uploadColumns} FROM uploads
+    SELECT ${UPLOAD_COLUMNS} FROM uploads
     WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
     ORDER BY run, chunk, attempt LIMIT 1`);
-  // The order of two uploads that ended in the same millisecond is unknown; the ambiguous one counts as later. An
-  // adopted folio proves that replies can be read, but not that the address is right. So for redirects the start time
-  // counts.
-  const doubts = db
-    .prepare<[{ run: string; doubt: Doubt }], number>(`
-    SELECT count(*) FROM uploads
-    WHERE run = @run AND state = 'ambiguous' AND doubt = @doubt AND ended_at >=
-      (SELECT coalesce(max(iif(@doubt = 'redirected', started_at, ended_at)), 0) FROM uploads
-        WHERE run = @run AND state = 'accepted')`)
-    .pluck();
-  const accepted = (local: number) =>
-    `EXISTS (SELECT 1 FROM uploads WHERE run = @run AND state = 'accepted' AND local = ${local})`;
-  const kinds = db.prepare<[{ run: string }], { local: number; other: number; mixed: number | null }>(`
-    SELECT ${accepted(1)} AS local, ${accepted(0)} AS other,
-      (SELECT mixed FROM runs WHERE id = @run) AS mixed`);
 
   return {
     uploadOf: db.read((service: string, folio: string) => toUploadIfAny(ofFolio.get({ service, folio }))),
-    misreadUpload: db.read((run: string) => toUploadIfAny(misread.get({ run }))),
-    doubtsInRow: db.read((run: string, doubt: Doubt) => doubts.get({ run, doubt })!),
-    replyKinds: db.read((run: string) => {
-      const row = kinds.get({ run })!;
-      const [local, other] = [row.local === 1, row.other === 1];
-      return { local, other, mixed: row.mixed === 1 || (local && other) };
-    }),
-    attempts: db.read((run: string, chunk: number) => ofChunk.all(run, chunk).map(toUpload)),
     uploads: db.read((run: string, after: number, limit: number) =>
       page.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
     ),
     unusualUploads: db.read((run: string, after: number, limit: number) =>
       unusual.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
     ),
-    uploadSums: db.read((run: string) => sums.all({ run }).map(toSum)),
   };
 }

@@ -1,0 +1,214 @@
+/** The reads of the port whose statements are the same in both databases. */
+import type { Doubt, Segment } from '../../types.js';
+import type { Answered, CheckpointReader } from '../checkpoint-reader.js';
+import { unpackNumbers } from '../packed-numbers.js';
+import type { RecordedLoad } from '../publication.js';
+import { type StoredStretch, toStretchIfAny } from './chunk-rows.js';
+import {
+  type StoredSearch,
+  type StoredSingleSearch,
+  type StoredSum,
+  type StoredUpload,
+  toSearch,
+  toSingleSearch,
+  toSum,
+  toUpload,
+  toUploadIfAny,
+  UPLOAD_COLUMNS,
+  UPLOAD_SUMS,
+} from './paid-rows.js';
+import { type StoredNight, type StoredTimes, toNight, toTimes } from './report-rows.js';
+import {
+  createSourceParser,
+  type FileRow,
+  type HeadRow,
+  type RunRow,
+  toFile,
+  toRun,
+  toRunHead,
+  toRunIfAny,
+} from './run-row.js';
+
+/** Makes a read from a statement with `@name` for each value. */
+export type MakeRead = <Row>(
+  sql: string,
+) => (values: Readonly<Record<string, string | number | null>>) => Promise<readonly Row[]>;
+
+/**
+ * Makes all of them.
+ * @param nth the column that increases with each run that is added. It gives the order of the runs, because the clock may
+ *   have been set back between two of them.
+ */
+export function sharedReads(read: MakeRead, nth: 'rowid' | 'nth') {
+  return { ...runReads(read, nth), ...pipelineReads(read), ...chunkReads(read), ...paidReads(read) };
+}
+
+type RunRead = 'run' | 'runs' | 'runHeads' | 'unfinishedRun' | 'nightOf' | 'lastLoad';
+
+function runReads(read: MakeRead, nth: string): Pick<CheckpointReader, RunRead> {
+  const newestFirst = `ORDER BY ${nth} DESC`;
+  const byId = read<RunRow>('SELECT * FROM runs WHERE id = @id');
+  const all = read<RunRow>(`SELECT * FROM runs ${newestFirst}`);
+  const ofPipeline = read<RunRow>(`SELECT * FROM runs WHERE pipeline = @pipeline ${newestFirst}`);
+  const heads = read<HeadRow>(`
+    SELECT id, pipeline, service, state, chunks, rehearsal, pruned_at AS "prunedAt", choice IS NOT NULL AS "hasChoice"
+    FROM runs ${newestFirst}`);
+  const unfinished = read<RunRow>(`
+    SELECT * FROM runs
+    WHERE pipeline = @pipeline AND record_limit IS NOT DISTINCT FROM CAST(@limit AS BIGINT)
+      AND state IN ('open', 'publishing') ${newestFirst} LIMIT 1`);
+  const night = read<StoredNight>(`
+    SELECT number AS publication, run, night FROM publications
+    WHERE run = @run AND night IS NOT NULL ORDER BY number DESC LIMIT 1`);
+  const load = read<{ load: string }>('SELECT load FROM loads WHERE run = @run');
+  const sourceOf = createSourceParser();
+
+  return {
+    run: async (id) => {
+      const [row] = await byId({ id });
+      return row && toRun(row, sourceOf);
+    },
+    runs: async (pipeline) => {
+      const rows = pipeline === undefined ? await all({}) : await ofPipeline({ pipeline });
+      return rows.map((row) => toRun(row));
+    },
+    runHeads: async () => (await heads({})).map(toRunHead),
+    unfinishedRun: async (pipeline, limit) =>
+      toRunIfAny((await unfinished({ pipeline, limit: limit ?? null }))[0]),
+    nightOf: async (run) => {
+      const [row] = await night({ run });
+      return row && toNight(row);
+    },
+    lastLoad: async (run) => {
+      const [row] = await load({ run });
+      return row && (JSON.parse(row.load) as RecordedLoad);
+    },
+  };
+}
+
+type PipelineRead = 'publications' | 'nights' | 'knownColumns' | 'segments';
+
+function pipelineReads(read: MakeRead): Pick<CheckpointReader, PipelineRead> {
+  const published = read<FileRow>(`
+    SELECT number, run, path, bytes, sha256, stamp,
+      EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL) AS "isSample"
+    FROM publications WHERE pipeline = @pipeline ORDER BY number DESC`);
+  const nights = read<StoredNight>(`
+    SELECT number AS publication, run, night FROM publications
+    WHERE pipeline = @pipeline AND number <= @upTo AND night IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run AND record_limit IS NOT NULL)
+    ORDER BY number DESC ${UP_TO_LIMIT}`);
+  const known = read<{ columns: string }>(
+    'SELECT columns FROM pipeline_columns WHERE pipeline = @pipeline AND service = @service',
+  );
+  // Those that are equally new are ordered by their ids, which begin with a time.
+  const segments = read<{ segment: string }>('SELECT segment FROM segments ORDER BY newest DESC, id DESC');
+
+  return {
+    publications: async (pipeline) => (await published({ pipeline })).map(toFile),
+    nights: async (pipeline, limit, upTo = Number.MAX_SAFE_INTEGER) =>
+      (await nights({ pipeline, limit, upTo })).map(toNight),
+    knownColumns: async (pipeline, service) => {
+      const [row] = await known({ pipeline, service });
+      return row && (JSON.parse(row.columns) as string[]);
+    },
+    segments: async () => (await segments({})).map(({ segment }) => JSON.parse(segment) as Segment),
+  };
+}
+
+type ChunkRead = 'pickedRecords' | 'chunkTimes' | 'lastStretch' | 'nextStretch' | 'answered';
+
+function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
+  const picked = read<{ numbers: Buffer }>(
+    'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk',
+  );
+  // A dropped attempt was not accepted: it is a part of the wait.
+  const times = read<StoredTimes>(`
+    SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS "cutAt",
+      (SELECT max(started_at) FROM uploads
+        WHERE uploads.run = chunks.run AND chunk = number AND uploads.state <> 'dropped') AS "uploadAt",
+      submitted_at AS "submittedAt", finished_at AS "finishedAt", downloaded_at AS "downloadedAt",
+      CASE WHEN round = 0 THEN
+        (SELECT CASE WHEN merged.last_record >= chunks.last_record THEN merged_at END
+          FROM stretches AS merged WHERE merged.run = chunks.run AND merged.first_record <= chunks.last_record
+          ORDER BY merged.first_record DESC LIMIT 1) END AS "mergedAt"
+    FROM chunks WHERE run = @run AND number > @after AND state <> 'split' ORDER BY number ${UP_TO_LIMIT}`);
+  const last = read<StoredStretch>(`
+    SELECT * FROM stretches WHERE run = @run AND first_record < @beforeRecord ORDER BY first_record DESC LIMIT 1`);
+  const next = read<StoredStretch>(`
+    SELECT * FROM stretches WHERE run = @run AND first_record > @afterRecord ORDER BY first_record LIMIT 1`);
+  // A record of a round has failed before, and was counted then. It counts once, with its last answer. No index covers
+  // this.
+  const answered = read<Answered>(`
+    SELECT CAST(coalesce(sum(CASE WHEN round = 0 THEN records END), 0) AS BIGINT) AS records,
+      CAST(coalesce(sum(failed - CASE WHEN round = 0 THEN 0 ELSE records END), 0) AS BIGINT) AS failed
+    FROM chunks WHERE run = @run AND state IN ('downloaded', 'refused')`);
+
+  return {
+    pickedRecords: async (run, chunk) => {
+      const [row] = await picked({ run, chunk });
+      return row && unpackNumbers(row.numbers);
+    },
+    chunkTimes: async (run, after, limit) => (await times({ run, after, limit })).map(toTimes),
+    lastStretch: async (run, beforeRecord = Number.MAX_SAFE_INTEGER) =>
+      toStretchIfAny((await last({ run, beforeRecord }))[0]),
+    nextStretch: async (run, afterRecord) => toStretchIfAny((await next({ run, afterRecord }))[0]),
+    answered: async (run) => (await answered({ run }))[0]!,
+  };
+}
+
+type PaidRead =
+  | 'attempts'
+  | 'uploadSums'
+  | 'misreadUpload'
+  | 'doubtsInRow'
+  | 'replyKinds'
+  | 'searches'
+  | 'singleSearches';
+
+/** Reads of upload attempts and of searches. */
+function paidReads(read: MakeRead): Pick<CheckpointReader, PaidRead> {
+  const ofChunk = read<StoredUpload>(
+    `SELECT ${UPLOAD_COLUMNS} FROM uploads WHERE run = @run AND chunk = @chunk ORDER BY attempt`,
+  );
+  const sums = read<StoredSum>(UPLOAD_SUMS);
+  const misread = read<StoredUpload>(`
+    SELECT ${UPLOAD_COLUMNS} FROM uploads
+    WHERE run = @run AND state = 'accepted' AND service_records <> records ORDER BY chunk, attempt LIMIT 1`);
+  // The order of two uploads that ended in the same millisecond is unknown; the ambiguous one counts as later. An
+  // adopted folio proves that replies can be read, but not that the address is right. So for redirects the start time
+  // counts.
+  const doubts = read<{ count: number }>(`
+    SELECT count(*) AS count FROM uploads
+    WHERE run = @run AND state = 'ambiguous' AND doubt = @doubt AND ended_at >=
+      (SELECT coalesce(max(CASE WHEN @doubt = 'redirected' THEN started_at ELSE ended_at END), 0) FROM uploads
+        WHERE run = @run AND state = 'accepted')`);
+  const accepted = (local: number) =>
+    `EXISTS (SELECT 1 FROM uploads WHERE run = @run AND state = 'accepted' AND local = ${local})`;
+  const kinds = read<{ local: number | boolean; other: number | boolean; mixed: number | null }>(`
+    SELECT ${accepted(1)} AS local, ${accepted(0)} AS other, (SELECT mixed FROM runs WHERE id = @run) AS mixed`);
+  const searches = read<StoredSearch>(`
+    SELECT record, state, "values", started_at AS "startedAt" FROM searches
+    WHERE run = @run AND record > @after ORDER BY record ${UP_TO_LIMIT}`);
+  const singles = read<StoredSingleSearch>(`
+    SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
+    WHERE id > @after AND (CAST(@pipeline AS TEXT) IS NULL OR pipeline = @pipeline) ORDER BY id ${UP_TO_LIMIT}`);
+
+  return {
+    attempts: async (run, chunk) => (await ofChunk({ run, chunk })).map(toUpload),
+    uploadSums: async (run) => (await sums({ run })).map(toSum),
+    misreadUpload: async (run) => toUploadIfAny((await misread({ run }))[0]),
+    doubtsInRow: async (run, doubt: Doubt) => (await doubts({ run, doubt }))[0]!.count,
+    replyKinds: async (run) => {
+      const row = (await kinds({ run }))[0]!;
+      const [local, other] = [Boolean(row.local), Boolean(row.other)];
+      return { local, other, mixed: row.mixed === 1 || (local && other) };
+    },
+    searches: async (run, after, limit) => (await searches({ run, after, limit })).map(toSearch),
+    singleSearches: async (pipeline, after, limit) =>
+      (await singles({ pipeline: pipeline ?? null, after, limit })).map(toSingleSearch),
+  };
+}
+
+/** With a bare `LIMIT @limit`, SQLite plans by its value and prepares the statement again at each call. */
+const UP_TO_LIMIT = 'LIMIT CAST(@limit AS BIGINT)';
