@@ -4,7 +4,6 @@ import {
   closeRound,
   isRoundCut,
   type OpenRun,
-  refetchParts,
   rescueFailed,
   retryFailed,
   TroubleError,
@@ -21,7 +20,7 @@ export async function answerFailed(run: OpenRun): Promise<void> {
   await finishBegunRounds(run);
   const { rounds, rescue } = run.config.failures;
   while ((await closedRounds(run)) < rounds && (await sendRound(run)));
-  if (rescue === 'search') await rescueFailed(run, (chunk) => refetchParts(run, chunk));
+  if (rescue === 'search') await rescueFailed(run);
 }
 
 /**
@@ -40,7 +39,7 @@ export async function finishBegunRounds(run: OpenRun): Promise<boolean> {
  */
 export async function sendRound(run: OpenRun): Promise<boolean> {
   const round = (await closedRounds(run)) + 1;
-  const failed = retryFailed(run, round, (chunk) => refetchParts(run, chunk));
+  const failed = retryFailed(run, round);
   await sendAndFetch(run, failed);
   return closeRound(run, round);
 }

@@ -17,7 +17,6 @@ import {
   type MergeResultsOptions,
   mergeResults,
   type OpenRun,
-  refetchParts,
   runStages,
   type SinkStage,
   submitChunks,
@@ -44,10 +43,10 @@ export async function answerSource<Result>(
   return runStages(
     run.controller,
     chunkRecords(run),
-    submitChunks(run, (chunk) => refetchParts(run, chunk)),
+    submitChunks(run),
     trackFolios(run),
     downloadParts(run),
-    mergeResults(run, (chunk) => refetchParts(run, chunk), options),
+    mergeResults(run, options),
     checkLearned(run),
     sink,
   );
@@ -64,18 +63,11 @@ export async function tryCanary(run: OpenRun): Promise<void> {
   if (run.canary === 0 || run.toSend <= run.canary) return;
   if (await isPastCanary(run)) return;
   if (!(await isCanaryAnswered(run))) await sendAndFetch(run, canaryChunks(run));
-  await checkCanary(run, (chunk) => refetchParts(run, chunk));
+  await checkCanary(run);
   await checkLoadOfRest(run);
 }
 
 /** Sends the chunks that a stage gives, waits for their folios, and downloads their parts. */
 export function sendAndFetch(run: OpenRun, chunks: () => AsyncIterable<ChunkRow>): Promise<void> {
-  return runStages(
-    run.controller,
-    chunks,
-    submitChunks(run, (chunk) => refetchParts(run, chunk)),
-    trackFolios(run),
-    downloadParts(run),
-    drain,
-  );
+  return runStages(run.controller, chunks, submitChunks(run), trackFolios(run), downloadParts(run), drain);
 }

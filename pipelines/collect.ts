@@ -10,7 +10,6 @@ import {
   openChunks,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   runStages,
   StillProcessingError,
   startJob,
@@ -73,12 +72,12 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
       openChunks(run),
       trackFolios(run),
       downloadParts(run),
-      mergeResults(run, (chunk) => refetchParts(run, chunk)),
+      mergeResults(run),
       appendMerged(run),
     );
     await checkAllMerged(run);
     await closeBegunRounds(run);
-    await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
+    await mergeAndPublish(run);
     return endOfRun(run, { load: await loadDone(run) });
   });
 }

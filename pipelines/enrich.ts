@@ -7,7 +7,6 @@ import {
   type Job,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   startJob,
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
@@ -44,7 +43,7 @@ async function enrichWhole(config: Config, options: RunOptions): Promise<RunSumm
     if (!isDone) {
       await answerSource(run, appendMerged(run));
       await answerFailed(run);
-      await mergeAndPublish(run, (chunk) => refetchParts(run, chunk));
+      await mergeAndPublish(run);
     }
     const notes = isDone ? await publishAgain(run) : {};
     return endOfRun(run, { ...notes, load: await loadDone(run) });

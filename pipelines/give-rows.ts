@@ -16,7 +16,6 @@ import {
   type MergedStretch,
   mergeResults,
   type Run,
-  refetchParts,
   releaseReason,
   runError,
   runStages,
@@ -79,12 +78,7 @@ async function giveAgain(run: ReadyRun, row: Run, sink: SinkStage<MergedStretch,
 }
 
 function mergeAll(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
-  return runStages(
-    run.controller,
-    nothingToFetch,
-    mergeResults(run, (chunk) => refetchParts(run, chunk), { fromFirst: true }),
-    sink,
-  );
+  return runStages(run.controller, nothingToFetch, mergeResults(run, { fromFirst: true }), sink);
 }
 
 /** Whether a later answer may change rows that were given, or add columns to them. */

@@ -12,15 +12,16 @@ import {
 
 /**
  * Removes the work file of a run that had ended before, even if it cannot be published.
- * @param refetch fetches a chunk's parts again.
- * @param isReleased the output is never withheld.
+ * @param options `isReleased`: the output is never withheld. `refetch`: fetches parts again for the merge.
  * @returns null if the output is withheld.
  * @throws TroubleError when the run is not complete; the errors of the stages.
  */
 export async function mergeAndPublish(
   run: OpenRun,
-  refetch: Refetch | undefined,
-  isReleased = false,
+  {
+    isReleased = false,
+    refetch = run.refetch,
+  }: { readonly isReleased?: boolean; readonly refetch?: Refetch | undefined } = {},
 ): Promise<Publication | null> {
   const before = (await run.checkpoint.run(run.id))!;
   const { output, stateDir } = run.config;
@@ -28,7 +29,7 @@ export async function mergeAndPublish(
     return await runStages(
       run.controller,
       nothingToFetch,
-      mergeResults(run, refetch),
+      mergeResults({ ...run, refetch }),
       publishOutput(run, isReleased),
     );
   } finally {

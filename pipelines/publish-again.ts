@@ -7,9 +7,7 @@ import {
   judgedCounts,
   type OpenRun,
   type Publication,
-  type Refetch,
   type Run,
-  refetchParts,
   releaseReason,
   removeUnneeded,
   rewriteMarker,
@@ -83,12 +81,8 @@ async function writeAgain(run: OpenRun, row: Run, why: string): Promise<Publicat
     { run: run.id },
     `run ${run.id} is ${row.state}, and is published${row.state === 'done' ? ' again' : ''} from what was bought: ${why}`,
   );
-  const refetch: Refetch = (chunk) => refetchParts(again, chunk);
   await prepareToMergeAgain(again, row);
-  return mergeAndPublish(
-    again,
-    withoutGivingUp(run.id, refetch, () => holdsPublication(run, row)),
-  );
+  return mergeAndPublish(again, { refetch: withoutGivingUp(run, () => holdsPublication(run, row)) });
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   type Job,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   startJob,
 } from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
@@ -41,7 +40,7 @@ async function publishRun(config: Config, options: RunOptions): Promise<RunSumma
     await checkAllCollected(run);
     await closeBegunRounds(run);
     await unmergeAll(run);
-    await mergeAndPublish(run, (chunk) => refetchParts(run, chunk), true);
+    await mergeAndPublish(run, { isReleased: true });
     const released = row.state === 'withheld' ? 'publish asked for it' : null;
     return endOfRun(run, { released });
   });

@@ -15,13 +15,11 @@ import {
   mayRescue,
   type OpenRun,
   prunedError,
-  type Refetch,
   type RetryPlan,
   type RetryWay,
   type Run,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   refuseUnconfirmed,
   removeUnneeded,
   rescueFailed,
@@ -101,7 +99,6 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
   // A retry does not take `yes` for this question: `foliopipe run` does.
   await refuseUnconfirmed(config, {});
   return withLostRechecked(config, options, async (run, reopened, published) => {
-    const refetch: Refetch = (chunk) => refetchParts(run, chunk);
     const row = (await run.checkpoint.run(run.id))!;
     if (row.confirmed !== null) throw confirmedError(run.id);
     // The last round may be the one that this command had to send: a kill may have come after it was settled.
@@ -121,8 +118,7 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
       // After a kill, an old work file would look like a retry that has begun.
       if (row.state === 'withheld') await removeUnneeded(run);
       else await checkPublished(run, row);
-      const isIdle =
-        by === 'search' ? !(await mayRescue(run, refetch)) : await isRoundCut(run, row.round + 1, refetch);
+      const isIdle = by === 'search' ? !(await mayRescue(run)) : await isRoundCut(run, row.round + 1);
       if (isIdle) {
         const { reused, held } = await retryPlanOf(run.checkpoint, run.config, row, by, run.clock.now());
         const also = [
@@ -154,8 +150,8 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
     isReopened ||= await isAsPublished(run);
     const wasBegun = await finishBegunRounds(run);
     if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
-    if (by === 'search') await rescueFailed(run, refetch);
-    await mergeAndPublish(run, refetch);
+    if (by === 'search') await rescueFailed(run);
+    await mergeAndPublish(run);
     return endOfRun(run);
   });
 }

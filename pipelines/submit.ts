@@ -10,7 +10,6 @@ import {
   type Job,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   runStages,
   startJob,
   submitChunks,
@@ -49,7 +48,7 @@ async function submitAll(config: Config, options: RunOptions): Promise<RunSummar
       await runStages(
         run.controller,
         chunkRecords(run),
-        submitChunks(run, (chunk) => refetchParts(run, chunk)),
+        submitChunks(run),
         untilSubmitted,
         trackFolios(run, allSubmitted.signal),
         drain,

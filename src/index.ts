@@ -235,7 +235,7 @@ export {
   type StateReader,
   stateMissing,
 } from './run/state-reader.js';
-export type { RunContext } from './run-context.js';
+export type { Refetch, RunContext } from './run-context.js';
 export { limitText } from './source/reject-limit.js';
 export { type ScanSourceOptions, scanSource } from './source/scan-source.js';
 export { findRestamped } from './source/source-files.js';
@@ -250,8 +250,7 @@ export {
   openChunks,
 } from './stages/chunk/chunk-records.js';
 export { downloadParts } from './stages/download/download-parts.js';
-export { refetchParts } from './stages/download/refetch-parts.js';
-export { type Refetch, withoutGivingUp } from './stages/download/repair-parts.js';
+export { withoutGivingUp } from './stages/download/repair-parts.js';
 export { mayRescue, rescueFailed, searchOnce } from './stages/failed/rescue-failed.js';
 export { closeRound, isRoundCut, retryFailed } from './stages/failed/retry-failed.js';
 export { isEchoChanged } from './stages/merge/join-chunk.js';

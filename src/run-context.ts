@@ -1,6 +1,6 @@
 /** The context of a run: everything that its stages work with. Each stage names the part that it needs. */
 import type { PredictionApi } from './api/prediction-api.js';
-import type { Checkpoint, RowCounts } from './checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, RowCounts } from './checkpoint/checkpoint.js';
 import type { HeldLock } from './checkpoint/pipeline-lock.js';
 import type { Config } from './config/schema.js';
 import type { DeltaStore } from './delta/delta-store.js';
@@ -16,7 +16,33 @@ import type { JobEvent } from './progress/events.js';
 import type { AnswerStore, ChosenAnswers } from './reuse/answer-store.js';
 import type { Clock } from './streams/clock.js';
 import type { Permits } from './streams/permits.js';
-import type { JoinMethod, Source } from './types.js';
+import type { JoinMethod, PartReference, Source, StoredPart } from './types.js';
+
+/** Parts of a chunk that are fetched once more, beside the stored ones, and then replace them. */
+export interface PartReplacement {
+  /** The stored parts, some or all replaced by newly fetched ones. */
+  readonly parts: readonly StoredPart[];
+  /**
+   * Fetches one of the stored parts.
+   * @throws MismatchError when the parts do not balance with it; FolioLostError when the service no longer has it.
+   */
+  fetchOne(part: PartReference): Promise<void>;
+  /**
+   * Asks for the folio once more and fetches all parts that are listed then.
+   * @throws the errors of `fetchOne`; UntrustedError `FOLIO_WENT_BACK`.
+   */
+  fetchAll(): Promise<void>;
+  /**
+   * Records the new parts in place of the stored ones, and removes the files of the replaced parts.
+   * @returns the chunk, `downloaded`.
+   */
+  commit(): Promise<ChunkRow>;
+  /** Removes the newly fetched files; the stored parts stay. Does nothing once `commit` may have recorded the new ones. */
+  discard(): Promise<void>;
+}
+
+/** Prepares to fetch the parts of a chunk again. Only the methods of the replacement send requests. */
+export type Refetch = (chunk: ChunkRow) => Promise<PartReplacement>;
 
 /** What all stages of a run share. */
 export interface RunContext {
@@ -48,6 +74,8 @@ export interface RunContext {
   /** The database into which the publication is loaded; null if nothing is loaded. */
   readonly loadTarget: LoadTarget | null;
   readonly api: PredictionApi;
+  /** Undefined if no service is asked: then a damaged part or a failed proof is final. */
+  readonly refetch: Refetch | undefined;
   /** A permit for each folio open at the service: taken before a POST, released when FINISHED is committed. */
   readonly folioPermits: Permits;
   /** Aborts the run: on the caller's signal, at the deadline, or when a stage fails. */

@@ -1,7 +1,6 @@
 /** A sink of one's own: the rows go into SQLite, in one transaction for each chunk. */
 import type { Database } from 'better-sqlite3';
 import {
-  type ChunkRow,
   type Config,
   checkAllDownloaded,
   chunkRecords,
@@ -14,7 +13,6 @@ import {
   outputColumns,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   runStages,
   submitChunks,
   trackFolios,
@@ -34,7 +32,6 @@ export async function enrichIntoTable(
     'INSERT OR REPLACE INTO businesses VALUES (@id, @prediction_status, @prediction_naics_code)',
   );
   await using run = await openRun(config, options);
-  const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
   const layout = createOutputLayout(run.source, run.config.output);
 
   const saveChunk = db.transaction(({ bytes, columns }: MergedStretch) => {
@@ -45,10 +42,10 @@ export async function enrichIntoTable(
     await runStages(
       run.controller,
       chunkRecords(run),
-      submitChunks(run, refetch),
+      submitChunks(run),
       trackFolios(run),
       downloadParts(run),
-      mergeResults(run, refetch, { fromFirst: true }),
+      mergeResults(run, { fromFirst: true }),
       async (chunks: AsyncIterable<MergedStretch>) => {
         for await (const chunk of chunks) saveChunk(chunk);
       },

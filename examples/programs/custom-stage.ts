@@ -11,7 +11,6 @@ import {
   mergeResults,
   type RunOptions,
   type RunSummary,
-  refetchParts,
   runStages,
   submitChunks,
   summarizeRun,
@@ -30,7 +29,6 @@ export async function enrichAndBook(
   options?: RunOptions,
 ): Promise<RunSummary> {
   return withReadyRun(config, options, async (run) => {
-    const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
     async function* booked(chunks: AsyncIterable<ChunkRow>) {
       for await (const chunk of chunks) {
         await book({ folio: chunk.folio!, records: chunk.records });
@@ -41,16 +39,16 @@ export async function enrichAndBook(
       await runStages(
         run.controller,
         chunkRecords(run),
-        submitChunks(run, refetch),
+        submitChunks(run),
         trackFolios(run),
         booked,
         downloadParts(run),
-        mergeResults(run, refetch),
+        mergeResults(run),
         checkLearned(run),
         appendMerged(run),
       );
       await answerFailed(run);
-      await mergeAndPublish(run, refetch);
+      await mergeAndPublish(run);
     }
     return summarizeRun(run, run.id, run.found);
   });

@@ -121,7 +121,7 @@ export async function remakeSegment(
     // What the run has sent is in its chunk files. Its choice is not read, and may be lost.
     chosen = run.choice && openLater(() => answers.openChoice(run.id, run.choice!));
     const stages = await contextOf(context, run, chosen);
-    const segment = await makeSegment(stages, replaced, replaced?.of && { of: replaced.of });
+    const segment = await makeSegment(stages, replaced, replaced?.of);
     if (segment === undefined) return false;
     // Another process may have replaced the segment meanwhile, such as by one without some of its answers.
     if (!(await checkpoint.recordSegment(segment, replaced?.id))) return true;
@@ -183,6 +183,7 @@ async function contextOf(
     answers,
     files: await files.ofRun(run.id),
     chosen,
+    refetch: undefined,
     keepsChunks: true,
     join: { method: run.join, judged: new Set(), lacking: new Set(), judging: Promise.resolve(undefined) },
     logger,

@@ -18,6 +18,7 @@ import { recordsToSend } from '../../report/origins.js';
 import { type AnswerStore, type ChosenAnswers, openLater } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { SharedCopies } from '../../spool/shared-copies.js';
+import { refetchParts } from '../../stages/download/refetch-parts.js';
 import { forgetWork } from '../../stages/publish/waiting-files.js';
 import { unrecordedError } from '../../stages/submit/unrecorded-folios.js';
 import { stopReason } from '../../streams/abortable.js';
@@ -127,7 +128,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     if (options.onProgress !== undefined) {
       watchProgress(run.id, options.onProgress, { ...ports, ...client, ...progress }, opening);
     }
-    return {
+    const opened = {
       ...contextOf(run, config, ports, client, opening),
       found,
       chosen,
@@ -135,6 +136,7 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
       files: await ports.files.ofRun(run.id),
       progress,
     };
+    return { ...opened, refetch: (chunk) => refetchParts(opened, chunk) };
   } catch (error) {
     // The first error counts: what fails now may be its consequence.
     await begun.releasers.close().catch(() => undefined);
@@ -257,7 +259,7 @@ function contextOf(
   { files: fileStore, prepareOutput, ...ports }: ReturnType<typeof choosePorts>,
   { api, uploads, folioPermits }: ReturnType<typeof openClient>,
   { releasers, ...opening }: Opening,
-): Omit<OpenRun, 'found' | 'chosen' | 'keepsChunks' | 'files' | 'progress'> {
+): Omit<OpenRun, 'found' | 'chosen' | 'keepsChunks' | 'files' | 'progress' | 'refetch'> {
   const given: OpenRun['given'] = { rows: undefined, isTaking: false, isClosed: false };
   return {
     ...opening,

@@ -6,7 +6,7 @@ import type { FolioReport } from '../../api/prediction-api.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { UntrustedError } from '../../errors.js';
 import { countOf, formatCount } from '../../quantities.js';
-import type { RunContext } from '../../run-context.js';
+import type { PartReplacement, RunContext } from '../../run-context.js';
 import type { Bytes, PartReference, StoredPart } from '../../types.js';
 import { checkSameService } from '../submit/check-replies.js';
 import {
@@ -22,29 +22,6 @@ import {
 export type RefetchPartsNeeds = Pick<RunContext, 'id' | 'config' | 'api' | 'at' | 'files' | 'signal'> & {
   readonly checkpoint: Pick<Checkpoint, 'parts' | 'recordRefetched' | 'attempts' | 'recordMixed'>;
 };
-
-/** The parts that replace the stored ones. */
-export interface PartReplacement {
-  /** The stored parts, some or all replaced by newly fetched ones. */
-  readonly parts: readonly StoredPart[];
-  /**
-   * Fetches one of the stored parts.
-   * @throws MismatchError when the parts do not balance with it; FolioLostError when the service no longer has it.
-   */
-  fetchOne(part: PartReference): Promise<void>;
-  /**
-   * Asks for the folio once more and fetches all parts that are listed then.
-   * @throws the errors of `fetchOne`; UntrustedError `FOLIO_WENT_BACK`.
-   */
-  fetchAll(): Promise<void>;
-  /**
-   * Records the new parts in place of the stored ones, and removes the files of the replaced parts.
-   * @returns the chunk, `downloaded`.
-   */
-  commit(): Promise<ChunkRow>;
-  /** Removes the newly fetched files; the stored parts stay. Does nothing once `commit` may have recorded the new ones. */
-  discard(): Promise<void>;
-}
 
 /**
  * Prepares a replacement. Only its methods send requests.

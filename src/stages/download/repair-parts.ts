@@ -7,33 +7,22 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { FolioLostError, MismatchError, UntrustedError } from '../../errors.js';
 import { DamagedPartError } from '../../files/run-files.js';
-import type { RunContext } from '../../run-context.js';
+import type { PartReplacement, Refetch, RunContext } from '../../run-context.js';
 import type { StoredPart } from '../../types.js';
 import { giveUpFolio } from '../track/lost-folios.js';
 import { withGiveUpHint } from './give-up-hint.js';
-import type { PartReplacement } from './refetch-parts.js';
-
-/** Prepares to fetch the parts of a chunk again, see `refetchParts`. */
-export type Refetch = (chunk: ChunkRow) => Promise<PartReplacement>;
 
 /** Work on all parts of a chunk. It may be called several times and must start from the beginning each time. */
 export type UseParts<T> = (parts: readonly StoredPart[]) => Promise<T>;
 
-/** How `withRepair` repairs. */
-export interface RepairOptions {
-  /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
-  readonly refetch?: Refetch | undefined;
-  /** Whether the rows of the chunk are final: parts are replaced only by equal ones, and the chunk is not given up. */
-  readonly isFinal?: boolean | undefined;
-}
-
-/** The part of a run that is needed to log a repair and to give up a lost folio. */
-type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
+/** The part of a run that is needed to fetch parts again, to log that, and to give up a lost folio. */
+type RepairRun = Pick<RunContext, 'id' | 'logger' | 'refetch'> & {
   readonly checkpoint: Pick<Checkpoint, 'chunk' | 'parts' | 'recordUnprocessed' | 'recordUnmerged'>;
 };
 
 /**
  * Stages use a chunk's parts one after the other: two of them may find a part damaged.
+ * @param isFinal the rows of the chunk are final: parts are replaced only by equal ones, and the chunk is not given up.
  * @returns undefined when a part is damaged and the folio is lost: the chunk is UNPROCESSED then.
  * @throws UntrustedError, with the chunk in its facts, when fetching again cannot help, when the new parts are no
  *   better, or when the folio is lost and all stored parts are undamaged.
@@ -41,11 +30,11 @@ type RepairRun = Pick<RunContext, 'id' | 'logger'> & {
 export function withRepair<T>(
   run: RepairRun,
   chunk: ChunkRow,
-  options: RepairOptions,
   use: UseParts<T>,
+  isFinal = false,
 ): Promise<T | undefined> {
   return inTurn(run, chunk, async () => {
-    const { refetch } = options;
+    const { refetch } = run;
     const parts = await run.checkpoint.parts(run.id, chunk.number);
     const end = await attempt(() => use(parts));
     if ('value' in end) return end.value;
@@ -55,15 +44,16 @@ export function withRepair<T>(
     // Another stage may have given it up.
     const now = await run.checkpoint.chunk(run.id, chunk.number);
     if (now?.state === 'unprocessed') return undefined;
-    return repairAndUse(run, chunk, { ...options, refetch }, use, error);
+    return repairAndUse(run, chunk, refetch, use, isFinal, error);
   });
 }
 
 async function repairAndUse<T>(
   run: RepairRun,
   chunk: ChunkRow,
-  { refetch, isFinal = false }: RepairOptions & { readonly refetch: Refetch },
+  refetch: Refetch,
   use: UseParts<T>,
+  isFinal: boolean,
   first: unknown,
 ): Promise<T | undefined> {
   let failure = first;
@@ -162,7 +152,11 @@ async function attempt<T>(
  * answers.
  * @param isInOutput reads the whole output, so it is asked only when a folio is lost.
  */
-export function withoutGivingUp(run: string, refetch: Refetch, isInOutput: () => Promise<boolean>): Refetch {
+export function withoutGivingUp(
+  { id, refetch }: Pick<RunContext, 'id' | 'refetch'>,
+  isInOutput: () => Promise<boolean>,
+): Refetch | undefined {
+  if (refetch === undefined) return undefined;
   return async (chunk) => {
     const replacement = await refetch(chunk);
     return {
@@ -173,7 +167,7 @@ export function withoutGivingUp(run: string, refetch: Refetch, isInOutput: () =>
       fetchOne: (part) =>
         replacement.fetchOne(part).catch(async (error: unknown) => {
           const isKept = error instanceof FolioLostError && (await isInOutput());
-          throw isKept ? onlyInOutputError(run, chunk, error) : error;
+          throw isKept ? onlyInOutputError(id, chunk, error) : error;
         }),
     };
   };

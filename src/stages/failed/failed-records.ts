@@ -13,7 +13,6 @@ import { readPartTable } from '../../results/part-table.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { readWhole } from '../../streams/read-pieces.js';
 import { readChunkBlock } from '../chunk/chunk-content.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { createColumnFinder } from '../merge/result-columns.js';
@@ -36,16 +35,11 @@ export interface FailedRecords {
 /**
  * Gives failed records in the order of the source. The source must be cut to its end and answered.
  * @param after only chunks that end after this record.
- * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  * @throws UntrustedError, OutageError, see `mergeResults`.
  */
-export async function* failedRecords(
-  run: FailedRecordsNeeds,
-  after: number,
-  refetch?: Refetch,
-): AsyncGenerator<FailedRecords> {
-  const columns = await fixedColumns(run, refetch);
-  const answers = await openChunkAnswers(run, { columns: columns ?? [], refetch });
+export async function* failedRecords(run: FailedRecordsNeeds, after: number): AsyncGenerator<FailedRecords> {
+  const columns = await fixedColumns(run);
+  const answers = await openChunkAnswers(run, { columns: columns ?? [] });
   const records = openSourceBlocks(run, firstPosition(run.source), sendableRecordsFrom);
   const nextRecords = async (chunk: ChunkRow): Promise<RecordBlock> => {
     await records.skipTo(chunk.firstRecord);
@@ -72,14 +66,10 @@ export async function* failedRecords(
 
 /**
  * The columns that the service adds, for a source that is answered; undefined if no record succeeded.
- * @param refetch see `failedRecords`.
  */
-export async function fixedColumns(
-  run: FailedRecordsNeeds,
-  refetch?: Refetch,
-): Promise<readonly string[] | undefined> {
+export async function fixedColumns(run: FailedRecordsNeeds): Promise<readonly string[] | undefined> {
   const merged = await run.checkpoint.lastStretch(run.id);
-  return createColumnFinder(run, merged?.lastRecord ?? 0, refetch)(true);
+  return createColumnFinder(run, merged?.lastRecord ?? 0)(true);
 }
 
 /** Whether any record of a chunk may have failed. */
@@ -91,12 +81,11 @@ function mayHaveFailed({ state, counts }: ChunkRow): boolean {
 /**
  * Gives the numbers of failed records in the order of the source, a chunk at a time. Records that the service refused
  * are not among them.
- * @param after, refetch see `failedRecords`.
+ * @param after see `failedRecords`.
  */
 export async function* failedNumbers(
   run: FailedRecordsNeeds,
   after: number,
-  refetch?: Refetch,
 ): AsyncGenerator<readonly number[]> {
   const readTo = await lastReadable(run);
   let from = after;
@@ -108,7 +97,7 @@ export async function* failedNumbers(
     from = chunk.lastRecord;
   }
   // The first chunk whose failed parts do not name its records, and all later chunks, are joined again.
-  for await (const { chunk, block, indexes } of failedRecords(run, from, refetch)) {
+  for await (const { chunk, block, indexes } of failedRecords(run, from)) {
     if (chunk.state !== 'refused') yield indexes.map((index) => block.numbers[index]!);
   }
 }

@@ -12,7 +12,6 @@ import { searchValues } from '../../results/search-answers.js';
 import type { RunContext } from '../../run-context.js';
 import { mapConcurrent } from '../../streams/map-concurrent.js';
 import { drain } from '../../streams/run-stages.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { createReplyBreaker } from '../submit/check-replies.js';
 import { expectStillHeld, NotAdmitted, takeBackIfLong, whyAmbiguous } from '../submit/upload-chunk.js';
 import type { FailedRecordsNeeds } from './failed-records.js';
@@ -25,14 +24,13 @@ export type RescueFailedNeeds = FailedRecordsNeeds &
 
 /**
  * Does not repeat an answered search. The source must be cut to its end and answered, and no round may be open.
- * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  * @throws OutageError, GuardError when the searches stopped before the last record: the run goes on later; ConfigError
  *   when `failures.rescueColumns` names columns that the run does not have; RefusedError when the service refuses
  *   searches in general; UntrustedError when several replies in a row cannot be read; AmbiguousUploadError when a
  *   search is redirected.
  */
-export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): Promise<void> {
-  await checkRescueColumns(run, refetch);
+export async function rescueFailed(run: RescueFailedNeeds): Promise<void> {
+  await checkRescueColumns(run);
   const sum = { asked: 0, answered: 0 };
   let stopped = false;
   const breaker = createReplyBreaker(0);
@@ -71,7 +69,7 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
   };
 
   const { uploads } = run.config.concurrency;
-  const records = unmergeFirst(run, searchableRecords(run, refetch));
+  const records = unmergeFirst(run, searchableRecords(run));
   await drain(mapConcurrent(records, uploads, rescue, run.controller));
   if (sum.asked > 0) {
     run.logger.info(
@@ -84,12 +82,11 @@ export async function rescueFailed(run: RescueFailedNeeds, refetch?: Refetch): P
 
 /**
  * Whether there is a failed record that may be searched.
- * @param refetch see `rescueFailed`.
  * @throws ConfigError when `failures.rescueColumns` names columns that the run does not have.
  */
-export async function mayRescue(run: RescueFailedNeeds, refetch?: Refetch): Promise<boolean> {
-  await checkRescueColumns(run, refetch);
-  for await (const _ of searchableRecords(run, refetch)) return true;
+export async function mayRescue(run: RescueFailedNeeds): Promise<boolean> {
+  await checkRescueColumns(run);
+  for await (const _ of searchableRecords(run)) return true;
   return false;
 }
 

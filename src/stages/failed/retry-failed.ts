@@ -9,7 +9,6 @@ import type { RunContext } from '../../run-context.js';
 import { pickRecords } from '../../source/read-records.js';
 import { type SaveChunkNeeds, saveChunk } from '../chunk/chunk-content.js';
 import { createUploadLayout, cutChunks } from '../chunk/cut-chunks.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { incompleteError } from '../publish/check-complete.js';
 import { positionAfter, recordsFrom, watchFiles } from '../read-source.js';
 import { heldRecords } from '../submit/unreadable-replies.js';
@@ -26,43 +25,34 @@ export type RetryFailedNeeds = FailedRecordsNeeds &
  * continues after the last chunk that was cut. Two kinds of records are not sent again: records that the service
  * refused, and those of `heldRecords`.
  * @param round the first open round; it takes the records that are FAILED after the closed rounds.
- * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  * @throws SourceError when the source has changed since it was checked; the errors of `failedRecords`.
  */
-export function retryFailed(
-  run: RetryFailedNeeds,
-  round: number,
-  refetch?: Refetch,
-): () => AsyncGenerator<ChunkRow> {
+export function retryFailed(run: RetryFailedNeeds, round: number): () => AsyncGenerator<ChunkRow> {
   return async function* () {
     yield* unfinishedChunks(run);
     if (run.uploads.stopped) return;
-    while (!(yield* cutRetries(run, round, refetch)));
+    while (!(yield* cutRetries(run, round)));
   };
 }
 
 /** Whether every record that belongs to the round is in one of its chunks. */
-export async function isRoundCut(run: RetryFailedNeeds, round: number, refetch?: Refetch): Promise<boolean> {
+export async function isRoundCut(run: RetryFailedNeeds, round: number): Promise<boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
   const held = await heldRecords(run.checkpoint, run.id, run.config.ambiguous);
-  for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
+  for await (const failed of failedNumbers(run, last?.lastRecord ?? 0)) {
     if (numbersToSend(failed, last, held).length > 0) return false;
   }
   return true;
 }
 
 /** @returns true when all are cut, or if uploads are stopped; false if the source was touched while it was read. */
-async function* cutRetries(
-  run: RetryFailedNeeds,
-  round: number,
-  refetch: Refetch | undefined,
-): AsyncGenerator<ChunkRow, boolean> {
+async function* cutRetries(run: RetryFailedNeeds, round: number): AsyncGenerator<ChunkRow, boolean> {
   const last = await run.checkpoint.lastCut(run.id, round);
   const held = await heldRecords(run.checkpoint, run.id, run.config.ambiguous);
   const isTouched = watchFiles(run);
   const picked: number[] = [];
   const toSend = async function* () {
-    for await (const failed of failedNumbers(run, last?.lastRecord ?? 0, refetch)) {
+    for await (const failed of failedNumbers(run, last?.lastRecord ?? 0)) {
       const some = numbersToSend(failed, last, held);
       for (const number of some) picked.push(number);
       yield some;

@@ -9,7 +9,6 @@ import { ConfigError } from '../../errors.js';
 import type { RecordBlock } from '../../source/record-block.js';
 import { showNames } from '../../text.js';
 import { sentFields } from '../chunk/chunk-content.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { type FailedRecordsNeeds, failedRecords, fixedColumns } from './failed-records.js';
 
 export interface SearchableRecord {
@@ -21,14 +20,10 @@ export interface SearchableRecord {
 /**
  * Leaves out records without a name, and records that were searched already; a search that was certainly not accepted
  * does not count.
- * @param refetch see `failedRecords`.
  */
-export async function* searchableRecords(
-  run: FailedRecordsNeeds,
-  refetch?: Refetch,
-): AsyncGenerator<SearchableRecord> {
+export async function* searchableRecords(run: FailedRecordsNeeds): AsyncGenerator<SearchableRecord> {
   const fieldsOf = createSearchFields(run);
-  for await (const { chunk, block, indexes } of failedRecords(run, 0, refetch)) {
+  for await (const { chunk, block, indexes } of failedRecords(run, 0)) {
     const searched = new Set<number>();
     const { firstRecord, lastRecord } = chunk;
     for await (const { record, state } of eachSearch(run.checkpoint, run.id, firstRecord, lastRecord)) {
@@ -44,11 +39,10 @@ export async function* searchableRecords(
 
 /**
  * Checks the columns before a search is paid for: a value without a column in the output would be lost.
- * @param refetch see `failedRecords`.
  * @throws ConfigError when `failures.rescueColumns` names columns that the results of the run do not have.
  */
-export async function checkRescueColumns(run: FailedRecordsNeeds, refetch?: Refetch): Promise<void> {
-  const columns = await fixedColumns(run, refetch);
+export async function checkRescueColumns(run: FailedRecordsNeeds): Promise<void> {
+  const columns = await fixedColumns(run);
   if (columns === undefined || columns.length === 0) return;
   const unknown = Object.keys(run.config.failures.rescueColumns).filter((name) => !columns.includes(name));
   if (unknown.length === 0) return;

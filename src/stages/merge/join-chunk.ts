@@ -24,7 +24,7 @@ import type { JoinMethod, StoredPart } from '../../types.js';
 import { isStreamed, readChunkBlock, releaseBlock, sentFields } from '../chunk/chunk-content.js';
 import type { UploadOptions } from '../chunk/cut-chunks.js';
 import { streamChunk } from '../chunk/stream-chunk.js';
-import { type Refetch, type RepairOptions, withRepair } from '../download/repair-parts.js';
+import { withRepair } from '../download/repair-parts.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
 /**
@@ -40,7 +40,7 @@ export type JoinChunk = (
 
 export type ChunkRecords = RecordBlock | SentBlock | StreamedRecords;
 
-export interface ChunkJoinerOptions extends RepairOptions {
+export interface ChunkJoinerOptions {
   /** The columns that the service adds; without them any added column is accepted. */
   readonly columns?: readonly string[];
   /** Called for each part with other columns, under `result.onChange: add`. Without it they are accepted. */
@@ -48,11 +48,13 @@ export interface ChunkJoinerOptions extends RepairOptions {
   readonly compare?: CompareEchoes;
   /** See `joinByEcho`. */
   readonly tables?: TableMemory<MatchExports>;
+  /** See `withRepair`. */
+  readonly isFinal?: boolean;
 }
 
 /** All joiners of a run share the join method in `run.join`, which the first chunks decide. */
-export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions): JoinChunk {
-  const { columns, compare = compareEchoes, tables } = options;
+export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOptions = {}): JoinChunk {
+  const { columns, compare = compareEchoes, tables, isFinal } = options;
   const sent = sentColumns(run.config.upload);
   const fields = sentFields(run);
   /** The same fields, with their indexes in a `SentBlock`. */
@@ -111,12 +113,11 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     return answersFromJoin(joined, { folio: chunk.folio, answeredAt: chunk.submittedAt }, kinds.FAILED);
   };
 
-  return (chunk, records) => withRepair(run, chunk, options, (parts) => joinParts(chunk, parts, records));
+  return (chunk, records) => withRepair(run, chunk, (parts) => joinParts(chunk, parts, records), isFinal);
 }
 
 /**
  * Joins a chunk only to look at its answers, and frees its memory.
- * @param refetch see `withRepair`.
  * @param look gets the answers, which are valid during the call.
  * @returns undefined when a damaged part must be fetched again and the folio is lost.
  * @throws UntrustedError as `JoinChunk` does.
@@ -124,11 +125,10 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
 export async function lookAtJoined<T>(
   run: JoinChunksNeeds,
   chunk: ChunkRow,
-  refetch: Refetch | undefined,
   look: (answers: Answers) => T,
 ): Promise<T | undefined> {
   const blocks: RecordBlock[] = [];
-  const answers = await createChunkJoiner(run, { refetch })(chunk, async () => {
+  const answers = await createChunkJoiner(run)(chunk, async () => {
     if (isStreamed(run, chunk)) return streamChunk(run, chunk);
     const block = await readChunkBlock(run, chunk);
     blocks.push(block);

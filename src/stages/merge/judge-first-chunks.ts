@@ -5,7 +5,6 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { eachChunk } from '../../checkpoint/walk-run.js';
 import { UntrustedError } from '../../errors.js';
 import type { RunContext } from '../../run-context.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { lookAtJoined } from './join-chunk.js';
 import type { JoinChunksNeeds } from './merge-needs.js';
 
@@ -17,32 +16,25 @@ export type JudgeFirstChunksNeeds = JoinChunksNeeds &
 /**
  * If a chunk does not pass, the run uploads no more chunks and ends with the chunk's error; open folios are still
  * collected. The error is not stored: a later process finds the same chunk on the disk and judges it again.
- * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @returns the error of a chunk that did not pass; undefined while all pass.
  * @throws OutageError when parts must be fetched again and the service does not answer.
  */
-export function judgeFirstChunks(
-  run: JudgeFirstChunksNeeds,
-  refetch?: Refetch,
-): Promise<UntrustedError | undefined> {
+export function judgeFirstChunks(run: JudgeFirstChunksNeeds): Promise<UntrustedError | undefined> {
   const { join } = run;
   // Two stages call this. Their calls run one after the other, so that each chunk is judged once.
-  const judged = join.judging.then((refusal) => refusal ?? judgeNext(run, refetch));
+  const judged = join.judging.then((refusal) => refusal ?? judgeNext(run));
   join.judging = judged.catch(() => undefined);
   return judged;
 }
 
-async function judgeNext(
-  run: JudgeFirstChunksNeeds,
-  refetch: Refetch | undefined,
-): Promise<UntrustedError | undefined> {
+async function judgeNext(run: JudgeFirstChunksNeeds): Promise<UntrustedError | undefined> {
   const { join } = run;
   if (isDecided(run)) return undefined;
   try {
     for await (const chunk of eachChunk(run.checkpoint, run.id, ['downloaded'], maxChunks)) {
       if (isDecided(run)) break;
       if (join.judged.has(chunk.number)) continue;
-      await lookAtJoined(run, chunk, refetch, () => undefined);
+      await lookAtJoined(run, chunk, () => undefined);
       join.judged.add(chunk.number);
     }
     return undefined;

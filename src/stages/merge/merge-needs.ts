@@ -5,7 +5,7 @@ import type { RunContext } from '../../run-context.js';
 /** Needed to join downloaded chunks to their records. */
 export type JoinChunksNeeds = Pick<
   RunContext,
-  'id' | 'source' | 'config' | 'files' | 'join' | 'logger' | 'signal' | 'chosen' | 'keepsChunks'
+  'id' | 'source' | 'config' | 'files' | 'join' | 'logger' | 'signal' | 'chosen' | 'keepsChunks' | 'refetch'
 > & {
   readonly checkpoint: Pick<
     Checkpoint,

@@ -15,9 +15,11 @@ export type MergePartlyNeeds = MergeChunksNeeds & {
 };
 
 /** Gives rows for every record of the source. */
-export async function* mergePartly(run: MergePartlyNeeds): AsyncGenerator<MergedStretch> {
+export async function* mergePartly(given: MergePartlyNeeds): AsyncGenerator<MergedStretch> {
+  // There is no time to fetch parts again.
+  const run = { ...given, refetch: undefined };
   const columns = await columnsSoFar(run);
-  const merger = openStretchMerger(run, firstPosition(run.source), columns, { unanswered: 'DEADLINE' });
+  const merger = openStretchMerger(run, firstPosition(run.source), columns, 'DEADLINE');
   try {
     for (;;) {
       const stretch = await merger.next(Number.MAX_SAFE_INTEGER);

@@ -9,7 +9,6 @@ import { createReasonCounter } from '../../failure-reasons.js';
 import { addCounts, noRows } from '../../results/row-counts.js';
 import type { RunContext } from '../../run-context.js';
 import { abortable, abortOnEarlyReturn } from '../../streams/abortable.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { positionAfter } from '../read-source.js';
 import { type JudgeFirstChunksNeeds, judgeFirstChunks } from './judge-first-chunks.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
@@ -33,20 +32,18 @@ export type MergeResultsNeeds = MergeChunksNeeds &
  * Gives whole stretches, beginning with the first one that is not in the work file yet. Ends early at a chunk that is
  * missing, that must be fetched again during an outage, or whose records have changed in the source. The next stage
  * checks whether the run is complete.
- * @param refetch fetches a chunk's parts again; without it a damaged part or a failed proof is final.
  * @throws UntrustedError when results do not match even after they were fetched once more. If one of the first chunks
  *   does not prove the join, the error comes at the end of the input, so that open folios are still collected.
  */
 export function mergeResults(
   run: MergeResultsNeeds,
-  refetch?: Refetch,
   { fromFirst = false }: MergeResultsOptions = {},
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedStretch> {
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = fromFirst ? undefined : await lastMerged(run);
     const merged = last?.lastRecord ?? 0;
     run.given.rows = merged === 0 ? noneGiven : undefined;
-    const findColumns = createColumnFinder(run, merged, refetch);
+    const findColumns = createColumnFinder(run, merged);
     const answeredUpTo = createAnsweredWalk(run, merged);
     let merger: StretchMerger | undefined;
     let refusal: UntrustedError | undefined;
@@ -66,13 +63,13 @@ export function mergeResults(
     };
 
     const mergeReady = async function* (isEnd: boolean): AsyncGenerator<MergedStretch> {
-      if (!isBlocked) refusal = await deferTrouble(() => judgeFirstChunks(run, refetch));
+      if (!isBlocked) refusal = await deferTrouble(() => judgeFirstChunks(run));
       if (refusal !== undefined) isBlocked = true;
       const added = isBlocked ? undefined : await deferTrouble(() => findColumns(isEnd));
       if (added === undefined) return;
       // A merger that is opened would merge doubles from the first record on once more.
       if (merged === run.source.records) return;
-      merger ??= openStretchMerger(run, positionAfter(run.source, last), added, { refetch });
+      merger ??= openStretchMerger(run, positionAfter(run.source, last), added);
       const { next } = merger;
       const upTo = await answeredUpTo();
       for (;;) {

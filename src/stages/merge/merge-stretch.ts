@@ -16,7 +16,6 @@ import { type ColumnChange, createOutputLayout } from '../../results/output-layo
 import { createRowWriter, type RowWriter } from '../../results/row-writer.js';
 import { showNames } from '../../text.js';
 import type { UnprocessedCause } from '../../types.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { firstPosition, openSourceBlocks, type ReadPosition } from '../read-source.js';
 import { openChosenStretches } from './chosen-stretches.js';
 import { type ChunkAnswers, openChunkAnswers } from './chunk-answers.js';
@@ -48,22 +47,16 @@ export interface StretchMerger {
   close(): Promise<void>;
 }
 
-export interface MergeOptions {
-  /** Fetches a chunk's parts again; without it a damaged part or a failed proof is final. */
-  readonly refetch?: Refetch | undefined;
-  /** The cause for records without an answer. Without it they end the merge. */
-  readonly unanswered?: UnprocessedCause;
-}
-
 /**
  * @param from the position of the first stretch.
  * @param columns the columns that the service adds, in output order.
+ * @param unanswered the cause for records without an answer. Without it they end the merge.
  */
 export function openStretchMerger(
   run: MergeChunksNeeds,
   from: ReadPosition,
   columns: readonly string[],
-  options: MergeOptions = {},
+  unanswered?: UnprocessedCause,
 ): StretchMerger {
   let merger: ColumnsMerger | undefined;
   let all = columns;
@@ -74,7 +67,7 @@ export function openStretchMerger(
           run,
           all === columns ? from : firstPosition(run.source),
           all,
-          options,
+          unanswered,
         );
         const stretch = await merger.next(upTo);
         const { added, close } = merger;
@@ -99,7 +92,7 @@ async function openWithColumns(
   run: MergeChunksNeeds,
   from: ReadPosition,
   columns: readonly string[],
-  { refetch, unanswered }: MergeOptions,
+  unanswered: UnprocessedCause | undefined,
 ): Promise<ColumnsMerger> {
   // The results are loaded once: comparing and writing use the same memory.
   const tables = new TableMemory<RowsExports & EchoExports & MatchExports>();
@@ -110,7 +103,7 @@ async function openWithColumns(
     for (const column of unknown) added.add(column);
     warnMissing(run, number, missing);
   };
-  const answers = await openChunkAnswers(run, { columns, refetch, compare, tables, onChange });
+  const answers = await openChunkAnswers(run, { columns, compare, tables, onChange });
   const blocks = await openBlocks(run, from, columns, answers, unanswered);
 
   return {

@@ -10,7 +10,6 @@ import { EMBEDDED } from '../../config/sections/service-section.js';
 import { statusOf } from '../../results/answers.js';
 import { checkTypes } from '../../results/column-types.js';
 import { addedColumns, createOutputLayout } from '../../results/output-layout.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { lookAtJoined, sentColumns } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
@@ -22,9 +21,8 @@ type FindColumns = (isEnd: boolean) => Promise<readonly string[] | undefined>;
 
 /**
  * @param merged the last merged record. While it is 0, declared columns replace recorded ones.
- * @param refetch fetches a chunk's parts again; without it a damaged part is final.
  */
-export function createColumnFinder(run: MergeChunksNeeds, merged: number, refetch?: Refetch): FindColumns {
+export function createColumnFinder(run: MergeChunksNeeds, merged: number): FindColumns {
   let fixed: readonly string[] | undefined;
   let searched = merged;
 
@@ -50,13 +48,13 @@ export function createColumnFinder(run: MergeChunksNeeds, merged: number, refetc
     for await (const chunk of chunksInOrder(run.checkpoint, run.id, 0, searched)) {
       if (!isAnswered(chunk)) return undefined;
       if (chunk.state === 'downloaded' && chunk.counts!.successful > 0) {
-        const learned = await learnColumns(run, chunk, refetch);
+        const learned = await learnColumns(run, chunk);
         if (learned !== undefined) return fix(learned, !isNamedRehearsal(row));
       }
       searched = chunk.lastRecord;
     }
     if (!isEnd || row.chunks === null) return undefined;
-    const retried = merged === 0 ? await learnRetriedColumns(run, row, refetch) : undefined;
+    const retried = merged === 0 ? await learnRetriedColumns(run, row) : undefined;
     if (retried !== undefined) {
       return fix(retried.columns, retried.learned && !isNamedRehearsal(row));
     }
@@ -109,15 +107,13 @@ export async function expectedColumns(
 /**
  * The columns that the service has added to a downloaded chunk with a success. The chunk is joined for this, because
  * the join shows which of the sent columns hold answers of the service.
- * @param refetch see `withRepair`.
  * @returns undefined when a damaged part must be fetched again and the folio is lost.
  */
 export async function learnColumns(
   run: MergeChunksNeeds,
   chunk: ChunkRow,
-  refetch?: Refetch,
 ): Promise<readonly string[] | undefined> {
-  return lookAtJoined(run, chunk, refetch, ({ sources }) => {
+  return lookAtJoined(run, chunk, ({ sources }) => {
     const source = sources.find(
       (one) => statusOf(one) === 'SUCCESSFUL' && one.origin !== 'fixed' && one.table.count > 0,
     );
@@ -136,17 +132,15 @@ export interface RetriedColumns {
 
 /**
  * The columns of a run whose own chunks have no success: from the first closed round with a success, or from a search.
- * @param refetch see `withRepair`.
  */
 export async function learnRetriedColumns(
   run: MergeChunksNeeds,
   row: Pick<Run, 'round'>,
-  refetch?: Refetch,
 ): Promise<RetriedColumns | undefined> {
   for (let round = 1; round <= row.round; round++) {
     for await (const chunk of chunksInOrder(run.checkpoint, run.id, round)) {
       if (chunk.state !== 'downloaded' || chunk.counts!.successful === 0) continue;
-      const learned = await learnColumns(run, chunk, refetch);
+      const learned = await learnColumns(run, chunk);
       if (learned !== undefined) return { columns: learned, learned: true };
     }
   }

@@ -13,18 +13,16 @@ import type { SegmentWriter } from '../../reuse/answer-store.js';
 import type { RunContext } from '../../run-context.js';
 import type { Segment } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
-import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
-import { errorOfChunk, isPartDamaged, type Refetch } from '../download/repair-parts.js';
+import { errorOfChunk, isPartDamaged } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { learnColumns } from '../merge/result-columns.js';
 
 export type MakeSegmentNeeds = MergeChunksNeeds & Pick<RunContext, 'answers'>;
 
-export type KeepAnswersNeeds = MakeSegmentNeeds &
-  RefetchPartsNeeds & {
-    readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'segments'>;
-  };
+export type KeepAnswersNeeds = MakeSegmentNeeds & {
+  readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'segments'>;
+};
 
 /** A segment of a run, and the id of the older one that it replaces. */
 export interface KeptAnswers {
@@ -53,7 +51,7 @@ export async function keepAnswers(
   const isUseless = run.config.reuse.maxAge === 0 && known === undefined;
   if (isKept || isUseless) return undefined;
   try {
-    const segment = await makeSegment(run, known, { of, refetch: (chunk) => refetchParts(run, chunk) });
+    const segment = await makeSegment(run, known, of);
     return segment && { segment, replaced: known?.id };
   } catch (error) {
     if (known === undefined || !isLost(error)) throw error;
@@ -96,21 +94,20 @@ async function hasNewerRound(run: KeepAnswersNeeds, { newest }: Segment): Promis
  * a warning, chunks whose kept file is lost and whose source has changed, chunks with a part that stays damaged,
  * and chunks whose results do not match although other chunks prove the run's join.
  * @param replaced the segment of the run that the new one replaces; then no chunk is left out.
- * @param options `of`: how the run's sent records have ended; left out if it has not been published. `refetch` fetches
- *   damaged parts again.
+ * @param of how the run's sent records have ended; left out if it has not been published.
  * @returns undefined if there is no answer.
  * @throws SourceError when the source has changed, and a chunk that must not be left out was not kept.
  */
 export async function makeSegment(
   run: MakeSegmentNeeds,
   replaced: Segment | undefined,
-  options: { readonly of?: Segment['of']; readonly refetch?: Refetch } = {},
+  of?: Segment['of'],
 ): Promise<Segment | undefined> {
   const row = (await run.checkpoint.run(run.id))!;
   for (let columns = row.columns?.length ? row.columns : await columnsOf(run); ; ) {
     // A run that was not merged to its end may have answers with more columns than it knows.
     const added = new Set<string>();
-    const segment = await writeSegment(run, { row, replaced, ...options }, columns, added);
+    const segment = await writeSegment(run, { row, replaced, of }, columns, added);
     if (added.size === 0) return segment;
     columns = [...columns, ...added];
   }
@@ -120,14 +117,13 @@ export async function makeSegment(
 interface SegmentTerms {
   readonly row: Run;
   readonly replaced: Segment | undefined;
-  readonly of?: Segment['of'];
-  readonly refetch?: Refetch;
+  readonly of: Segment['of'] | undefined;
 }
 
 /** @param added gets columns that the segment lacks. It is then not made. */
 async function writeSegment(
   run: MakeSegmentNeeds,
-  { row, replaced, of, refetch }: SegmentTerms,
+  { row, replaced, of }: SegmentTerms,
   columns: readonly string[],
   added: Set<string>,
 ): Promise<Segment | undefined> {
@@ -145,7 +141,7 @@ async function writeSegment(
     ...(of && { of }),
   });
   try {
-    const isAny = await addChunks(run, writer, { columns, added, refetch, isFirst: replaced === undefined });
+    const isAny = await addChunks(run, writer, { columns, added, isFirst: replaced === undefined });
     return isAny && added.size === 0 ? await writer.finish() : undefined;
   } finally {
     await writer.close();
@@ -175,16 +171,15 @@ async function addChunks(
   terms: {
     readonly columns: readonly string[];
     readonly added: Set<string>;
-    readonly refetch: Refetch | undefined;
     readonly isFirst: boolean;
   },
 ): Promise<boolean> {
-  const { columns, added, refetch, isFirst } = terms;
+  const { columns, added, isFirst } = terms;
   const isProven = () => run.join.method?.judged?.isProven === true;
   const onChange = (_: ChunkRow, { unknown }: ColumnChange) => {
     for (const column of unknown) added.add(column);
   };
-  const answers = await openChunkAnswers(run, { columns, onChange, refetch, isFinal: true });
+  const answers = await openChunkAnswers(run, { columns, onChange, isFinal: true });
   let isAny = false;
   let lost = 0;
   let unjoined: unknown;
@@ -203,7 +198,7 @@ async function addChunks(
         isAny = true;
       } catch (error) {
         // Answers that were joined before without a proof may be just as wrong.
-        const isUnmatched = isUnjoined(error) && refetch === undefined && (isProven() || !isAny);
+        const isUnmatched = isUnjoined(error) && run.refetch === undefined && (isProven() || !isAny);
         if (!isFirst || !(isLost(error) || isUnmatched)) throw error;
         if (isUnmatched) unjoined ??= error;
         lost += chunk.records;

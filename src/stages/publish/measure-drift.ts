@@ -2,7 +2,6 @@
  * Measures how far the service has drifted: compares answers that were bought again with the earlier ones for the same
  * sent fields, which were too old or of another epoch.
  */
-import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder } from '../../checkpoint/walk-run.js';
 import { fieldValue } from '../../csv/table.js';
 import type { KeyDifference } from '../../delta/list-drift.js';
@@ -12,13 +11,12 @@ import { splitColumns } from '../../results/split-columns.js';
 import type { RunContext } from '../../run-context.js';
 import type { Drift } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
-import { type RefetchPartsNeeds, refetchParts } from '../download/refetch-parts.js';
 import { isPartDamaged } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
 import { type AppendDifferences, writeList } from './drift-file.js';
 
-type DriftNeeds = MergeChunksNeeds & RefetchPartsNeeds & Pick<RunContext, 'output'>;
+type DriftNeeds = MergeChunksNeeds & Pick<RunContext, 'output'>;
 
 /**
  * Reads the chunks of the run again. Leaves out chunks with a damaged part that the service no longer has as it was: their
@@ -44,8 +42,7 @@ async function compareAll(
   columns: readonly string[],
   onDifferences: AppendDifferences,
 ): Promise<Drift | undefined> {
-  const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
-  const answers = await openChunkAnswers(run, { columns, refetch, isFinal: true });
+  const answers = await openChunkAnswers(run, { columns, isFinal: true });
   const earlier = earlierAnswers(run.chosen!.outdated(1));
   let lost = 0;
   const drift = { compared: 0, changed: 0, columns: new Map<string, number>() };

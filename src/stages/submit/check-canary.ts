@@ -18,7 +18,6 @@ import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import { readChunkBlock } from '../chunk/chunk-content.js';
 import { chunksOfCanary } from '../chunk/chunk-records.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { openChunkAnswers } from '../merge/chunk-answers.js';
 import { uploadedColumns } from '../merge/join-chunk.js';
 import type { MergeChunksNeeds } from '../merge/merge-needs.js';
@@ -35,19 +34,18 @@ export type CheckCanaryNeeds = MergeChunksNeeds &
   };
 
 /**
- * @param refetch fetches the parts of a chunk once more, if they are damaged or do not prove the join.
  * @throws GuardError `CANARY_FAILED` when too many records failed, `CANARY_UNANSWERED` when its records were given up;
  *   UntrustedError when the results do not match; TroubleError when the canary has no answer yet.
  */
-export async function checkCanary(run: CheckCanaryNeeds, refetch: Refetch): Promise<void> {
+export async function checkCanary(run: CheckCanaryNeeds): Promise<void> {
   const chunks: ChunkRow[] = [];
   for await (const chunk of chunksOfCanary(run)) chunks.push(chunk);
   await checkAnswered(run, chunks);
 
   const reasons = new Map<string, number>();
   const sum = { records: 0, failed: 0 };
-  const columns = (await createColumnFinder(run, 0, refetch)(false)) ?? [];
-  const answers = await openChunkAnswers(run, { columns, refetch });
+  const columns = (await createColumnFinder(run, 0)(false)) ?? [];
+  const answers = await openChunkAnswers(run, { columns });
   // Rows without the columns of the source: a status, an error code, an error, and the added columns.
   const layout = { ...createOutputLayout(run.source, run.config.output), sourceFields: [], lineage: false };
   const sentColumns = uploadedColumns(run.config.upload);

@@ -2,7 +2,6 @@
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import type { RunContext } from '../../run-context.js';
 import type { AddItems } from '../../streams/map-concurrent.js';
-import type { Refetch } from '../download/repair-parts.js';
 import type { JudgeFirstChunksNeeds } from '../merge/judge-first-chunks.js';
 import type { ReplyBreaker } from './check-replies.js';
 
@@ -32,7 +31,6 @@ export type SubmitChunksNeeds = JudgeFirstChunksNeeds &
 /** What the submissions of a run share while this process sends. */
 export interface Submission {
   readonly run: SubmitChunksNeeds;
-  readonly refetch: Refetch | undefined;
   readonly breaker: ReplyBreaker;
   /** The numbers of the ambiguous chunks that this process has decided about: about each once. */
   readonly decided: Set<number>;

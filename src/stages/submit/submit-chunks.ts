@@ -8,7 +8,6 @@ import { eachChunk } from '../../checkpoint/walk-run.js';
 import { abortOnEarlyReturn } from '../../streams/abortable.js';
 import { type AddItems, mapGrowing } from '../../streams/map-concurrent.js';
 import { permitName } from '../../streams/permits.js';
-import type { Refetch } from '../download/repair-parts.js';
 import { judgeFirstChunks } from '../merge/judge-first-chunks.js';
 import { afterFailure, anyUploadEnds } from './after-failure.js';
 import { checkNotMisread, checkOneService, createReplyBreaker } from './check-replies.js';
@@ -20,20 +19,17 @@ import { NotAdmitted, uploadChunk, type Waiting } from './upload-chunk.js';
 /**
  * Passes on chunks whose folio is known, and chunks that are given up or refused. Does not pass on a chunk that stays
  * ambiguous, or that is not sent because of an outage, a guard or too many unreadable replies.
- * @param refetch fetches the parts of a chunk again, if they are damaged or do not prove the join.
  * @throws RefusedError, TroubleError from the upload; AmbiguousUploadError when it is redirected; UntrustedError when
  *   the service counts a different number of records, or more than one service answers.
  */
 export function submitChunks(
   run: SubmitChunksNeeds,
-  refetch?: Refetch,
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<ChunkRow> {
   const submitAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     await checkNotMisread(run.checkpoint, run.id);
     await checkOneService(run.checkpoint, run.id);
     const submission: Submission = {
       run,
-      refetch,
       breaker: createReplyBreaker(await run.checkpoint.doubtsInRow(run.id, 'unreadable')),
       decided: new Set(),
       warned: new Set(),
@@ -121,14 +117,14 @@ async function submitWithPermit(
  * @throws GuardError when too many records of the first chunks have failed; the errors of `uploadChunk`.
  */
 async function uploadIfAllowed(
-  { run, refetch, breaker }: Submission,
+  { run, breaker }: Submission,
   chunk: ChunkRow,
   waiting: Waiting,
 ): Promise<ChunkRow | undefined> {
   // A pause may last for hours, and what is known after it decides.
   await run.api.ready?.(run.signal);
   if (run.uploads.stopped) return undefined;
-  if ((await judgeFirstChunks(run, refetch)) !== undefined) return undefined;
+  if ((await judgeFirstChunks(run)) !== undefined) return undefined;
   // A round sends failed records on purpose, so the failure rate does not apply.
   const failures = chunk.round === 0 ? await findEarlyFailures(run) : undefined;
   if (failures !== undefined) throw failures;

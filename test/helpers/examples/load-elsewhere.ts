@@ -10,7 +10,6 @@ import {
   mergeResults,
   openRun,
   type RunOptions,
-  refetchParts,
   runStages,
   submitChunks,
   trackFolios,
@@ -33,10 +32,10 @@ export async function loadElsewhere(
     await runStages(
       run.controller,
       chunkRecords(run),
-      submitChunks(run, (chunk) => refetchParts(run, chunk)),
+      submitChunks(run),
       trackFolios(run),
       downloadParts(run),
-      mergeResults(run, (chunk) => refetchParts(run, chunk), { fromFirst: true }),
+      mergeResults(run, { fromFirst: true }),
       (rows: AsyncIterable<MergedStretch>) => pipeline(rows, warehouse),
     );
     await checkAllDownloaded(run);

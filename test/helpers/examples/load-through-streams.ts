@@ -12,7 +12,6 @@ import {
   mergeResults,
   openRun,
   type RunOptions,
-  refetchParts,
   submitChunks,
   trackFolios,
 } from '../../../pipelines/index.js';
@@ -39,11 +38,11 @@ export async function loadThroughStreams(
   try {
     await pipeline([
       Readable.from(chunkRecords(run)()),
-      Duplex.from(submitChunks(run, (chunk) => refetchParts(run, chunk))),
+      Duplex.from(submitChunks(run)),
       Duplex.from(trackFolios(run)),
       watch,
       Duplex.from(downloadParts(run)),
-      Duplex.from(mergeResults(run, (chunk) => refetchParts(run, chunk), { fromFirst: true })),
+      Duplex.from(mergeResults(run, { fromFirst: true })),
       bytesOf,
       createGzip(),
       target,

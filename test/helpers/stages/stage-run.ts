@@ -16,6 +16,7 @@ import type { RunContext } from '../../../src/run-context.js';
 import { scanSource } from '../../../src/source/scan-source.js';
 import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { downloadParts } from '../../../src/stages/download/download-parts.js';
+import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
 import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import { createPermits } from '../../../src/streams/permits.js';
@@ -114,6 +115,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
     output: createLocalOutputStore(),
     deltas: createLocalDeltaStore(config.stateDir),
     api: options.api ?? createFakeApi(),
+    refetch: undefined,
     loadTarget: null,
     folioPermits: createPermits(config.concurrency.folios),
     controller,
@@ -137,6 +139,11 @@ export function inNewProcess(run: StageRun, point?: Failpoint, nth?: number): St
   const controller = new AbortController();
   const at = point === undefined ? () => undefined : throwAt(point, nth);
   return { ...run, controller, signal: controller.signal, work: { written: undefined }, at };
+}
+
+/** The same run, which fetches the parts of its chunks again where they are damaged, as a real one does. */
+export function refetching(run: StageRun): StageRun {
+  return { ...run, refetch: (chunk) => refetchParts(run, chunk) };
 }
 
 /** Submits, tracks and downloads every chunk. */

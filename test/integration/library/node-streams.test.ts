@@ -14,7 +14,6 @@ import {
   OutageError,
   openRun,
   RefusedError,
-  refetchParts,
   runStages,
   submitChunks,
   TroubleError,
@@ -133,9 +132,8 @@ describe('a chain of a run that the program closes', () => {
     await withJob({ behaviour: { finishedAtPoll: neverFinished } }, async (job) => {
       const run = await openRun(job.config(patient));
       const closed = { code: 'RUN_CLOSED', facts: { run: run.id } };
-      const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
       const begin = () =>
-        runStages(run.controller, chunkRecords(run), submitChunks(run, refetch), trackFolios(run), drain);
+        runStages(run.controller, chunkRecords(run), submitChunks(run), trackFolios(run), drain);
       const ended = begin().catch((error: unknown) => error);
       const open = () => job.service.count('track') > 0 && run.uploads.inFlight.size === 0;
       await expect.poll(open, { interval: 5 }).toBe(true);
@@ -153,8 +151,7 @@ describe('a chain of a run that the program closes', () => {
         for await (const chunk of chunks) return chunk.number;
         return 0;
       };
-      const refetch = (chunk: ChunkRow) => refetchParts(run, chunk);
-      const ended = runStages(run.controller, chunkRecords(run), submitChunks(run, refetch), first);
+      const ended = runStages(run.controller, chunkRecords(run), submitChunks(run), first);
       expect(await ended).toBeGreaterThan(0);
       await expect(checkAllDownloaded(run)).rejects.toMatchObject({ code: 'STAGE_ENDED' });
     });

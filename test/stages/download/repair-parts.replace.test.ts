@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MismatchError, UntrustedError } from '../../../src/errors.js';
 import { DamagedPartError } from '../../../src/files/run-files.js';
-import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
-import { type RepairOptions, type UseParts, withRepair } from '../../../src/stages/download/repair-parts.js';
+import { type UseParts, withRepair } from '../../../src/stages/download/repair-parts.js';
 import { readWhole } from '../../../src/streams/read-pieces.js';
 import { contentOf, createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, downloadAll, type StageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun, downloadAll, refetching, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 
@@ -30,8 +29,8 @@ describe('the results of a chunk', () => {
     service.asked.length = 0;
     const stored = await run.checkpoint.parts(run.id, 1);
     const chunk = (await run.checkpoint.chunk(run.id, 1))!;
-    const repaired = (use: UseParts<object>, options: RepairOptions = {}) =>
-      withRepair(run, chunk, { refetch: (one) => refetchParts(run, one), ...options }, use);
+    const repaired = (use: UseParts<object>, isFinal = false, given = refetching(run)) =>
+      withRepair(given, chunk, use, isFinal);
     return { run, stored, repaired };
   }
   const partsOnDisk = async ({ config, id }: StageRun) =>
@@ -78,25 +77,27 @@ describe('the results of a chunk', () => {
 
   it('that are final are replaced by equal ones only', async () => {
     const { run, stored, repaired } = await changing();
-    const found = repaired(
-      async ([part]) => {
-        if (part!.sha256 === stored[0]!.sha256) throw new DamagedPartError(1, part!, 'the disk');
-        return {};
-      },
-      { isFinal: true },
-    );
+    const found = repaired(async ([part]) => {
+      if (part!.sha256 === stored[0]!.sha256) throw new DamagedPartError(1, part!, 'the disk');
+      return {};
+    }, true);
     await expect(found).rejects.toMatchObject({ code: 'PART_DAMAGED' });
     expect(await run.checkpoint.parts(run.id, 1)).toEqual(stored);
   });
 
   it.each([
-    ['nothing fetches again', { refetch: undefined }, mismatch()],
-    ['fetching again cannot help', {}, new UntrustedError('FOLIO_TOO_LARGE', 'large', { hint: 'ask' })],
-  ])('are refused at once where %s', async (_, options, error) => {
+    ['nothing fetches again', (run: StageRun) => run, mismatch()],
+    [
+      'fetching again cannot help',
+      refetching,
+      new UntrustedError('FOLIO_TOO_LARGE', 'large', { hint: 'ask' }),
+    ],
+  ])('are refused at once where %s', async (_, given, error) => {
     const { run, repaired } = await changing();
-    const refused = repaired(async () => {
+    const throwIt = async () => {
       throw error;
-    }, options);
+    };
+    const refused = repaired(throwIt, false, given(run));
     await expect(refused).rejects.toMatchObject({ code: error.code });
     expect(run.api.asked).toEqual([]);
   });

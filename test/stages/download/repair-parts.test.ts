@@ -5,11 +5,10 @@ import { expect, it } from 'vitest';
 import { FolioLostError } from '../../../src/errors.js';
 import { DamagedPartError } from '../../../src/files/run-files.js';
 import { readChunkBlock } from '../../../src/stages/chunk/chunk-content.js';
-import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { withRepair } from '../../../src/stages/download/repair-parts.js';
 import { createChunkJoiner } from '../../../src/stages/merge/join-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, downloadAll, type StageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun, downloadAll, refetching, type StageRun } from '../../helpers/stages/stage-run.js';
 
 const folder = useFolder();
 
@@ -26,10 +25,7 @@ async function damaged(): Promise<StageRun> {
 /** Joins the chunk in two stages at once. */
 async function joinTwice(run: StageRun) {
   const chunk = (await run.checkpoint.chunk(run.id, 1))!;
-  const joinOnce = () =>
-    createChunkJoiner(run, { refetch: (one) => refetchParts(run, one) })(chunk, () =>
-      readChunkBlock(run, chunk),
-    );
+  const joinOnce = () => createChunkJoiner(refetching(run))(chunk, () => readChunkBlock(run, chunk));
   return Promise.all([joinOnce(), joinOnce()]);
 }
 
@@ -65,15 +61,10 @@ it('and are of another run with the same checkpoint have their own answers', asy
       commit: async () => chunk,
       discard: async () => undefined,
     });
-    return withRepair(
-      { id, checkpoint, logger: run.logger },
-      { ...chunk, round: 1 },
-      { refetch },
-      async () => {
-        if (isDamaged) throw new DamagedPartError(1, part, undefined);
-        return id;
-      },
-    );
+    return withRepair({ id, checkpoint, logger: run.logger, refetch }, { ...chunk, round: 1 }, async () => {
+      if (isDamaged) throw new DamagedPartError(1, part, undefined);
+      return id;
+    });
   };
   const lost = async () => {
     throw new FolioLostError('FOLIO_LOST', 'gone');

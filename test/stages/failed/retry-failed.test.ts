@@ -5,14 +5,19 @@ import { describe, expect, it } from 'vitest';
 import { sendRound } from '../../../pipelines/answer-failed.js';
 import { FolioLostError, OutageError } from '../../../src/errors.js';
 import { readChunkBlock } from '../../../src/stages/chunk/chunk-content.js';
-import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
 import { retryFailed } from '../../../src/stages/failed/retry-failed.js';
 import { openChunkAnswers } from '../../../src/stages/merge/chunk-answers.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
 import { createAttemptsApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import {
+  createStageRun,
+  downloadAll,
+  nothing,
+  refetching,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
 import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
@@ -31,11 +36,14 @@ async function mergedRun(service = createAttemptsApi(outcomes)): Promise<StageRu
   return run;
 }
 
-const open = (run: StageRun) => ({ ...run, found: 'continued' as const, close: async () => undefined });
+const open = (run: StageRun) => ({
+  ...refetching(run),
+  found: 'continued' as const,
+  close: async () => undefined,
+});
 
 async function mergedCodes(run: StageRun): Promise<string[]> {
-  const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
-  const rows = await collect(mergeResults(run, refetch)(nothing()));
+  const rows = await collect(mergeResults(refetching(run))(nothing()));
   const lines = rows.flatMap(({ bytes }) => bytes.toString().trimEnd().split('\n'));
   return lines.map((line) => line.split(',').slice(4).join('').trim());
 }
@@ -86,8 +94,7 @@ describe('a round', () => {
     const runFolder = join(run.config.stateDir, 'runs', run.id);
     const failed = (await readdir(runFolder)).filter((name) => name.includes('-failed-')).sort();
     await rm(join(runFolder, failed[1]!));
-    const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
-    const chunks = await collect(retryFailed(run, 1, refetch)());
+    const chunks = await collect(retryFailed(refetching(run), 1)());
     expect(chunks.map(({ firstRecord, lastRecord }) => [firstRecord, lastRecord])).toEqual([
       [2, 3],
       [7, 7],
@@ -172,8 +179,7 @@ describe('results of a closed round that are damaged', () => {
 
   it('leave no later record FAILED either, for a caller that passes over a chunk: its answer may be lost as well', async () => {
     const run = await damaged(new OutageError('SERVICE_UNAVAILABLE', 'out'));
-    const refetch = (chunk: Parameters<typeof refetchParts>[1]) => refetchParts(run, chunk);
-    const answers = await openChunkAnswers(run, { columns: ['code'], refetch });
+    const answers = await openChunkAnswers(refetching(run), { columns: ['code'] });
     const ends: string[] = [];
     for (const number of [1, 2, 3, 4]) {
       const chunk = (await run.checkpoint.chunk(run.id, number))!;

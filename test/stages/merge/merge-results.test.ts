@@ -2,18 +2,20 @@ import { writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ChunkRow } from '../../../src/checkpoint/checkpoint.js';
-import { refetchParts } from '../../../src/stages/download/refetch-parts.js';
-import type { Refetch } from '../../../src/stages/download/repair-parts.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { mergeChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun, downloadAll, nothing, type StageRun } from '../../helpers/stages/stage-run.js';
+import {
+  createStageRun,
+  downloadAll,
+  nothing,
+  refetching,
+  type StageRun,
+} from '../../helpers/stages/stage-run.js';
 import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
-const refetch = (run: StageRun) => (chunk: ChunkRow) => refetchParts(run, chunk);
 
 async function downloaded(api?: FakeApi, config: Record<string, unknown> = {}): Promise<StageRun> {
   const run = await createStageRun(await folder(), { config, ...(api && { api }) });
@@ -21,8 +23,8 @@ async function downloaded(api?: FakeApi, config: Record<string, unknown> = {}): 
   return run;
 }
 
-async function mergedText(run: StageRun, ...refetching: [] | [Refetch]): Promise<string> {
-  const merged = await collect(mergeResults(run, ...refetching)(nothing()));
+async function mergedText(run: StageRun): Promise<string> {
+  const merged = await collect(mergeResults(run)(nothing()));
   return merged.map(({ bytes }) => bytes.toString()).join('');
 }
 
@@ -114,7 +116,7 @@ describe('a source that holds something else', () => {
         yield chunk;
       }
     };
-    expect(await collect(mergeResults(run, refetch(run))(chunks()))).toEqual([]);
+    expect(await collect(mergeResults(refetching(run))(chunks()))).toEqual([]);
     expect(taken).toEqual([1, 2, 3]);
     expect(run.deferred.error).toMatchObject({ code: 'SOURCE_CHANGED', exitCode: 4 });
   });
@@ -137,7 +139,7 @@ describe('a part that was stored', () => {
   ])('and is %s is fetched again', async (_, at, harm) => {
     const run = await downloaded();
     await harm((await partFiles()).sort()[at]!);
-    expect(await mergedText(run, refetch(run))).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+    expect(await mergedText(refetching(run))).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
   });
 
   it('and is damaged is final where nobody can fetch it', async () => {
@@ -158,12 +160,12 @@ describe('results that do not match', () => {
 
   it('are fetched once more, and are right then', async () => {
     const run = await downloaded(answering((ids, nth) => (nth <= 3 ? swapped(ids) : right(ids))));
-    expect(await mergedText(run, refetch(run))).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+    expect(await mergedText(refetching(run))).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
   });
 
   it('are not trusted when they are wrong again; chunk and folio are named', async () => {
     const run = await downloaded(answering(swapped));
-    await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
+    await expect(mergedText(refetching(run))).rejects.toMatchObject({
       code: 'RESULTS_DO_NOT_MATCH',
       exitCode: 6,
       message: expect.stringMatching(/^chunk 1 \(folio F\d\): 4 results/),
@@ -179,7 +181,7 @@ describe('results that do not match', () => {
       ),
     );
     const tracked = run.api.asked.filter((asked) => asked.startsWith('track'));
-    await expect(mergedText(run, refetch(run))).rejects.toMatchObject({
+    await expect(mergedText(refetching(run))).rejects.toMatchObject({
       code: 'COLUMNS_CHANGED',
       exitCode: 6,
     });
