@@ -203,8 +203,9 @@ function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
 function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
   const state = `${cap}: ${formatCount(spent)} of ${countOf(limit, 'record')} spent`;
   if (records <= left) return `${state}, enough is left`;
-  return cap === 'perRun'
-    ? `${state}: too small for this run, foliopipe run would end with exit 9`
+  if (cap === 'perRun') return `${state}: too small for this run, foliopipe run would end with exit 9`;
+  return left === 0
+    ? `${state}: foliopipe run would send nothing and end with exit 9`
     : `${state}: foliopipe run would stop after at most ${countOf(left, 'record')} with exit 9`;
 }
 

@@ -74,7 +74,7 @@ export function checkBudget(
     }
     logger.warn(
       { cap, limit, spent, left, records },
-      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run stops after at most ${formatCount(left)}, because only whole chunks are sent, with exit 9, and the same command goes on when there is more`,
+      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run sends ${left === 0 ? 'nothing' : `at most ${formatCount(left)}, because only whole chunks are sent,`} and ends with exit 9; the same command goes on when there is more`,
     );
     if (Math.min(records, maxRecords) <= limit) continue;
     logger.warn(
