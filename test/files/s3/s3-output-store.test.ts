@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { access, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -396,6 +397,57 @@ it('what comes too slowly is not waited for without end, and a store without ran
     slow.closeAllConnections();
     slow.close();
   }
+});
+
+describe('a body', () => {
+  /** Reads an object of a store that answers like this. */
+  const withAnswer = async (
+    answer: (response: ServerResponse) => void,
+    read: (pieces: AsyncIterable<Uint8Array>) => Promise<void>,
+  ) => {
+    const answering = createServer((_request, response) => answer(response));
+    await new Promise<void>((done) => answering.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(answering.address() as AddressInfo).port}`;
+    try {
+      await read(createS3OutputStore({ ...s3Options({ url }), idleMs: 600_000 }).stream(name));
+    } finally {
+      answering.closeAllConnections();
+      answering.close();
+    }
+  };
+  const isTrouble = async (pieces: AsyncIterable<Uint8Array>) => {
+    expect(await errorOf(collect(pieces))).toMatchObject({ code: 'OUTPUT_STORE_DOWN', exitCode: 5 });
+  };
+
+  it('that is cut off is passing trouble', () =>
+    withAnswer(
+      (response) =>
+        response.writeHead(200, { 'content-length': '1000' }).write('0123456789', () => response.destroy()),
+      isTrouble,
+    ));
+
+  it('without a length may be cut off', () =>
+    withAnswer((response) => {
+      response.useChunkedEncodingByDefault = false;
+      response.writeHead(200, { connection: 'close' }).end('0123456789');
+    }, isTrouble));
+
+  it('that is not read to its end is not received any longer', async () => {
+    let closed: Promise<unknown> | undefined;
+    await withAnswer(
+      (response) => {
+        closed = once(response, 'close');
+        response.writeHead(200).write('0123456789');
+      },
+      async (pieces) => {
+        for await (const piece of pieces) {
+          expect(piece).toHaveLength(10);
+          break;
+        }
+        await closed;
+      },
+    );
+  });
 });
 
 it('what others have put there is known by its content', async () => {

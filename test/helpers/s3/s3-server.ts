@@ -22,6 +22,7 @@ export interface SeenRequest {
   /** Such as `PUT part`, `POST begin`, `POST complete`, `DELETE upload`, or the bare method. */
   readonly what: string;
   readonly key: string;
+  readonly query: URLSearchParams;
 }
 
 /** The answer in place of that of the store. */
@@ -69,7 +70,7 @@ export async function openS3Server(): Promise<S3Server> {
     const url = new URL(request.url!, 'http://store');
     const [, inBucket, ...rest] = decodeURIComponent(url.pathname).split('/');
     const key = rest.join('/');
-    const seen = { what: kindOf(request.method!, url.searchParams), key };
+    const seen = { what: kindOf(request.method!, url.searchParams), key, query: url.searchParams };
     self.seen.push(seen);
     const refusal = await self.before(seen);
     if (refusal !== undefined) return refuse(request, response, refusal);

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { isMissing, isUnavailable, translateError } from '../../../src/files/s3/translate-error.js';
+
+const request = { name: 's3://bucket/out.csv', right: 's3:PutObject' };
+
+/** An error of the client: its name or code, and the status of the reply, if there was one. */
+const fail = (facts: { name?: string; code?: string; message?: string; status?: number; raw?: number }) => {
+  const { status, raw, message = 'any text', ...rest } = facts;
+  return Object.assign(new Error(message), rest, {
+    ...(status && { $metadata: { httpStatusCode: status } }),
+    ...(raw && { $response: { statusCode: raw } }),
+  });
+};
+
+describe('an error of an S3 store', () => {
+  it.each([
+    [{ message: 'Region is missing' }, 'OUTPUT_REGION_MISSING', 2],
+    [{ name: 'NoSuchBucket', status: 404 }, 'OUTPUT_BUCKET_MISSING', 2],
+    [{ name: 'PermanentRedirect', status: 400 }, 'OUTPUT_BUCKET_ELSEWHERE', 2],
+    // The reply to a HEAD has no code.
+    [{ name: 'UnknownError', status: 301 }, 'OUTPUT_BUCKET_ELSEWHERE', 2],
+    [{ name: 'UnknownError', status: 307 }, 'OUTPUT_BUCKET_ELSEWHERE', 2],
+    [{ name: 'UnknownError', status: 401 }, 'OUTPUT_DENIED', 7],
+    [{ name: 'UnknownError', status: 403 }, 'OUTPUT_DENIED', 7],
+    [{ name: 'CredentialsProviderError' }, 'OUTPUT_DENIED', 7],
+    [{ name: 'RequestTimeTooSkewed', status: 400 }, 'OUTPUT_DENIED', 7],
+    [{ name: 'RequestTimeout', status: 400 }, 'OUTPUT_STORE_DOWN', 5],
+    [{ name: 'UnknownError', status: 408 }, 'OUTPUT_STORE_DOWN', 5],
+    [{ name: 'UnknownError', status: 409 }, 'OUTPUT_STORE_DOWN', 5],
+    [{ name: 'UnknownError', status: 429 }, 'OUTPUT_STORE_DOWN', 5],
+    [{ name: 'UnknownError', status: 500 }, 'OUTPUT_STORE_DOWN', 5],
+    [{ raw: 502 }, 'OUTPUT_STORE_DOWN', 5],
+    [{ name: 'TimeoutError' }, 'OUTPUT_STORE_DOWN', 5],
+    [{ code: 'ECONNREFUSED' }, 'OUTPUT_STORE_DOWN', 5],
+    [{ code: 'EAI_AGAIN' }, 'OUTPUT_STORE_DOWN', 5],
+    [{ code: 'CERT_HAS_EXPIRED' }, 'OUTPUT_STORE_REFUSED', 2],
+    // A code that looks like one of the network, with the reply of a store, is a refusal.
+    [{ code: 'ECONNREFUSED', status: 400 }, 'OUTPUT_STORE_REFUSED', 2],
+    [{ name: 'EntityTooSmall', status: 400 }, 'OUTPUT_STORE_REFUSED', 2],
+    [{ raw: 200 }, 'OUTPUT_STORE_REFUSED', 2],
+  ])('%j: %s, exit %i', (facts, code, exitCode) => {
+    expect(translateError(fail(facts), request)).toMatchObject({ code, exitCode, hint: expect.any(String) });
+  });
+
+  it('is left as it is if it is not one of the store', () => {
+    const other = new TypeError('a bug');
+    expect(translateError(other, request)).toBe(other);
+    expect(translateError('thrown', request)).toBe('thrown');
+  });
+
+  it('says whether something is missing, or cannot be asked for', () => {
+    const all = [
+      { name: 'NotFound' },
+      { name: 'NoSuchKey' },
+      { name: 'NoSuchUpload' },
+      { name: 'UnknownError', status: 404 },
+      { name: 'NoSuchBucket', status: 404 },
+      { name: 'AccessDenied', status: 403 },
+      { name: 'MethodNotAllowed', status: 405 },
+      { name: 'NotImplemented' },
+      { name: 'UnknownError', status: 501 },
+      { name: 'SlowDown', status: 503 },
+    ].map(fail);
+    expect(all.map(isMissing)).toEqual([true, true, true, true, ...Array(6).fill(false)]);
+    expect(all.map(isUnavailable)).toEqual([...Array(5).fill(false), true, true, true, true, false]);
+  });
+});
