@@ -5,23 +5,15 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Publication } from '../../checkpoint/checkpoint.js';
 import type { KeyDifference } from '../../delta/list-drift.js';
-import {
-  isLocalFile,
-  removeLocalFile,
-  waitsOrIsInPlace,
-  workPathOf,
-  writeLocalFile,
-} from '../../files/work-file.js';
-import { driftPath, keyDriftPath } from '../../report/publication-files.js';
+import { removeLocalFile, writeLocalFile } from '../../files/work-file.js';
 import type { RunContext } from '../../run-context.js';
 import { hashFile } from '../../streams/file-identity.js';
+import { type BesideFile, waitingBeside } from './beside-output.js';
 
-type ListRun = Pick<RunContext, 'id' | 'config' | 'output'>;
+type ListRun = Pick<RunContext, 'id' | 'config'>;
 
-/** `drift`: answers for the same sent fields. `keyDrift`: answers for the same key. */
-const PLACES = { drift: driftPath, keyDrift: keyDriftPath };
-type ListName = keyof typeof PLACES;
-const LISTS = Object.keys(PLACES) as readonly ListName[];
+const LISTS = ['drift', 'keyDrift'] as const satisfies readonly BesideFile[];
+type ListName = (typeof LISTS)[number];
 
 export type AppendDifferences = (differences: readonly KeyDifference[]) => void;
 
@@ -42,7 +34,7 @@ export async function writeList<T>(
   fill: (append: AppendDifferences) => Promise<T>,
   isAny: (result: T) => boolean,
 ): Promise<T> {
-  const waiting = waitingPath(run, list);
+  const waiting = waitingBeside(run, list);
   const result = await writeLocalFile(waiting, (append) => {
     append(stringify([[RECORD, ...key.map(nameOfKey), ...DIFFERENCE]]));
     return fill((differences) => append(stringify([...differences])));
@@ -53,40 +45,13 @@ export async function writeList<T>(
 
 /** Removes what an earlier attempt to publish has left. */
 export async function removeWaitingLists(run: ListRun): Promise<void> {
-  for (const list of LISTS) await removeLocalFile(waitingPath(run, list));
+  for (const list of LISTS) await removeLocalFile(waitingBeside(run, list));
 }
 
-/** The lists that wait for `putLists`. */
+/** The lists that wait for `putBeside`. */
 export async function hashWaitingLists(run: ListRun): Promise<NonNullable<Publication['lists']>> {
-  const found = await Promise.all(LISTS.map((list) => hashFile(waitingPath(run, list))));
+  const found = await Promise.all(LISTS.map((list) => hashFile(waitingBeside(run, list))));
   return Object.fromEntries(LISTS.flatMap((list, at) => (found[at] ? [[list, found[at]]] : [])));
-}
-
-/** Whether each list of the publication waits for `putLists`, or is in place already. */
-export async function hasLists(run: ListRun, { lists = {} }: Publication): Promise<boolean> {
-  for (const list of LISTS) {
-    const content = lists[list];
-    if (content === undefined) continue;
-    const name = PLACES[list](run.config.output.path);
-    if (!(await waitsOrIsInPlace(run.output, waitingPath(run, list), name, content))) return false;
-  }
-  return true;
-}
-
-/** Puts the lists of the publication in place. Removes an old one, which belongs to another output. */
-export async function putLists(run: ListRun, { drift, delta }: Publication): Promise<void> {
-  const { path, mode, drift: isWanted } = run.config.output;
-  const compared = { drift, keyDrift: delta?.drift };
-  for (const list of LISTS) {
-    const [waiting, name] = [waitingPath(run, list), PLACES[list](path)];
-    if (!isWanted || compared[list] === undefined) await run.output.remove(name);
-    // The local file is missing if a killed process has already put it in place.
-    else if (await isLocalFile(waiting)) await run.output.put(waiting, name, mode);
-  }
-}
-
-function waitingPath({ id, config }: ListRun, list: ListName): string {
-  return workPathOf(PLACES[list](config.output.path), id, config.stateDir);
 }
 
 /** A column of the key has its own name, unless the list has one of that name. */

@@ -20,7 +20,7 @@ type KeyDriftNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'logger'> & {
 };
 
 /**
- * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putLists` puts that in place.
+ * Computes the delta, and lists its drift in a local file if `output.drift` asks for it; `putBeside` puts that in place.
  * @param compute gets the list to write into; undefined if differences are only counted.
  */
 export async function listKeyDrift(

@@ -20,7 +20,7 @@ type DriftNeeds = MergeChunksNeeds & Pick<RunContext, 'output'>;
 
 /**
  * Reads the chunks of the run again. Leaves out chunks with a damaged part that the service no longer has as it was: their
- * rows are written already. With `output.drift`, lists each difference in a local file, which `putLists` puts in place.
+ * rows are written already. With `output.drift`, lists each difference in a local file, which `putBeside` puts in place.
  * @param columns the columns that the service adds.
  * @returns undefined if the run has bought no answer again.
  */

@@ -21,15 +21,16 @@ import { markerPaths, publicationNames } from '../../report/publication-files.js
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { checkAllFiles } from '../read-source.js';
+import { hasAllBeside, putBeside } from './beside-output.js';
 import { checkBalance } from './check-balance.js';
-import { hashWaitingLists, hasLists, putLists, removeWaitingLists } from './drift-file.js';
+import { hashWaitingLists, removeWaitingLists } from './drift-file.js';
 import { encodeOutput, waitingOutput } from './encode-output.js';
 import { type KeepAnswersNeeds, keepAnswers, removeKeptChunks, removeReplaced } from './keep-answers.js';
 import { measureDrift } from './measure-drift.js';
 import { measureNight } from './measure-night.js';
 import { nameLatest, stampIfLatest, sweepEarlier } from './name-latest.js';
-import { hasDelta, putDelta, recordBase, writeDelta } from './write-delta.js';
-import { hasRejects, putRejects, writeRejects } from './write-rejects.js';
+import { recordBase, writeDelta } from './write-delta.js';
+import { writeRejects } from './write-rejects.js';
 
 export type PutInPlaceNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'output' | 'deltas' | 'clock' | 'signal' | 'progress'> & {
@@ -191,9 +192,7 @@ async function putFiles(
     );
   }
   run.at('after-rename-before-manifest');
-  await putRejects(run);
-  await putDelta(run, publication);
-  await putLists(run, publication);
+  await putBeside(run, publication);
   await writeManifest(run, publication);
   run.at('after-manifest-before-marker');
   await writeMarker(run, publication);
@@ -236,15 +235,6 @@ async function putWorkFile(
   throw new TroubleError('WORK_FILE_CHANGED', `${work} is not as it was when publishing began`, {
     hint: 'run the same command again: it writes the file again from the stored results',
   });
-}
-
-/** Whether the files beside the output wait here or are in place. They may have waited on a machine that is gone. */
-async function hasAllBeside(run: PutInPlaceNeeds, publication: Publication): Promise<boolean> {
-  return (
-    (await hasDelta(run, publication)) &&
-    (await hasRejects(run, publication)) &&
-    (await hasLists(run, publication))
-  );
 }
 
 function isContent(found: HashedFile | undefined, { bytes, sha256 }: Publication): boolean {

@@ -7,8 +7,8 @@ import { removeEncoded } from '../../files/encoded-file.js';
 import { hasContent, type OutputStore } from '../../files/output-store.js';
 import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
 import type { Logger } from '../../logger.js';
-import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
+import { besidePaths } from './beside-output.js';
 import { waitingOutput } from './encode-output.js';
 import { removeKeptChunks } from './keep-answers.js';
 
@@ -53,7 +53,7 @@ export async function removeRewritten(
 }
 
 async function removeWaitingAt(path: string, id: string, stateDir: string): Promise<void> {
-  for (const name of [path, rejectsPath(path), deltaPath(path), driftPath(path), keyDriftPath(path)]) {
+  for (const name of [path, ...besidePaths(path)]) {
     await removeLocalFile(workPathOf(name, id, stateDir));
   }
   await removeLocalFile(workPathOf(path, id, stateDir, true));

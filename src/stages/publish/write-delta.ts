@@ -8,11 +8,11 @@ import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
 import { RowSet } from '../../delta/row-set.js';
 import { contentOf } from '../../files/encoded-file.js';
-import { isLocalFile, waitsOrIsInPlace, workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { deltaPath } from '../../report/publication-files.js';
+import { writeLocalFile } from '../../files/work-file.js';
 import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import type { PublishedDelta } from '../../types.js';
+import { waitingBeside } from './beside-output.js';
 import { listKeyDrift } from './list-key-drift.js';
 
 export type DeltaNeeds = Pick<
@@ -27,7 +27,7 @@ type BaseNeeds = Pick<RunContext, 'config' | 'deltas'> & {
 };
 
 /**
- * Computes the delta and writes it to the local disk; `putDelta` puts it in place later.
+ * Computes the delta and writes it to the local disk; `putBeside` puts it in place later.
  * @param columns the columns that the service adds.
  * @returns undefined if the config wants none.
  * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
@@ -58,7 +58,7 @@ export async function writeDelta(
     onDigests: () => run.at('after-digests-before-delta'),
   };
   const delta = await listKeyDrift(run, last, (driftList) =>
-    writeLocalFile(waitingPath(run), (append) => computeDelta({ ...options, driftList }, append)),
+    writeLocalFile(waitingBeside(run, 'delta'), (append) => computeDelta({ ...options, driftList }, append)),
   );
   run.at('after-delta-before-publishing');
   return delta;
@@ -89,27 +89,6 @@ export async function checkDeltaBase(run: BaseNeeds): Promise<void> {
   if (!output.delta || source.key === null) return;
   const last = await lastPublication(run);
   await checkBase({ store: run.deltas, pipeline, last, key: source.key });
-}
-
-/** Whether the delta of the publication waits for `putDelta`, or is in place already. */
-export async function hasDelta(
-  run: Pick<RunContext, 'id' | 'config' | 'output'>,
-  { delta }: Publication,
-): Promise<boolean> {
-  if (delta === undefined) return true;
-  return waitsOrIsInPlace(run.output, waitingPath(run), deltaPath(run.config.output.path), delta);
-}
-
-/** Puts the delta in place. If the publication has none, removes an old file, which belongs to another output. */
-export async function putDelta(
-  run: Pick<RunContext, 'id' | 'config' | 'output'>,
-  { delta }: Publication,
-): Promise<void> {
-  const path = deltaPath(run.config.output.path);
-  if (delta === undefined) return run.output.remove(path);
-  const waiting = waitingPath(run);
-  // The file is missing if a killed process has already put it in place.
-  if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
 }
 
 /**
@@ -158,10 +137,6 @@ async function lastPublication(run: BaseNeeds): Promise<LastPublication | undefi
 async function hadDelta(run: Pick<BaseNeeds, 'config' | 'checkpoint'>): Promise<boolean> {
   const runs = await run.checkpoint.runs(run.config.pipeline);
   return runs.some(({ state, publication }) => state === 'done' && publication?.delta !== undefined);
-}
-
-function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(deltaPath(run.config.output.path), run.id, run.config.stateDir);
 }
 
 /** A name that no column of the output has. */

@@ -3,13 +3,11 @@
  * committed, because the source may change after that. The file is put in place together with the output.
  */
 import { stringify } from 'csv-stringify/sync';
-import type { Publication } from '../../checkpoint/checkpoint.js';
 import type { BadRecord } from '../../csv/bad-record.js';
 import { ByteWriter } from '../../csv/byte-writer.js';
 import { COMMA, QUOTE } from '../../csv/bytes.js';
 import { writeValue } from '../../csv/write-field.js';
-import { isLocalFile, waitsOrIsInPlace, workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { rejectsPath } from '../../report/publication-files.js';
+import { writeLocalFile } from '../../files/work-file.js';
 import type { RunContext } from '../../run-context.js';
 import { inspectFile } from '../../source/inspect-file.js';
 import { readRecords } from '../../source/read-records.js';
@@ -17,41 +15,19 @@ import { type HashedFile, hashFile } from '../../streams/file-identity.js';
 import { drain } from '../../streams/run-stages.js';
 import { maxRecordBytes } from '../chunk/cut-chunks.js';
 import { firstPosition } from '../read-source.js';
+import { waitingBeside } from './beside-output.js';
 
 /**
- * Writes the file to the local disk; `putRejects` puts it in place later.
+ * Writes the file to the local disk; `putBeside` puts it in place later.
  * @returns what it holds; undefined without rejected records: then there is no file.
  */
 export async function writeRejects(
   run: Pick<RunContext, 'id' | 'source' | 'config' | 'signal'>,
 ): Promise<HashedFile | undefined> {
   if (run.source.rejected === 0) return undefined;
-  await writeLocalFile(waitingPath(run), (append) => writeRows(run, append));
-  return hashFile(waitingPath(run));
-}
-
-/** Whether the rejects of the publication wait for `putRejects`, or are in place already. */
-export async function hasRejects(
-  run: Pick<RunContext, 'id' | 'config' | 'output'>,
-  { rejects }: Publication,
-): Promise<boolean> {
-  if (rejects === undefined) return true;
-  return waitsOrIsInPlace(run.output, waitingPath(run), rejectsPath(run.config.output.path), rejects);
-}
-
-/** Puts the file in place. If no record was rejected, removes an old file. */
-export async function putRejects(
-  run: Pick<RunContext, 'id' | 'source' | 'config' | 'output'>,
-): Promise<void> {
-  const path = rejectsPath(run.config.output.path);
-  if (run.source.rejected === 0) return run.output.remove(path);
-  const waiting = waitingPath(run);
-  // The file is missing if a killed process has already put it in place.
-  if (await isLocalFile(waiting)) await run.output.put(waiting, path, run.config.output.mode);
-}
-
-function waitingPath(run: Pick<RunContext, 'id' | 'config'>): string {
-  return workPathOf(rejectsPath(run.config.output.path), run.id, run.config.stateDir);
+  const waiting = waitingBeside(run, 'rejects');
+  await writeLocalFile(waiting, (append) => writeRows(run, append));
+  return hashFile(waiting);
 }
 
 const FLUSH_BYTES = 1024 * 1024;

@@ -1,0 +1,60 @@
+/**
+ * The files that are published beside an output: its rejects, its delta, and the lists of answers that have changed. Each
+ * is written to the local disk before "publishing" is committed, and put in place together with the output. A kill may
+ * leave either of the two.
+ */
+import type { Publication } from '../../checkpoint/checkpoint.js';
+import { isLocalFile, waitsOrIsInPlace, workPathOf } from '../../files/work-file.js';
+import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/publication-files.js';
+import type { RunContext } from '../../run-context.js';
+
+/** `drift`: answers that differ for the same sent fields. `keyDrift`: for the same key. */
+const PLACES = { rejects: rejectsPath, delta: deltaPath, drift: driftPath, keyDrift: keyDriftPath };
+const FILES = Object.keys(PLACES) as readonly BesideFile[];
+
+export type BesideFile = keyof typeof PLACES;
+
+/** The paths of all files that may stand beside an output. */
+export function besidePaths(output: string): readonly string[] {
+  return FILES.map((file) => PLACES[file](output));
+}
+
+/** Where a file waits until it is put in place. */
+export function waitingBeside({ id, config }: Pick<RunContext, 'id' | 'config'>, file: BesideFile): string {
+  return workPathOf(PLACES[file](config.output.path), id, config.stateDir);
+}
+
+/** Whether each file of the publication waits here or is in place. It may have waited on a machine that is gone. */
+export async function hasAllBeside(
+  run: Pick<RunContext, 'id' | 'config' | 'output'>,
+  { rejects, delta, lists }: Publication,
+): Promise<boolean> {
+  const contents = { rejects, delta, ...lists };
+  for (const file of FILES) {
+    const content = contents[file];
+    if (content === undefined) continue;
+    const place = PLACES[file](run.config.output.path);
+    if (!(await waitsOrIsInPlace(run.output, waitingBeside(run, file), place, content))) return false;
+  }
+  return true;
+}
+
+/** Puts the files of the publication in place. Removes the others, which belong to another output. */
+export async function putBeside(
+  run: Pick<RunContext, 'id' | 'config' | 'output' | 'source'>,
+  { delta, drift }: Publication,
+): Promise<void> {
+  const { path, mode, drift: wantsLists } = run.config.output;
+  const isWanted = {
+    rejects: run.source.rejected > 0,
+    delta: delta !== undefined,
+    drift: wantsLists && drift !== undefined,
+    keyDrift: wantsLists && delta?.drift !== undefined,
+  };
+  for (const file of FILES) {
+    const [waiting, place] = [waitingBeside(run, file), PLACES[file](path)];
+    if (!isWanted[file]) await run.output.remove(place);
+    // The local file is missing if a killed process has already put it in place.
+    else if (await isLocalFile(waiting)) await run.output.put(waiting, place, mode);
+  }
+}
