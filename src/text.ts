@@ -101,6 +101,11 @@ export function shorten(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
+/** The texts of a list, without the places where a condition has left one out. */
+export function presentTexts(texts: readonly (string | false | undefined)[]): string[] {
+  return texts.filter((text) => text !== false && text !== undefined);
+}
+
 /** A word as a shell reads it: in quotes only if it needs them. */
 export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : inShellQuotes(word);

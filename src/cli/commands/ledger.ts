@@ -15,7 +15,7 @@ import {
   readLedgerSums,
 } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatCount } from '../../quantities.js';
-import { safeJson } from '../../text.js';
+import { presentTexts, safeJson } from '../../text.js';
 import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { print, stdout } from '../output.js';
 import { openState } from '../session.js';
@@ -162,22 +162,14 @@ function tableLedger({ timeZone, currency, pricePerRecord }: Config['budget']): 
         amount === null
           ? 'unknown: set budget.pricePerRecord'
           : `${formatAmount(amount)} ${currency}${price}`;
-      const lines = [
+      const lines = presentTexts([
         `${requestsText(uploads - rehearsalUploads, searches - rehearsalSearches)}, ${countOf(records, 'record')} to pay, cost ${cost}`,
-        ...(ambiguous > 0
-          ? [`${countOf(ambiguous, 'record')} of these possibly paid for twice or in vain`]
-          : []),
-        ...(rehearsalRecords > 0
-          ? [
-              `${countOf(rehearsalRecords, 'record')} in rehearsals (${requestsText(rehearsalUploads, rehearsalSearches)}) cost nothing`,
-            ]
-          : []),
-        ...(saved.records > 0
-          ? [
-              `${countOf(saved.records, 'record')} took a known answer${saved.amount === null ? '' : `: ${formatAmount(saved.amount)} ${currency} not paid`}`,
-            ]
-          : []),
-      ];
+        ambiguous > 0 && `${countOf(ambiguous, 'record')} of these possibly paid for twice or in vain`,
+        rehearsalRecords > 0 &&
+          `${countOf(rehearsalRecords, 'record')} in rehearsals (${requestsText(rehearsalUploads, rehearsalSearches)}) cost nothing`,
+        saved.records > 0 &&
+          `${countOf(saved.records, 'record')} took a known answer${saved.amount === null ? '' : `: ${formatAmount(saved.amount)} ${currency} not paid`}`,
+      ]);
       return `${lines.join('\n')}\n`;
     },
   };

@@ -10,7 +10,7 @@ import {
   unconfirmedText,
 } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatBytes, formatCount, formatShare } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, presentTexts } from '../../text.js';
 import {
   type BeginOptions,
   beginOptions,
@@ -102,30 +102,25 @@ function planText(
 ): string {
   const files = source.files.map(({ path, name = path, bytes, records, dialect }) => {
     const { encoding, delimiter, newline, gzip, bom, quote, skippedBytes } = dialect;
-    const format = [
+    const format = presentTexts([
       encoding,
-      ...(bom ? ['BOM'] : []),
+      bom && 'BOM',
       `delimiter ${JSON.stringify(delimiter)}`,
       newline,
-      ...(quote === 'none' ? ['quotes are text'] : []),
-      ...(skippedBytes ? [`${formatBytes(skippedBytes)} skipped at the beginning`] : []),
-      ...(gzip ? ['gzip'] : []),
-    ];
+      quote === 'none' && 'quotes are text',
+      skippedBytes ? `${formatBytes(skippedBytes)} skipped at the beginning` : undefined,
+      gzip && 'gzip',
+    ]);
     return `  ${escapeUnprintable(name)}: ${countOf(records, 'record')}, ${formatBytes(bytes)}, ${format.join(', ')}`;
   });
-  const lines = [
+  const lines = presentTexts([
     `pipeline ${pipeline}, service ${service ?? 'not given yet (service.baseUrl)'}`,
     'source',
     ...files,
-    ...(asked
-      ? ['  it was copied for this plan, and the copy is removed: foliopipe run reads the source again']
-      : []),
+    asked && '  it was copied for this plan, and the copy is removed: foliopipe run reads the source again',
     `  ${countOf(source.columns.length, 'column')}: ${source.columns.map((column) => escapeUnprintable(column)).join(', ')}`,
-    ...(source.limit === undefined
-      ? []
-      : [
-          `  a sample: only the first ${countOf(source.records, 'record')} of the source were checked (--limit ${source.limit})`,
-        ]),
+    source.limit !== undefined &&
+      `  a sample: only the first ${countOf(source.records, 'record')} of the source were checked (--limit ${source.limit})`,
     ...rejectLines(source, maxRejected),
     `output\n  ${escapeUnprintable(output)}`,
     ...(reuse === null ? [] : ['reuse', ...reuseLines(reuse).map((line) => `  ${line}`)]),
@@ -141,7 +136,7 @@ function planText(
     ...(disks.length > 0 ? ['disk', ...disks.map((disk) => `  ${diskText(disk)}`)] : []),
     `next\n  ${nextSteps(nextText(next, isNew, reuse))}`,
     ...givesUpLines(next, isNew, reuse?.unkept ?? 0),
-  ];
+  ]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -166,10 +161,10 @@ function costText(cost: Plan['cost'], { kind }: Plan['next']): string {
 
 function rejectLines({ records, rejected, blank = 0 }: Plan['source'], limit: Plan['maxRejected']): string[] {
   if (rejected + blank === 0) return [];
-  const kinds = [
-    ...(rejected > 0 ? [`${countOf(rejected, 'bad record')} would be rejected`] : []),
-    ...(blank > 0 ? [`${countOf(blank, 'blank record')} would not be sent (upload.skipBlank)`] : []),
-  ];
+  const kinds = presentTexts([
+    rejected > 0 && `${countOf(rejected, 'bad record')} would be rejected`,
+    blank > 0 && `${countOf(blank, 'blank record')} would not be sent (upload.skipBlank)`,
+  ]);
   return [
     `  ${kinds.join(', ')}: ${formatShare(rejected + blank, records)}, and source.maxRejected is ${limitText(limit)}`,
   ];
@@ -177,27 +172,18 @@ function rejectLines({ records, rejected, blank = 0 }: Plan['source'], limit: Pl
 
 function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
   const { reused, duplicates, sent, outdated, equal, unkept, stops } = reuse;
-  return [
+  return presentTexts([
     reuseText(
       { reused: reused.successful + reused.failed, duplicates, sent, outdated, saved: reuse.saved },
       { isReal: false, isSent: false },
     ),
-    ...(equal > 0
-      ? [
-          `${countOf(equal, 'record')} to send ${equal === 1 ? 'is' : 'are'} equal to an earlier one: upload.duplicates: once sends each only once`,
-        ]
-      : []),
-    ...(unkept > 0
-      ? [
-          `the answers of ${countOf(unkept, 'earlier run')} are not in the store yet: foliopipe run adds them first where it can, and may send fewer records`,
-        ]
-      : []),
-    ...(stops === null
-      ? []
-      : [
-          `more than reuse.maxMiss is new: foliopipe run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}`,
-        ]),
-  ];
+    equal > 0 &&
+      `${countOf(equal, 'record')} to send ${equal === 1 ? 'is' : 'are'} equal to an earlier one: upload.duplicates: once sends each only once`,
+    unkept > 0 &&
+      `the answers of ${countOf(unkept, 'earlier run')} are not in the store yet: foliopipe run adds them first where it can, and may send fewer records`,
+    stops !== null &&
+      `more than reuse.maxMiss is new: foliopipe run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}`,
+  ]);
 }
 
 function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
@@ -220,15 +206,14 @@ function givesUpLines({ givesUp }: Plan['next'], isNew: boolean, unkept: number)
       `  unfinished run ${givesUp.run} has another source: its open folios are collected first, then it is closed (source.onChange: supersede). As it stands: ${givenUpText(givesUp)}`,
     ];
   }
-  return [
+  return presentTexts([
     `  it gives up unfinished run ${givesUp.run}: ${givenUpText(givesUp)}`,
-    ...(givesUp.needsYes ? ['  so foliopipe run --new ends with exit 2; --yes passes'] : []),
-    ...(givesUp.boughtAgain === null && givesUp.collected.chunks > 0 && unkept > 0
-      ? [
-          '  foliopipe run --new joins these answers to their records first: those that cannot be joined are bought again, which it asks about (exit 2; --yes passes)',
-        ]
-      : []),
-  ];
+    givesUp.needsYes && '  so foliopipe run --new ends with exit 2; --yes passes',
+    givesUp.boughtAgain === null &&
+      givesUp.collected.chunks > 0 &&
+      unkept > 0 &&
+      '  foliopipe run --new joins these answers to their records first: those that cannot be joined are bought again, which it asks about (exit 2; --yes passes)',
+  ]);
 }
 
 function nextText(

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import { planRetry, type RetryPlan, type RetryWay, retry, retryPlanText } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -50,24 +51,18 @@ async function printRetryPlan({ by, ...options }: Options, run: string, file: st
 function planText(plan: RetryPlan): string {
   const { run, by, records, reused, held, budget } = plan;
   const own = by === 'search' ? ` --by ${by}` : '';
-  const lines = [
+  const lines = presentTexts([
     records === 0
       ? `foliopipe retry ${run}${own} would send nothing: the run has no failed record that may be sent again; what is left to do: foliopipe runs show ${run}`
       : `foliopipe retry ${run}${own} ${retryPlanText(plan)}; nothing is sent now`,
-    ...(reused === 0
-      ? []
-      : [
-          `  ${countOf(reused, 'failure')} from earlier runs are not asked for again; foliopipe run --new --set reuse.failedAge=0 does so, and pays for them`,
-        ]),
-    ...(held === 0
-      ? []
-      : [
-          `  the service may have ${countOf(held, 'failed record')} from an earlier round: not sent again (ambiguous.policy); foliopipe status --run ${run} says how to bind the folio`,
-        ]),
+    reused !== 0 &&
+      `  ${countOf(reused, 'failure')} from earlier runs are not asked for again; foliopipe run --new --set reuse.failedAge=0 does so, and pays for them`,
+    held !== 0 &&
+      `  the service may have ${countOf(held, 'failed record')} from an earlier round: not sent again (ambiguous.policy); foliopipe status --run ${run} says how to bind the folio`,
     ...budget.map(
       ({ cap, limit, left }) =>
         `  budget.${cap}: ${formatCount(left)} of ${formatCount(limit)} left${left < records ? ', which is not enough' : ''}`,
     ),
-  ];
+  ]);
   return `${lines.join('\n')}\n`;
 }

@@ -9,7 +9,7 @@ import {
   reportRun,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDecimals, formatShare, formatSpan } from '../../quantities.js';
-import { escapeUnprintable, shorten } from '../../text.js';
+import { escapeUnprintable, presentTexts, shorten } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -51,7 +51,7 @@ function reportText(report: RunReport, terms: NextTerms): string {
   const { summary, night } = report;
   const { run, createdAt, state } = summary;
   const end = night?.ended ?? summary.finishedAt;
-  const lines = [
+  const lines = presentTexts([
     ...field('service', escapeUnprintable(summary.service)),
     ...report.source.slice(0, MAX_LINES).flatMap(({ name }) => field('source', escapeUnprintable(name))),
     ...field(
@@ -61,10 +61,8 @@ function reportText(report: RunReport, terms: NextTerms): string {
     ...codeLines(report),
     ...comparedLine(report),
     `  chunks, times and plots: foliopipe report ${run}`,
-    ...(isUnfinished({ state })
-      ? [`  what it waits for, and how it goes on: foliopipe status --run ${run}`]
-      : []),
-  ];
+    isUnfinished({ state }) && `  what it waits for, and how it goes on: foliopipe status --run ${run}`,
+  ]);
   const head = isCompleted({ state })
     ? summaryText(summary, terms)
     : `${[`run ${run} is ${state}`, ...partialLines(summary), ...recordLines(summary)].join('\n')}\n`;
@@ -75,15 +73,15 @@ function codeLines({ night }: RunReport): string[] {
   const found = night?.predictions;
   if (found == null) return [];
   const { codes, coded, confidences } = found;
-  return [
+  return presentTexts([
     ...codes
       .slice(0, MAX_LINES)
       .map(
         ({ code, records }) =>
           `  code      ${shorten(escapeUnprintable(code), 40)}  ${formatCount(records)} (${formatShare(records, coded)})`,
       ),
-    ...(confidences === null ? [] : [`  confidence ${formatDecimals(confidences.mean)} on average`]),
-  ];
+    confidences !== null && `  confidence ${formatDecimals(confidences.mean)} on average`,
+  ]);
 }
 
 function comparedLine({ night, before, isCompared, summary }: RunReport): string[] {

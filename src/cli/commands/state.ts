@@ -8,7 +8,7 @@ import {
   restoreState,
 } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
-import { quoteForShell } from '../../text.js';
+import { presentTexts, quoteForShell } from '../../text.js';
 import {
   type CommonOptions,
   type Finish,
@@ -94,15 +94,12 @@ function addRestore(state: Command, finish: Finish): void {
 
 function backedUpText({ folder, createdAt, runs, files, bytes, partsLeftOut }: BackedUp): string {
   const unfinished = runs.filter(isUnfinished);
-  return `${[
+  return `${presentTexts([
     `${folder}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')} (${formatCount(unfinished.length)} unfinished), ${countOf(files, 'file')}, ${formatBytes(bytes)}`,
-    ...(partsLeftOut > 0
-      ? [
-          `without ${countOf(partsLeftOut, 'stored part')}: a restore fetches them again, or copy them with --results`,
-        ]
-      : []),
+    partsLeftOut > 0 &&
+      `without ${countOf(partsLeftOut, 'stored part')}: a restore fetches them again, or copy them with --results`,
     `check it with: foliopipe state restore ${quoteForShell(folder)} --dry-run`,
-  ].join('\n')}\n`;
+  ]).join('\n')}\n`;
 }
 
 function restoredText(restored: Restored, isLost: boolean): string {
@@ -110,9 +107,9 @@ function restoredText(restored: Restored, isLost: boolean): string {
   const what = recovered === null ? 'can be restored' : 'restored';
   const head = `${what}: the state of ${timeOf(createdAt)}, ${countOf(runs.length, 'run')}, ${countOf(files, 'file')}; no file of the backup has changed`;
   const unfinished = runs.filter(isUnfinished);
-  return `${[
+  return `${presentTexts([
     head,
-    ...(refusal === null ? [] : [refusalText(refusal)]),
+    refusal !== null && refusalText(refusal),
     ...unfinished.map(
       ({ run, pipeline, uploads }) =>
         `${run}  ${pipeline}, unfinished then: ${countOf(uploads, 'upload')} known${isComplete ? '' : '; later ones may be missing'}`,
@@ -121,11 +118,11 @@ function restoredText(restored: Restored, isLost: boolean): string {
       ({ path, publication, known, run }) =>
         `${path} is publication ${publication} of run ${run}, newer than the backup (${known})`,
     ),
-    ...(results ? [] : ['without stored parts: they are fetched from the service again, at no cost']),
+    !results && 'without stored parts: they are fetched from the service again, at no cost',
     ...(recovered === null ? [] : recoveredText(recovered)),
     ...aside.map((path) => `what was there before is kept as ${path}`),
-    ...(recovered === null ? [] : [nextText(createdAt, isComplete, isLost)]),
-  ].join('\n')}\n`;
+    recovered !== null && nextText(createdAt, isComplete, isLost),
+  ]).join('\n')}\n`;
 }
 
 function refusalText({ code, message, hint }: NonNullable<Restored['refusal']>): string {

@@ -4,6 +4,7 @@
  */
 import type { JobEvent, Logger, OnProgress, ProgressSnapshot } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 import { writeJson } from '../output.js';
 import {
   eventText,
@@ -144,17 +145,17 @@ export function progressText(shown: ProgressSnapshot, now: number): string {
   const admitted = shown.folios.admitted === null ? '' : `, ${shown.folios.admitted} admitted`;
   const age =
     oldest === undefined ? '' : ` (oldest ${formatDuration(oldest.ageMs + now - shown.at)}${admitted})`;
-  const states = [
-    ...(byState.cut > 0 ? [`${byState.cut} cut`] : []),
-    ...(byState.uploading > 0 ? [`${byState.uploading} uploading`] : []),
-    ...(byState.ambiguous > 0 ? [`${byState.ambiguous} ambiguous`] : []),
+  const states = presentTexts([
+    byState.cut > 0 && `${byState.cut} cut`,
+    byState.uploading > 0 && `${byState.uploading} uploading`,
+    byState.ambiguous > 0 && `${byState.ambiguous} ambiguous`,
     `${countOf(byState.submitted, 'open folio')}${age}`,
-    ...(byState.finished > 0 ? [`${byState.finished} finished`] : []),
+    byState.finished > 0 && `${byState.finished} finished`,
     `${byState.downloaded} downloaded`,
-    ...(byState.unprocessed > 0 ? [`${byState.unprocessed} unprocessed`] : []),
-    ...(byState.refused > 0 ? [`${byState.refused} refused`] : []),
+    byState.unprocessed > 0 && `${byState.unprocessed} unprocessed`,
+    byState.refused > 0 && `${byState.refused} refused`,
     `${merged.chunks} merged`,
-  ];
+  ]);
   const pace = paceTexts(shown, now).map((text) => `, ${text}`);
   const total = chunks === null ? 'chunks' : `of ${countOf(chunks, 'chunk')}`;
   const what = `${isWhole ? 'records' : 'records to send'}${sentAgain > 0 ? ` (${formatCount(sentAgain)} sent again)` : ''}`;

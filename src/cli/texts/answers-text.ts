@@ -10,16 +10,17 @@ import {
   type ShownSegment,
 } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatBytes, formatCount, formatDuration } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 
 export function shownText({ segments, taken, all }: ShownAnswers, config: Config): string {
   const now = Date.now();
   const others = all.segments - taken.segments;
-  const lines = [
+  const lines = presentTexts([
     ...segments.map((segment) => segmentText(segment, now)),
     `a run of ${config.pipeline} takes the answers of ${countOf(taken.segments, 'run')}: ${totalText(taken)}`,
-    ...(others > 0 ? [`in all ${countOf(all.segments, 'run')} with answers: ${totalText(all)}`] : []),
-    ...(config.reuse.maxAge === 0 ? ['reuse.maxAge is 0: no answer is taken'] : []),
-  ];
+    others > 0 && `in all ${countOf(all.segments, 'run')} with answers: ${totalText(all)}`,
+    config.reuse.maxAge === 0 && 'reuse.maxAge is 0: no answer is taken',
+  ]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -37,18 +38,16 @@ function segmentText(segment: ShownSegment, now: number): string {
   const days = [...new Set([oldest, newest].map(dayOf))].join(' to ');
   const ages = [...new Set([oldest, newest].map((time) => formatDuration(now - time)))].join(' to ');
   const last = Math.max(expires.successful ?? 0, expires.failed ?? 0);
-  return [
+  return presentTexts([
     run,
     `${formatCount(successful)} SUCCESSFUL, ${formatCount(failed)} FAILED`,
     formatBytes(bytes),
     `paid ${days}, ${ages} ago`,
-    ...(epoch === '' ? [] : [`epoch ${epoch}`]),
-    ...(rehearsal ? ['rehearsal'] : []),
-    ...(unused === null && last > now
-      ? [`until ${dayOf(last)}, ${formatDuration(last - now)} from now`]
-      : []),
-    ...(unused === null ? [] : [UNUSED[unused]]),
-  ].join('  ');
+    epoch !== '' && `epoch ${epoch}`,
+    rehearsal && 'rehearsal',
+    unused === null && last > now && `until ${dayOf(last)}, ${formatDuration(last - now)} from now`,
+    unused !== null && UNUSED[unused],
+  ]).join('  ');
 }
 
 function totalText({ successful, failed, bytes, bytesPerRecord }: AnswerTotals): string {
@@ -95,29 +94,21 @@ export function importedText(imported: ImportedAnswers, config: Config): string 
   const { run, read, successful, failed, unanswered, blank, columns, checked, replaced } = imported;
   const { paidAt, paidFrom, reusedRows } = imported;
   const { maxAge } = config.reuse;
-  const lines = [
+  const lines = presentTexts([
     `${run}  ${formatCount(successful)} SUCCESSFUL and ${formatCount(failed)} FAILED answers of ${countOf(read, 'row')}: ${columns.join(', ')}`,
     `paid ${dayOf(paidAt)} (${FROM[paidFrom]})`,
-    ...(reusedRows > 0
-      ? [
-          `${countOf(reusedRows, 'row')} of the file had reused answers, which are older: give the oldest day with --paid-at; an output with output.lineage: true has the day of each row`,
-        ]
-      : []),
-    ...(unanswered > 0 ? [`${countOf(unanswered, 'row')} without an answer of the service left out`] : []),
-    ...(blank > 0 ? [`${countOf(blank, 'row')} left out: blank in all sent columns`] : []),
-    ...(checked
-      ? []
-      : [
-          'the names of these columns are not checked, because neither result.columns nor a run says which columns the service gives; to choose others: --columns',
-        ]),
-    ...(replaced ? ['an earlier import of the same file is replaced'] : []),
-    ...(maxAge === 0 ? ['reuse.maxAge is 0: set it, or no run takes these answers'] : []),
-    ...(maxAge > 0 && paidAt + maxAge <= Date.now()
-      ? [
-          `they were paid for longer ago than reuse.maxAge (${formatDuration(maxAge)}): no run takes them, except those with a later time of their own`,
-        ]
-      : []),
-  ];
+    reusedRows > 0 &&
+      `${countOf(reusedRows, 'row')} of the file had reused answers, which are older: give the oldest day with --paid-at; an output with output.lineage: true has the day of each row`,
+    unanswered > 0 && `${countOf(unanswered, 'row')} without an answer of the service left out`,
+    blank > 0 && `${countOf(blank, 'row')} left out: blank in all sent columns`,
+    !checked &&
+      'the names of these columns are not checked, because neither result.columns nor a run says which columns the service gives; to choose others: --columns',
+    replaced && 'an earlier import of the same file is replaced',
+    maxAge === 0 && 'reuse.maxAge is 0: set it, or no run takes these answers',
+    maxAge > 0 &&
+      paidAt + maxAge <= Date.now() &&
+      `they were paid for longer ago than reuse.maxAge (${formatDuration(maxAge)}): no run takes them, except those with a later time of their own`,
+  ]);
   return `${lines.join('\n')}\n`;
 }
 

@@ -1,6 +1,7 @@
 /** What `foliopipe recover` prints: what was rebuilt, what is lost, and what to do next. */
 import { type Config, isUnfinished, type Recovered, type RecoveredRun } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 
 /** Whether something could not be rebuilt: the next run rejects a state without a run, and buys lost answers again. */
 export function isAnyLost({ runs, answers }: Pick<Recovered, 'runs' | 'answers'>): boolean {
@@ -12,21 +13,18 @@ export function rebuiltText(recovered: Recovered, config: Config, dryRun: boolea
   const rebuilt = runs.filter(({ found }) => found === 'rebuilt');
   const lost = runs.filter(({ found }) => found === 'lost');
   const done = replaced ? 'rebuilt' : 'would be rebuilt';
-  return `${[
+  return `${presentTexts([
     baseText(base, rebuilt.length + lost.length),
     ...runs.map(runText),
-    ...(rebuilt.length > 0 || base !== 'whole' ? [`${countOf(rebuilt.length, 'run')} ${done}`] : []),
+    (rebuilt.length > 0 || base !== 'whole') && `${countOf(rebuilt.length, 'run')} ${done}`,
     ...answersText(answers, done),
-    ...(searches > 0 ? [`${countOf(searches, 'search', 'searches')} outside of runs ${done}`] : []),
+    searches > 0 && `${countOf(searches, 'search', 'searches')} outside of runs ${done}`,
     ...asideText(aside),
-    ...(mayLackPruned
-      ? [
-          'if foliopipe 0.1 was ever used in this folder: runs whose results it removed are missing from the ledger',
-        ]
-      : []),
-    ...(rebuilt.length + lost.length + searches === 0 && base === 'whole' ? ['nothing is missing'] : []),
+    mayLackPruned &&
+      'if foliopipe 0.1 was ever used in this folder: runs whose results it removed are missing from the ledger',
+    rebuilt.length + lost.length + searches === 0 && base === 'whole' && 'nothing is missing',
     ...(dryRun ? [] : nextText(rebuilt, config)),
-  ].join('\n')}\n`;
+  ]).join('\n')}\n`;
 }
 
 function baseText(base: Recovered['base'], lacking: number): string {
@@ -38,13 +36,13 @@ function baseText(base: Recovered['base'], lacking: number): string {
 
 function answersText({ segments, successful, failed, lost }: Recovered['answers'], done: string): string[] {
   const count = formatCount(successful + failed);
-  return [
-    ...(segments > 0 ? [`stored answers of ${countOf(segments, 'run')} ${done}: ${count}`] : []),
+  return presentTexts([
+    segments > 0 && `stored answers of ${countOf(segments, 'run')} ${done}: ${count}`,
     ...lost.map(
       (path) =>
         `${path} is damaged: its answers are bought again, unless you restore it from a copy and run foliopipe recover again; else move it away`,
     ),
-  ];
+  ]);
 }
 
 /** Empty when there was no old database. */
@@ -76,14 +74,14 @@ function runText({ run, pipeline, found, reason, ...of }: RecoveredRun): string 
   if (found === 'lost') return lostRunText(run, reason ?? '');
   const { state, chunks, folios, downloaded, ambiguous, records, ambiguousRecords, prunedAt } = of;
   const perhaps = ambiguousRecords > 0 ? `, ${formatCount(ambiguousRecords)} more perhaps` : '';
-  const held = [
+  const held = presentTexts([
     `${countOf(records - ambiguousRecords, 'record')} paid for${perhaps}`,
     countOf(folios, 'folio'),
     ...(prunedAt === null
       ? [`all results of ${formatCount(downloaded)} of ${countOf(chunks, 'chunk')}`]
       : ['pruned']),
-    ...(ambiguous > 0 ? [`${countOf(ambiguous, 'upload')} possibly accepted`] : []),
-  ];
+    ambiguous > 0 && `${countOf(ambiguous, 'upload')} possibly accepted`,
+  ]);
   return `${run}  ${pipeline}, ${state}: ${held.join(', ')}`;
 }
 

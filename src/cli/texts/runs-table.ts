@@ -2,6 +2,7 @@
 import type { Run } from '../../../pipelines/index.js';
 import { partialFacts, priceOf, recordsToSend, withheldExitCode } from '../../../pipelines/index.js';
 import { formatAmount, formatCount, formatDuration } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 
 /** A run, and what its checkpoint row does not hold. */
 export interface ListedRun {
@@ -27,7 +28,7 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
   const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   const isSentApart = runs.some(({ run }) => recordsToSend(run) !== run.source.records - run.source.rejected);
   const header = [
-    ...['run', 'start', 'took', 'records', ...(isSentApart ? ['sent'] : [])],
+    ...presentTexts(['run', 'start', 'took', 'records', isSentApart && 'sent']),
     ...['failed', pricePerRecord === null ? 'paid' : 'cost', 'end'],
   ];
   const rows = runs.map((listed) => {
@@ -38,16 +39,16 @@ export function runsTable(runs: readonly ListedRun[], options: RunsTableOptions)
     const counts = (run.publication ?? run.confirmed ?? run.withheld)?.counts;
     const price = priceOf(paid, pricePerRecord);
     const cost = price === null ? formatCount(paid) : formatAmount(price);
-    return [
+    return presentTexts([
       id,
       clock.format(createdAt),
       run.finishedAt === null || ended === null ? '-' : formatDuration(ended - createdAt),
       formatCount(source.records),
-      ...(isSentApart ? [formatCount(recordsToSend(run))] : []),
+      isSentApart && formatCount(recordsToSend(run)),
       counts === undefined ? '-' : formatCount(counts.failed),
       run.rehearsal ? '-' : cost,
       endText(listed, hasPipelines),
-    ];
+    ]);
   });
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
@@ -68,18 +69,18 @@ function endText({ run, isLoadFailed }: ListedRun, hasPipelines: boolean): strin
   const exitCode = exitCodeOf(run);
   const partial = partialFacts(run);
   const unprocessed = (partial ?? publication ?? confirmed ?? withheld)?.counts.unprocessed ?? 0;
-  return [
+  return presentTexts([
     ...[exitCode === null ? state : state === 'done' ? `exit ${exitCode}` : `exit ${exitCode}, ${state}`],
-    ...(partial === null ? [] : [`partial publication ${partial.publication}, exit ${partial.exitCode}`]),
-    ...(unprocessed > 0 ? [`${formatCount(unprocessed)} unprocessed`] : []),
-    ...(confirmed === null ? [] : ['no output, confirmed']),
-    ...(source.limit === undefined ? [] : [`sample, --limit ${source.limit}`]),
-    ...(prunedAt === null ? [] : ['pruned']),
-    ...(rehearsal ? ['rehearsal'] : []),
-    ...(isLoadFailed ? ['load failed'] : []),
-    ...(hasPipelines ? [pipeline] : []),
-    ...(label === null ? [] : [label]),
-  ].join('  ');
+    partial !== null && `partial publication ${partial.publication}, exit ${partial.exitCode}`,
+    unprocessed > 0 && `${formatCount(unprocessed)} unprocessed`,
+    confirmed !== null && 'no output, confirmed',
+    source.limit !== undefined && `sample, --limit ${source.limit}`,
+    prunedAt !== null && 'pruned',
+    rehearsal && 'rehearsal',
+    isLoadFailed && 'load failed',
+    hasPipelines && pipeline,
+    label !== null && label,
+  ]).join('  ');
 }
 
 /** The exit code with which a run has ended; null if it has not. */

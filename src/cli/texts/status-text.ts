@@ -17,7 +17,7 @@ import {
   type WorkingProcess,
 } from '../../../pipelines/index.js';
 import { countOf, formatDuration } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, presentTexts } from '../../text.js';
 import { progressText } from '../display/progress.js';
 import { nextLines } from './next-steps.js';
 import { runReuseLines } from './reuse-text.js';
@@ -48,7 +48,7 @@ export async function unfinishedText(
   const age = (at: number | null) => (at === null ? '' : `, ${formatDuration(Date.now() - at)} ago`);
   const isStuck = ({ state, submittedAt }: ChunkRow) =>
     run.state === 'open' && state === 'submitted' && Date.now() - submittedAt! > patience;
-  const lines = [
+  const lines = presentTexts([
     `${run.source.limit === undefined ? 'run' : `sample (--limit ${run.source.limit})`} ${run.id} of ${formatDuration(Date.now() - run.createdAt)} ago is ${run.state}`,
     `  ${progressText(snapshot, Date.now())}`,
     ...partialLines(summary),
@@ -57,11 +57,9 @@ export async function unfinishedText(
       (c) =>
         `  chunk ${c.number}: ${c.state}${c.folio === null ? '' : `, folio ${c.folio}`}${age(c.submittedAt)}${isStuck(c) ? `; to give it up: ${abandonCommand(run.id, c.number)}` : ''}`,
     ),
-    ...(more > 0
-      ? [`  and ${countOf(more, 'more chunk')}: foliopipe report ${run.id} lists them on a page`]
-      : []),
+    more > 0 && `  and ${countOf(more, 'more chunk')}: foliopipe report ${run.id} lists them on a page`,
     ...chunkTexts(summary).map((text) => `  ${text}`),
-  ];
+  ]);
   return `${lines.join('\n')}\n${copiedText(run)}`;
 }
 

@@ -8,7 +8,7 @@ import {
   formatDuration,
   formatShare,
 } from '../../quantities.js';
-import { escapeUnprintable, shorten } from '../../text.js';
+import { escapeUnprintable, presentTexts, shorten } from '../../text.js';
 import { runReuseLines } from './reuse-text.js';
 import { field, INDENT, WIDTH } from './summary-field.js';
 
@@ -53,22 +53,19 @@ const MOST_REASONS = 3;
 function costLines({ paid, saved, outdated, retried, inVain, rehearsal }: RunSummary): string[] {
   const price = (amount: number | null) =>
     amount === null ? '' : ` (${formatAmount(amount)} ${paid.currency})`;
-  const again = [
-    ...(retried.records > 0 ? [`${countOf(retried.records, 'failed record')} sent once more`] : []),
-    ...(retried.searches > 0 ? [`${countOf(retried.searches, 'failed record')} searched one by one`] : []),
-  ];
+  const again = presentTexts([
+    retried.records > 0 && `${countOf(retried.records, 'failed record')} sent once more`,
+    retried.searches > 0 && `${countOf(retried.searches, 'failed record')} searched one by one`,
+  ]);
   // A rehearsal pays nothing.
   if (rehearsal) return again.length > 0 ? field('retried', again.join(', ')) : [];
   const each = paid.amount === null || paid.records === 0 ? null : paid.amount / paid.records;
   const upTo = inVain.perhaps > 0 ? 'up to ' : '';
-  const lost = [
-    ...(inVain.records > 0
-      ? [`${countOf(inVain.records, 'record')}${price(inVain.amount)} without an answer`]
-      : []),
-    ...(inVain.perhaps > 0
-      ? [`perhaps ${countOf(inVain.perhaps, 'record')}${price(each && each * inVain.perhaps)}`]
-      : []),
-  ];
+  const lost = presentTexts([
+    inVain.records > 0 && `${countOf(inVain.records, 'record')}${price(inVain.amount)} without an answer`,
+    inVain.perhaps > 0 &&
+      `perhaps ${countOf(inVain.perhaps, 'record')}${price(each && each * inVain.perhaps)}`,
+  ]);
   // The line about reuse says it already.
   const isSaid = saved.records === 0 || outdated !== null;
   const kept = isSaid ? '' : `; saved ${countOf(saved.records, 'record')}${price(saved.amount)}`;

@@ -8,7 +8,7 @@ import {
   whatNext,
 } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, presentTexts } from '../../text.js';
 import { loadText } from './load-text.js';
 import { field } from './summary-field.js';
 import { recordLines, timeLines } from './summary-figures.js';
@@ -101,12 +101,11 @@ const unusual = {
 };
 
 function driftLines({ drift, delta }: RunSummary): string[] {
-  return [
-    ...(drift ? [driftLine(drift, 'answers that were bought again have changed')] : []),
-    ...(delta?.drift
-      ? [driftLine(delta.drift, 'records that were sent have another answer than their key had before')]
-      : []),
-  ];
+  return presentTexts([
+    drift && driftLine(drift, 'answers that were bought again have changed'),
+    delta?.drift &&
+      driftLine(delta.drift, 'records that were sent have another answer than their key had before'),
+  ]);
 }
 
 function driftLine({ compared, changed, columns }: Drift, what: string): string {
@@ -150,10 +149,10 @@ function afterSuccess(summary: RunSummary, terms: NextTerms): string[] {
   if (sample !== null || state !== 'done' || exitCode !== 0 || isOpen) return [];
   const retry = found === 'done' ? undefined : retryWay(summary, terms);
   if (summary.unusual.length > 0 && terms.mayRetry) {
-    return [
+    return presentTexts([
       `  next: foliopipe report ${run} shows it beside the nights before`,
-      ...(retry === undefined ? [] : [`  or: ${wayText(retry)}`]),
-    ];
+      retry !== undefined && `  or: ${wayText(retry)}`,
+    ]);
   }
   if (retry !== undefined) return [`  next: nothing; or ${wayText(retry)}`];
   // `foliopipe report` would not find a rehearsal, which has a state of its own.

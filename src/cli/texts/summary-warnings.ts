@@ -1,6 +1,7 @@
 /** The warnings of a run's summary: what may be paid twice or in vain, what needs a person, what the output lacks. */
 import { helpTexts, prunedText, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 import { sentence } from './summary-field.js';
 
 export function warningLines(summary: RunSummary): string[] {
@@ -12,54 +13,30 @@ function warnings(summary: RunSummary): string[] {
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
   const skipped = summary.origins.skipped.records;
-  return [
-    ...(rehearsal
-      ? ['This is a rehearsal: the local service answered, so the predictions are not real.']
-      : []),
-    ...(summary.sample === null
-      ? []
-      : [
-          `This is a sample: only the first ${countOf(counts.read, 'record')} of the source.${summary.exitCode === 0 ? ' foliopipe run (leave --limit out) does all of it.' : ''}`,
-        ]),
-    ...(uploads.ambiguous > 0
-      ? [
-          `${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
-        ]
-      : []),
-    ...(uploads.ambiguous === 0 && uploads.resubmitted > 0
-      ? [
-          `${countOf(uploads.resubmitted, 'upload')} sent again before the reply to an earlier one came: both were accepted, so the chunk is paid twice.`,
-        ]
-      : []),
-    ...(searches.ambiguous > 0
-      ? [
-          `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; ${searches.ambiguous === 1 ? 'it is' : 'they are'} not searched again.`,
-        ]
-      : []),
+  return presentTexts([
+    rehearsal && 'This is a rehearsal: the local service answered, so the predictions are not real.',
+    summary.sample !== null &&
+      `This is a sample: only the first ${countOf(counts.read, 'record')} of the source.${summary.exitCode === 0 ? ' foliopipe run (leave --limit out) does all of it.' : ''}`,
+    uploads.ambiguous > 0 &&
+      `${countOf(uploads.ambiguous, 'upload')} (${countOf(ambiguousRecords, 'record')}): it is unknown whether ${uploads.ambiguous === 1 ? 'it was' : 'they were'} accepted; ${resubmissionText(uploads)}.`,
+    uploads.ambiguous === 0 &&
+      uploads.resubmitted > 0 &&
+      `${countOf(uploads.resubmitted, 'upload')} sent again before the reply to an earlier one came: both were accepted, so the chunk is paid twice.`,
+    searches.ambiguous > 0 &&
+      `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; ${searches.ambiguous === 1 ? 'it is' : 'they are'} not searched again.`,
     ...chunkTexts(summary),
     ...outputProblem(summary),
-    ...(skipped > 0
-      ? [
-          `${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
-        ]
-      : []),
-    ...(refused > 0
-      ? [
-          `${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
-        ]
-      : []),
-    ...(indistinct > 0
-      ? [
-          `${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
-        ]
-      : []),
-    ...(joinedOnWord === null ? [] : [`${joinedOnWord}.`]),
-    ...(counts.rejected > 0 && manifest !== null
-      ? [
-          `${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
-        ]
-      : []),
-  ];
+    skipped > 0 &&
+      `${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
+    refused > 0 &&
+      `${countOf(refused, 'record')} refused by the service, one by one: FAILED with RECORD_REFUSED, not paid for.`,
+    indistinct > 0 &&
+      `${countOf(indistinct, 'record')} have equal echoed columns but different results; which result belongs to which record is unknown.`,
+    joinedOnWord !== null && `${joinedOnWord}.`,
+    counts.rejected > 0 &&
+      manifest !== null &&
+      `${countOf(counts.rejected, 'record')} rejected, see ${manifest.replace(/manifest\.json$/, 'rejects.csv')}`,
+  ]);
 }
 
 /** What a person can do about single chunks. Names only the first ones, as the summary does. */

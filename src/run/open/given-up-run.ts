@@ -6,6 +6,7 @@ import { ConfigError, TroubleError } from '../../errors.js';
 import { countOf, formatAmount, formatCount, formatDuration } from '../../quantities.js';
 import { abandonCommand, newRunCommand } from '../../report/adoptable.js';
 import { priceOf } from '../../report/origins.js';
+import { presentTexts } from '../../text.js';
 import type { Source } from '../../types.js';
 import type { RunOptions } from '../run-options.js';
 import { hasSentSame } from './missing-segments.js';
@@ -200,17 +201,13 @@ export function givenUpText(givenUp: GivenUpRun): string {
   const { inVain, open, ambiguous, collected } = givenUp;
   const price = inVain.amount === null ? '' : ` (${formatAmount(inVain.amount)} ${inVain.currency})`;
   const upTo = ambiguous.chunks > 0 ? 'up to ' : '';
-  const parts = [
-    ...(open.chunks > 0
-      ? [`${countOf(open.chunks, 'folio')} (${countOf(open.records, 'record')}) open at the service`]
-      : []),
-    ...(ambiguous.chunks > 0
-      ? [
-          `${countOf(ambiguous.chunks, 'upload')} (${countOf(ambiguous.records, 'record')}) that may have been accepted`,
-        ]
-      : []),
-    ...(collected.chunks > 0 ? [collectedText(givenUp)] : []),
-  ];
+  const parts = presentTexts([
+    open.chunks > 0 &&
+      `${countOf(open.chunks, 'folio')} (${countOf(open.records, 'record')}) open at the service`,
+    ambiguous.chunks > 0 &&
+      `${countOf(ambiguous.chunks, 'upload')} (${countOf(ambiguous.records, 'record')}) that may have been accepted`,
+    collected.chunks > 0 && collectedText(givenUp),
+  ]);
   const lost =
     inVain.records === 0
       ? 'nothing is paid in vain'
