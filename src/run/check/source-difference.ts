@@ -46,16 +46,17 @@ function firstOtherFile(then: Source, now: Source): number {
 
 function fileText(then: Source, now: Source, at: number): string {
   const [old, found] = [then.files[at], now.files[at]];
-  const { name, path } = (found ?? old)!;
-  const shown = showText(name ?? path, 200);
-  if (old === undefined) return `${shown} is new in the source`;
-  if (found === undefined) return `${shown} is no longer in the source`;
+  const nameOf = ({ name, path }: Source['files'][number]) => showText(name ?? path, 200);
+  if (old === undefined) return `${nameOf(found!)} is new in the source`;
+  if (found === undefined) return `${nameOf(old)} is no longer in the source`;
   // The time of a copy shows nothing about its source.
-  const state = ({ bytes, stamp }: typeof old) => {
+  const state = ({ bytes, stamp, name }: typeof old) => {
     const time = name === undefined ? stampTime(stamp) : undefined;
     return `${formatBytes(bytes)}${time === undefined ? '' : `, written ${time.toISOString().slice(0, 19)}Z`}`;
   };
-  return `${shown}: ${state(old)} then; ${state(found)} now`;
+  return nameOf(old) === nameOf(found)
+    ? `${nameOf(found)}: ${state(old)} then; ${state(found)} now`
+    : `${nameOf(found)}: ${state(found)} now; the run has read ${nameOf(old)}: ${state(old)}`;
 }
 
 async function recordText(context: DifferenceContext, run: Run, now: Source, at: number): Promise<string> {

@@ -11,6 +11,7 @@ import { ConfigError, FoliopipeError, GuardError, SourceError } from '../../erro
 import { hasContent } from '../../files/output-store.js';
 import { countOf, formatCount } from '../../quantities.js';
 import type { RunContext } from '../../run-context.js';
+import { STDIN } from '../../spool/copy-stdin.js';
 import { keepCopies } from '../../spool/open-source.js';
 import { showText } from '../../text.js';
 import type { Source } from '../../types.js';
@@ -202,15 +203,17 @@ export async function sourceChangedError(
     `run ${id} is ${isDone ? run.state : 'unfinished'}, and ${change}${how}`,
     {
       hint: isDone
-        ? `publish, retry and adopt of run ${id} need the source that it has read: put it back (${filesText(source, now)}); foliopipe run begins a run with the new file`
+        ? `publish, retry and adopt of run ${id} need the source that it has read: ${wayBack(source, now)}; foliopipe run begins a run with the new file`
         : waysFromChanged(id, givenUp, source),
       facts: { run: id, before: source.sha256, now: now.sha256 },
     },
   );
 }
 
-/** The first file that has changed, as it was when the run read it. */
-function filesText({ files }: Source, now: Source): string {
+/** How the first file that has changed is given again as the run has read it. */
+function wayBack({ files }: Source, now: Source): string {
   const file = files.find(({ sha256 }, at) => now.files[at]?.sha256 !== sha256) ?? files[0]!;
-  return `${showText(file.name ?? file.path, 200)} with ${file.bytes} bytes, sha256 ${file.sha256}`;
+  if (file.name === STDIN && now.files[0]?.name !== STDIN)
+    return 'it was standard input, whose copy is read if you add --source -';
+  return `put it back (${showText(file.name ?? file.path, 200)} with ${file.bytes} bytes, sha256 ${file.sha256})`;
 }

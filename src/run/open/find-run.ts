@@ -157,7 +157,7 @@ async function findExisting(
     const what =
       wanted === true || wanted === 'last' ? 'no run yet' : `no run ${wanted} that is open or done`;
     throw new ConfigError('RUN_UNKNOWN', `pipeline ${pipeline} has ${what}`, {
-      hint: 'see the runs with: foliopipe runs; begin one with: foliopipe run',
+      hint: 'see the runs with: foliopipe runs (last names no sample); begin one with: foliopipe run',
     });
   }
   await verifyPaid(given, run);

@@ -86,7 +86,10 @@ export function checkKnown(run: Run | undefined, pipeline: string, name: string)
     'RUN_UNKNOWN',
     `pipeline ${pipeline} has no run${name === 'last' ? ' yet' : ` ${name}`}`,
     {
-      hint: name === 'last' ? 'begin one with: foliopipe run' : 'see the runs with: foliopipe runs',
+      hint:
+        name === 'last'
+          ? 'begin one with: foliopipe run; last names no sample: foliopipe runs lists their ids'
+          : 'see the runs with: foliopipe runs',
     },
   );
 }

@@ -184,6 +184,10 @@ describe('a sample', () => {
   it('is published and retried by its name, and loaded never', async () => {
     await withJob({}, async (job) => {
       const sample = await job.enrich({}, { limit: 10 });
+      await expect(publish(job.config(), 'last')).rejects.toMatchObject({
+        code: 'RUN_UNKNOWN',
+        hint: expect.stringContaining('last names no sample'),
+      });
       const night = await job.enrich();
       const nightly = await job.output();
       const other = job.config({ output: { prefix: 'p_' } });

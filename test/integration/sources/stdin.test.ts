@@ -1,6 +1,6 @@
 /** `source.path: "-"`: standard input is copied once, and a run goes on only with the same content. */
 import { createReadStream } from 'node:fs';
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -62,6 +62,20 @@ describe('in the library', () => {
       expect(summary).toMatchObject({ found: 'new', counts: { read: 70 } });
       expect((await job.runs()).map(({ state }) => state)).toEqual(['done', 'superseded']);
       expect(await job.spooled()).toHaveLength(1);
+    });
+  });
+
+  it('is asked for by its name when a done run is published with a file as the source', async () => {
+    await withStdin(async (job) => {
+      const { run } = await job.enrich({}, given(night));
+      const path = join(job.folder, 'other.csv');
+      await writeFile(path, sourceText(70));
+      const error = await publish(job.config({ source: { path } }), run).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: 'SOURCE_CHANGED',
+        message: expect.stringMatching(/other\.csv": .* now; the run has read "stdin": [\d.,]+ K?B$/m),
+        hint: expect.stringContaining('add --source -'),
+      });
     });
   });
 
