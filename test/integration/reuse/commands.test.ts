@@ -113,6 +113,13 @@ describe('reuse import', () => {
     expect(await lines(job)).toEqual(await lines(first));
   });
 
+  it('of our output serves a config that sends one more column', async () => {
+    const columns = { name: 'BusinessName', address: 'Address', state: 'State', number: 'Id' };
+    const job = await newJob('wider', { upload: { columns } });
+    await summaryOf('reuse', 'import', first.output, job.config);
+    expect(await sentBy(job)).toBe(0);
+  });
+
   it.each([
     ['parquet', 'PAR1\x15\x04'],
     ['csv.zst', '\x28\xb5\x2f\xfd'],
