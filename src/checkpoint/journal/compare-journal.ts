@@ -1,4 +1,5 @@
 /** Compares a run's journal with the database: does one of them lack paid requests that the other one has? */
+import type { RunRow } from '../rows/run-row.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { FolioLine, JournalLine } from './journal-line.js';
 import {
@@ -101,15 +102,18 @@ export function isBehind({ missing }: Compared): boolean {
   return uploads + folios + searches + marks.length > 0 || publication !== null;
 }
 
+/** Prepares the read of what a run's row says of its final facts, and of the highest publication of its pipeline. */
+export function marksRead(db: StateDatabase) {
+  return db.prepare<[string], Pick<RunRow, 'state' | 'pruned_at'> & { mixed: number; highest: number }>(`
+    SELECT mixed, state, pruned_at,
+      (SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline) AS highest
+    FROM runs WHERE id = ?`);
+}
+
 function marksMissing(
   db: StateDatabase,
 ): (run: string, seen: JournalSummary) => Pick<Compared['missing'], 'marks' | 'publication'> {
-  const rowOf = db.prepare<
-    [string],
-    { mixed: number; state: string; pruned_at: number | null; highest: number }
-  >(`SELECT mixed, state, pruned_at,
-      (SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline) AS highest
-    FROM runs WHERE id = ?`);
+  const rowOf = marksRead(db);
   return (run, seen) => {
     const row = rowOf.get(run);
     if (row === undefined) return { marks: [], publication: null };
@@ -127,13 +131,8 @@ const PAGE = 1_000;
 function journalIsOutdated(db: StateDatabase): (run: string, seen: JournalSummary) => boolean {
   const runOf = db.prepare<
     [string],
-    {
-      state: string;
-      chunks: number | null;
-      columns: string | null;
-      round: number;
+    Pick<RunRow, 'state' | 'chunks' | 'columns' | 'round' | 'pruned_at'> & {
       mixed: number;
-      pruned_at: number | null;
       published: number | null;
     }
   >(`SELECT state, chunks, columns, round, mixed, pruned_at,

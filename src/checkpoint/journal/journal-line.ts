@@ -1,8 +1,8 @@
 /** The lines of a run's journal. Each line is a JSON object; its last member is a checksum of the text before it. */
 import { crc32 } from 'node:zlib';
-import type { Choice, Chunk, Source, UnprocessedCause } from '../../types.js';
+import type { Choice, Chunk, Doubt, Source, UnprocessedCause } from '../../types.js';
 import type { Confirmed, Publication, Withheld } from '../publication.js';
-import type { SingleSearch } from '../state.js';
+import type { ChunkRow, SingleSearch, Upload } from '../state.js';
 
 /** The version of the format. */
 export const journalVersion = 1;
@@ -24,7 +24,7 @@ export interface RunLine {
 }
 
 /** A chunk was cut. `numbers` are its records, if they are not simply the next ones; else null. */
-export interface CutLine extends Omit<Chunk, 'number'> {
+interface CutLine extends Omit<Chunk, 'number'> {
   readonly type: 'cut';
   readonly chunk: number;
   readonly round: number;
@@ -32,7 +32,7 @@ export interface CutLine extends Omit<Chunk, 'number'> {
 }
 
 /** A chunk is about to be uploaded. Its first and last record and its hash are null if its row was pruned. */
-export interface IntentLine {
+interface IntentLine {
   readonly type: 'intent';
   readonly chunk: number;
   readonly attempt: number;
@@ -57,14 +57,14 @@ export interface FolioLine {
 }
 
 /** An upload that ended without a folio. */
-export interface EndLine {
+interface EndLine {
   readonly type: 'dropped' | 'ambiguous';
   readonly chunk: number;
   readonly attempt: number;
   /** Null if a kill ended the upload. */
   readonly at: number | null;
   /** Why the upload is ambiguous, if that is known. */
-  readonly doubt?: string | null;
+  readonly doubt?: Doubt | null;
 }
 
 /** The data that identifies a publication, and the facts of its night if it was put in place and is one. */
@@ -118,6 +118,32 @@ export type SearchJournalLine =
       'id' | 'pipeline' | 'service' | 'day'
     >)
   | ({ readonly type: 'single-searched' } & Pick<SingleSearch, 'id' | 'state' | 'local'>);
+
+/** @param numbers its records, if they were picked. */
+export function cutLine(
+  { number, round, firstRecord, lastRecord, records, start, end, bytes, sha256 }: ChunkRow,
+  numbers: readonly number[] | null,
+): CutLine {
+  const span = { firstRecord, lastRecord, records, start, end, bytes, sha256 };
+  return { type: 'cut', chunk: number, round, ...span, numbers };
+}
+
+/** @param sent the chunk; undefined if its row was pruned. */
+export function intentLine(
+  {
+    chunk,
+    attempt,
+    records,
+    fileName,
+    startedAt,
+  }: Pick<Upload, 'chunk' | 'attempt' | 'records' | 'fileName' | 'startedAt'>,
+  sent: ChunkRow | undefined,
+  day: string,
+): IntentLine {
+  const { firstRecord = null, lastRecord = null, sha256 = null } = sent ?? {};
+  const span = { firstRecord, lastRecord, sha256 };
+  return { type: 'intent', chunk, attempt, ...span, records, fileName, at: startedAt, day };
+}
 
 /** @returns the text of the line, with its line feed. */
 export function encodeLine(line: JournalLine | SearchJournalLine): string {

@@ -1,78 +1,22 @@
 /** Makes the lines of a run's journal from the database, to replace a missing, incomplete or damaged journal. */
-import type { Choice, Source, UnprocessedCause } from '../../types.js';
 import type { NightFacts } from '../night.js';
 import { unpackNumbers } from '../packed-numbers.js';
-import type { Confirmed, Publication, Withheld } from '../publication.js';
+import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
+import { type StoredSearch, type StoredUpload, toSearch, UPLOAD_COLUMNS } from '../rows/paid-rows.js';
+import { type RunRow, toRun } from '../rows/run-row.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
-import type { RunState } from '../state.js';
-import { type JournalLine, journalVersion, type NumberedFile } from './journal-line.js';
+import type { ChunkRow, Run } from '../state.js';
+import { cutLine, intentLine, type JournalLine, journalVersion, type NumberedFile } from './journal-line.js';
 
-interface RunRow {
-  readonly pipeline: string;
-  readonly service: string;
-  readonly label: string | null;
-  readonly canary: number;
-  readonly choice: string | null;
-  readonly created_at: number;
-  readonly source: string;
-  readonly frozen: string;
-  readonly state: RunState;
-  readonly chunks: number | null;
-  readonly columns: string | null;
+interface KnownRun extends RunRow {
   /** Whether its columns are those that the pipeline has learned. */
   readonly learned: number;
-  readonly round: number;
-  readonly rehearsal: number;
   readonly mixed: number;
-  readonly publication: string | null;
-  readonly partial: string | null;
-  readonly withheld: string | null;
-  readonly confirmed: string | null;
-  readonly finished_at: number | null;
-  readonly pruned_at: number | null;
 }
 
-interface CutRow {
-  readonly chunk: number;
-  readonly round: number;
-  readonly firstRecord: number;
-  readonly lastRecord: number;
-  readonly records: number;
-  readonly startFile: number;
-  readonly startOffset: number;
-  readonly endFile: number;
-  readonly endOffset: number;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly state: string;
-  readonly folio: string | null;
-  readonly cause: UnprocessedCause | null;
-  readonly refusal: string | null;
-  readonly numbers: Buffer | null;
-}
-
-interface UploadRow {
-  readonly chunk: number;
-  readonly attempt: number;
-  readonly file_name: string;
-  readonly records: number;
-  readonly state: 'intent' | 'accepted' | 'dropped' | 'ambiguous';
-  readonly folio: string | null;
-  readonly service_records: number | null;
-  readonly started_at: number;
-  readonly day: string;
-  readonly ended_at: number | null;
-  readonly doubt: string | null;
-  readonly local: number | null;
-}
-
-interface SearchRow {
-  readonly record: number;
-  readonly state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
-  readonly values: string | null;
-  readonly at: number;
-  readonly day: string;
-}
+type CutRow = StoredChunk & { readonly numbers: Buffer | null };
+type UploadRow = StoredUpload & { readonly day: string };
+type SearchRow = StoredSearch & { readonly day: string };
 
 interface FileRow extends Omit<NumberedFile, 'night'> {
   readonly night: string | null;
@@ -83,20 +27,18 @@ const PAGE = 500;
 
 /** Prepares the statements. Nobody may change the run while its lines are read: its pipeline's lock is held. */
 export function linesFromDatabase(db: StateDatabase): (run: string) => Generator<JournalLine> {
-  const byId = db.prepare<[string], RunRow>(`
+  const byId = db.prepare<[string], KnownRun>(`
     SELECT runs.*, runs.columns IS (SELECT k.columns FROM pipeline_columns AS k
       WHERE k.pipeline = runs.pipeline AND k.service = runs.service) AS learned
     FROM runs WHERE id = ?`);
   const chunksAfter = db.prepare<[string, number, number], CutRow>(`
-    SELECT number AS chunk, round, first_record AS firstRecord, last_record AS lastRecord, records,
-      start_file AS startFile, start_offset AS startOffset, end_file AS endFile, end_offset AS endOffset, bytes,
-      sha256, state, folio, cause, refusal,
+    SELECT chunks.*,
       (SELECT numbers FROM picked_records AS p WHERE p.run = chunks.run AND p.chunk = chunks.number) AS numbers
     FROM chunks WHERE run = ? AND number > ? ORDER BY number LIMIT ? + 0`);
   const uploadsOf = db.prepare<[string, number, number], UploadRow>(`
-    SELECT * FROM uploads WHERE run = ? AND chunk BETWEEN ? AND ? ORDER BY chunk, attempt`);
+    SELECT ${UPLOAD_COLUMNS}, day FROM uploads WHERE run = ? AND chunk BETWEEN ? AND ? ORDER BY chunk, attempt`);
   const searchesAfter = db.prepare<[string, number, number], SearchRow>(`
-    SELECT record, state, "values", started_at AS at, day FROM searches
+    SELECT record, state, "values", started_at AS startedAt, day FROM searches
     WHERE run = ? AND record > ? ORDER BY record LIMIT ? + 0`);
   // The current and the partial publication are in the last lines of the run.
   const otherFiles = db.prepare<[string], FileRow>(`
@@ -104,23 +46,24 @@ export function linesFromDatabase(db: StateDatabase): (run: string) => Generator
     WHERE runs.id = ? AND p.run = runs.id AND p.number IS NOT runs.publication ->> 'number'
       AND p.number IS NOT runs.partial ->> 'number' ORDER BY p.number`);
 
-  function* linesOfChunks(run: string, row: RunRow): Generator<JournalLine> {
+  function* linesOfChunks(run: string, isRehearsal: boolean): Generator<JournalLine> {
     let after = 0;
     for (;;) {
       const chunks = chunksAfter.all(run, after, PAGE);
       // Includes the uploads of chunks whose rows were pruned.
-      const upTo = chunks.length < PAGE ? Number.MAX_SAFE_INTEGER : chunks.at(-1)!.chunk;
+      const upTo = chunks.length < PAGE ? Number.MAX_SAFE_INTEGER : chunks.at(-1)!.number;
       const uploads = uploadsOf.all(run, after + 1, upTo);
       let at = 0;
-      for (const chunk of chunks) {
-        yield cutLine(chunk);
+      for (const row of chunks) {
+        const chunk = toChunk(row);
+        yield cutLine(chunk, row.numbers && unpackNumbers(row.numbers));
         const begin = at;
-        while (uploads[at]?.chunk === chunk.chunk) at += 1;
+        while (uploads[at]?.chunk === chunk.number) at += 1;
         for (const upload of inOrderOfEnds(uploads.slice(begin, at), chunk))
-          yield* uploadLines(row, upload, chunk);
+          yield* uploadLines(upload, chunk, isRehearsal);
         yield* stateLine(chunk);
       }
-      for (const upload of uploads.slice(at)) yield* uploadLines(row, upload, undefined);
+      for (const upload of uploads.slice(at)) yield* uploadLines(upload, undefined, isRehearsal);
       if (chunks.length < PAGE) return;
       after = upTo;
     }
@@ -129,129 +72,93 @@ export function linesFromDatabase(db: StateDatabase): (run: string) => Generator
   function* linesOfSearches(run: string): Generator<JournalLine> {
     for (let after = 0; ; ) {
       const searches = searchesAfter.all(run, after, PAGE);
-      for (const { record, state, values, at, day } of searches) {
+      for (const { day, ...row } of searches) {
+        const { record, state, values, startedAt: at } = toSearch(row);
         yield { type: 'search', record, at, day };
-        const found = values === null ? null : (JSON.parse(values) as Record<string, string>);
-        if (state !== 'intent') yield { type: 'searched', record, state, values: found };
+        if (state !== 'intent') yield { type: 'searched', record, state, values };
       }
       if (searches.length < PAGE) return;
       after = searches.at(-1)!.record;
     }
   }
 
-  return function* (run) {
-    const row = byId.get(run)!;
-    yield runLine(run, row);
-    yield* linesOfChunks(run, row);
-    if (row.chunks !== null) yield { type: 'all-cut', chunks: row.chunks };
-    yield* linesOfSearches(run);
-    if (row.round > 0) yield { type: 'settled', round: row.round };
-    if (row.columns !== null) {
-      const columns = JSON.parse(row.columns) as string[];
-      yield { type: 'columns', columns, learned: row.learned === 1 };
-    }
-    if (row.rehearsal === 1) yield { type: 'rehearsal' };
+  return function* (id) {
+    const row = byId.get(id)!;
+    const run = toRun(row);
+    yield runLine(run);
+    yield* linesOfChunks(id, run.rehearsal);
+    if (run.chunks !== null) yield { type: 'all-cut', chunks: run.chunks };
+    yield* linesOfSearches(id);
+    if (run.round > 0) yield { type: 'settled', round: run.round };
+    if (run.columns !== null) yield { type: 'columns', columns: run.columns, learned: row.learned === 1 };
+    if (run.rehearsal) yield { type: 'rehearsal' };
     if (row.mixed === 1) yield { type: 'mixed' };
-    for (const { night, ...file } of otherFiles.all(run)) {
+    for (const { night, ...file } of otherFiles.all(id)) {
       const facts = night === null ? {} : { night: JSON.parse(night) as NightFacts };
       yield { type: 'published', file: { ...file, ...facts } };
     }
-    yield* endLines(row);
+    yield* endLines(run);
   };
 }
 
-function runLine(run: string, row: RunRow): JournalLine {
-  return {
-    type: 'run',
-    version: journalVersion,
-    run,
-    pipeline: row.pipeline,
-    service: row.service,
-    label: row.label,
-    canary: row.canary,
-    ...(row.choice !== null && { choice: JSON.parse(row.choice) as Choice }),
-    createdAt: row.created_at,
-    source: JSON.parse(row.source) as Source,
-    frozen: JSON.parse(row.frozen) as Record<string, string>,
-  };
-}
-
-function cutLine(row: CutRow): JournalLine {
-  const { state: _, folio: _folio, cause: _cause, refusal: _refusal, numbers, ...cut } = row;
-  const { startFile, startOffset, endFile, endOffset, ...span } = cut;
-  return {
-    type: 'cut',
-    ...span,
-    start: { file: startFile, offset: startOffset },
-    end: { file: endFile, offset: endOffset },
-    numbers: numbers === null ? null : unpackNumbers(numbers),
-  };
+function runLine({
+  id,
+  pipeline,
+  service,
+  label,
+  canary,
+  choice,
+  createdAt,
+  source,
+  frozen,
+}: Run): JournalLine {
+  const head = { run: id, pipeline, service, label, canary, ...(choice && { choice }) };
+  return { type: 'run', version: journalVersion, ...head, createdAt, source, frozen };
 }
 
 /** Puts the attempt with the chunk's folio last, because an adopted attempt may be older than others. */
-function inOrderOfEnds(uploads: readonly UploadRow[], { folio }: CutRow): readonly UploadRow[] {
+function inOrderOfEnds(uploads: readonly UploadRow[], { folio }: ChunkRow): readonly UploadRow[] {
   if (uploads.length < 2 || folio === null) return uploads;
   const bound = uploads.findLast((upload) => upload.state === 'accepted' && upload.folio === folio);
   return bound === undefined ? uploads : [...uploads.filter((upload) => upload !== bound), bound];
 }
 
-function* uploadLines(run: RunRow, upload: UploadRow, chunk: CutRow | undefined): Generator<JournalLine> {
-  const attempt = { chunk: upload.chunk, attempt: upload.attempt };
-  yield {
-    type: 'intent',
-    ...attempt,
-    firstRecord: chunk?.firstRecord ?? null,
-    lastRecord: chunk?.lastRecord ?? null,
-    records: upload.records,
-    sha256: chunk?.sha256 ?? null,
-    fileName: upload.file_name,
-    at: upload.started_at,
-    day: upload.day,
-  };
-  const { ended_at: at, local } = upload;
-  if (upload.state === 'accepted') {
-    const { folio, service_records: serviceRecords } = upload;
-    const rehearsal = (local ?? run.rehearsal) === 1;
-    yield {
-      type: 'accepted',
-      ...attempt,
-      folio: folio!,
-      serviceRecords,
-      rehearsal,
-      at: at ?? upload.started_at,
-    };
-  } else if (upload.state !== 'intent') {
-    yield { type: upload.state, ...attempt, at, ...(upload.doubt !== null && { doubt: upload.doubt }) };
+/** @param isRehearsal what counts if the upload does not say whether a local service has answered it. */
+function* uploadLines(
+  upload: UploadRow,
+  sent: ChunkRow | undefined,
+  isRehearsal: boolean,
+): Generator<JournalLine> {
+  const { chunk, attempt, state, folio, serviceRecords, local, startedAt, endedAt, doubt } = upload;
+  yield intentLine(upload, sent, upload.day);
+  if (state === 'accepted') {
+    const rehearsal = local === null ? isRehearsal : local === 1;
+    const reply = { folio: folio!, serviceRecords, rehearsal };
+    yield { type: state, chunk, attempt, ...reply, at: endedAt ?? startedAt };
+  } else if (state !== 'intent') {
+    yield { type: state, chunk, attempt, at: endedAt, ...(doubt !== null && { doubt }) };
   }
 }
 
-function* stateLine({ chunk, state, cause, refusal }: CutRow): Generator<JournalLine> {
+function* stateLine({ number: chunk, state, cause, refusal }: ChunkRow): Generator<JournalLine> {
   if (state === 'split') yield { type: 'split', chunk };
   else if (state === 'refused') yield { type: 'refused', chunk, refusal: refusal ?? '' };
   else if (state === 'unprocessed') yield { type: 'unprocessed', chunk, cause: cause! };
 }
 
-function* endLines({
-  state,
-  publication,
-  partial,
-  withheld,
-  confirmed,
-  finished_at,
-  pruned_at,
-}: RunRow): Generator<JournalLine> {
-  const at = finished_at ?? 0;
+function* endLines(run: Run): Generator<JournalLine> {
+  const { state, publication, partial, withheld, confirmed, prunedAt } = run;
+  const at = run.finishedAt ?? 0;
   if (partial !== null) {
-    const published = JSON.parse(partial) as Publication;
-    yield { type: 'publishing', publication: published };
-    yield { type: 'done', at: published.at ?? 0 };
+    yield { type: 'publishing', publication: partial };
+    yield { type: 'done', at: partial.at ?? 0 };
   }
   if (publication !== null) {
-    yield { type: 'publishing', publication: JSON.parse(publication) as Publication };
+    yield { type: 'publishing', publication };
     if (state === 'done') yield { type: 'done', at };
   }
-  if (withheld !== null) yield { type: 'withheld', withheld: JSON.parse(withheld) as Withheld, at };
-  if (confirmed !== null) yield { type: 'confirmed', confirmed: JSON.parse(confirmed) as Confirmed, at };
+  if (withheld !== null) yield { type: 'withheld', withheld, at };
+  if (confirmed !== null) yield { type: 'confirmed', confirmed, at };
   if (state === 'superseded') yield { type: 'superseded', at };
-  if (pruned_at !== null) yield { type: 'pruned', at: pruned_at };
+  if (prunedAt !== null) yield { type: 'pruned', at: prunedAt };
 }

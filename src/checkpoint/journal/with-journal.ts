@@ -4,11 +4,11 @@
  * disk, and only then may the caller send the request. Room for the reply is kept before that. A reply that the database
  * cannot record is in the journal alone. Callers use it like any checkpoint.
  */
-import type { Checkpoint, ChunkRow, PickedRecords, Upload } from '../checkpoint.js';
+import type { Checkpoint, ChunkRow } from '../checkpoint.js';
 import { CheckpointStateError, OnlyInJournalError } from '../checkpoint-errors.js';
 import { eachChunk } from '../walk-run.js';
 import type { Reserve } from './disk-reserve.js';
-import type { FolioLine, JournalLine } from './journal-line.js';
+import { cutLine, type FolioLine, intentLine, type JournalLine } from './journal-line.js';
 import { attemptKey } from './journal-summary.js';
 import type { RunJournals } from './run-journals.js';
 
@@ -93,12 +93,12 @@ export function withJournal(
       await checkpoint.recordRun(run);
       journals.rewrite(run.id);
     },
-    ...journaled('recordCut', ([, { picked }], chunk) => [cutLine(chunk, picked)]),
+    ...journaled('recordCut', ([, { picked }], chunk) => [cutLine(chunk, picked?.numbers ?? null)]),
     ...journaled('recordAllCut', () => [{ type: 'all-cut' }]),
     ...journaled('recordSplit', ([, chunk, halves], [first, second]) => [
       { type: 'split', chunk },
-      cutLine(first, halves[0].picked),
-      cutLine(second, halves[1].picked),
+      cutLine(first, halves[0].picked?.numbers ?? null),
+      cutLine(second, halves[1].picked?.numbers ?? null),
     ]),
     ...journaled('recordRefused', ([, chunk, refusal]) => [{ type: 'refused', chunk, refusal }]),
     ...journaled('recordUnprocessed', ([, chunk, cause]) => [{ type: 'unprocessed', chunk, cause }]),
@@ -107,11 +107,7 @@ export function withJournal(
       const intend = () => checkpoint.recordIntent(run, chunk, fileName, at, budget);
       const upload = await reserve.begin(run, intend);
       try {
-        const { firstRecord, lastRecord, sha256 } = (await checkpoint.chunk(run, chunk))!;
-        await journals.appendDurably(
-          run,
-          intentLine(upload, { firstRecord, lastRecord, sha256 }, budget.day),
-        );
+        await journals.appendDurably(run, intentLine(upload, await checkpoint.chunk(run, chunk), budget.day));
       } catch (error) {
         await reserve
           .end(run, () => checkpoint.recordDropped(run, chunk, at))
@@ -241,20 +237,6 @@ export function withJournal(
       await checkpoint.close();
     },
   };
-}
-
-function cutLine(chunk: ChunkRow, picked: PickedRecords | null): JournalLine {
-  const { number, round, firstRecord, lastRecord, records, start, end, bytes, sha256 } = chunk;
-  const span = { firstRecord, lastRecord, records, start, end, bytes, sha256 };
-  return { type: 'cut', chunk: number, round, ...span, numbers: picked?.numbers ?? null };
-}
-
-function intentLine(
-  { chunk, attempt, records, fileName, startedAt }: Upload,
-  span: { readonly firstRecord: number; readonly lastRecord: number; readonly sha256: string },
-  day: string,
-): JournalLine {
-  return { type: 'intent', chunk, attempt, ...span, records, fileName, at: startedAt, day };
 }
 
 /** The attempt that has the chunk's folio. */

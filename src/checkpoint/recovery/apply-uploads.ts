@@ -21,8 +21,8 @@ export function beginUpload(run: RunBuilder, line: Extract<JournalLine, { type: 
   if (run.uploads.has(keyOf(line))) return;
   const { chunk, attempt, fileName, records, at: startedAt, day } = line;
   const sent = { chunk, attempt, fileName, records, startedAt, day };
-  const open = { folio: null, serviceRecords: null, endedAt: null, doubt: 'no-reply', local: null };
-  run.uploads.set(keyOf(line), { ...sent, state: 'ambiguous', ...open });
+  const open = { folio: null, serviceRecords: null, endedAt: null, local: null };
+  run.uploads.set(keyOf(line), { ...sent, state: 'ambiguous', doubt: 'no-reply', ...open });
   // In a journal made from the database the attempt with the chunk's folio comes last, even if it is not the newest.
   const latest = Math.max(run.chunks.get(chunk)?.attempt ?? 0, attempt);
   changeChunk(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });

@@ -1,6 +1,7 @@
 /** Checks whether the payments in the damaged lines of a run's journal are known to the database. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { marksRead } from '../journal/compare-journal.js';
 import type { JournalLine } from '../journal/journal-line.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 
@@ -70,13 +71,6 @@ export function damageCheck(
   };
 }
 
-interface RunRow {
-  readonly mixed: number;
-  readonly state: string;
-  readonly pruned_at: number | null;
-  readonly highest: number;
-}
-
 /** A line is known if its readable text matches a row of the database. The damage may be a single digit. */
 function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   const uploadAt = db.prepare<[string, number, number], { fileName: string; folio: string | null }>(
@@ -85,10 +79,7 @@ function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   const searchOf = db.prepare<[string, number], { state: string; at: number }>(
     'SELECT state, started_at AS at FROM searches WHERE run = ? AND record = ?',
   );
-  const rowOf = db.prepare<[string], RunRow>(`
-    SELECT mixed, state, pruned_at,
-      (SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline) AS highest
-    FROM runs WHERE id = ?`);
+  const rowOf = marksRead(db);
 
   const isUploadKnown = (run: string, text: string, chunk: number, attempt: number) => {
     const upload = uploadAt.get(run, chunk, attempt);

@@ -1,43 +1,16 @@
 /** A run as read from its journal: its chunks, uploads, searches and publications. */
-import type { Chunk, UnprocessedCause } from '../../types.js';
 import type { NumberedFile, RunLine } from '../journal/journal-line.js';
 import type { Confirmed, Publication, Withheld } from '../publication.js';
-import type { RunState, Upload } from '../state.js';
+import type { ChunkRow, ChunkState, RunState, Search, Upload } from '../state.js';
 
-export interface RebuiltChunk extends Chunk {
-  readonly round: number;
+/** A journal has no results; they are found in the parts. */
+export interface RebuiltChunk extends Omit<ChunkRow, 'state' | 'counts'> {
   readonly numbers: readonly number[] | null;
-  /** Never `finished` or `downloaded`, because a journal has no results; they are found in the parts. */
-  state: 'cut' | 'ambiguous' | 'submitted' | 'unprocessed' | 'refused' | 'split';
-  attempt: number;
-  folio: string | null;
-  submittedAt: number | null;
-  cause: UnprocessedCause | null;
-  refusal: string | null;
+  readonly state: Exclude<ChunkState, 'uploading' | 'finished' | 'downloaded'>;
 }
 
-export interface RebuiltUpload {
-  readonly chunk: number;
-  readonly attempt: number;
-  readonly fileName: string;
-  readonly records: number;
-  readonly startedAt: number;
-  readonly day: string;
-  state: Upload['state'];
-  folio: string | null;
-  serviceRecords: number | null;
-  endedAt: number | null;
-  doubt: string | null;
-  local: boolean | null;
-}
-
-export interface RebuiltSearch {
-  readonly record: number;
-  readonly startedAt: number;
-  readonly day: string;
-  state: 'intent' | 'answered' | 'dropped' | 'ambiguous';
-  values: Readonly<Record<string, string>> | null;
-}
+export type RebuiltUpload = Omit<Upload, 'run'> & { readonly day: string };
+export type RebuiltSearch = Search & { readonly day: string };
 
 export interface RebuiltRun {
   readonly head: RunLine;
