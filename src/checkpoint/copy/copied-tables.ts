@@ -11,94 +11,50 @@ export interface CopiedTable {
   readonly key: readonly string[];
 }
 
-const COUNTS = [
-  ...['successful', 'failed', 'unprocessed', 'indistinct', 'reused_successful', 'reused_failed'],
-  ...['duplicate_successful', 'duplicate_failed', 'duplicate_unprocessed', 'skipped'],
-];
+/** @param columns and key: names, separated by blanks. */
+function table(name: string, columns: string, key: string): CopiedTable {
+  return { name, columns: wordsIn(columns), key: wordsIn(key) };
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.match(/\w+/g) ?? [];
+}
 
 export const copiedTables: readonly CopiedTable[] = [
-  {
-    name: 'runs',
-    columns: [
-      ...[
-        'id',
-        'pipeline',
-        'service',
-        'label',
-        'source',
-        'frozen',
-        'canary',
-        'choice',
-        'created_at',
-        'state',
-      ],
-      ...[
-        'chunks',
-        'columns',
-        'join_way',
-        'round',
-        'rehearsal',
-        'mixed',
-        'publication',
-        'partial',
-        'withheld',
-      ],
-      ...['confirmed', 'finished_at', 'pruned_at'],
-    ],
-    key: [],
-  },
-  {
-    name: 'chunks',
-    columns: [
-      ...['run', 'number', 'round', 'first_record', 'last_record', 'records', 'start_file', 'start_offset'],
-      ...['end_file', 'end_offset', 'bytes', 'sha256', 'state', 'attempt', 'folio', 'cut_at', 'submitted_at'],
-      ...['finished_at', 'downloaded_at', 'successful', 'failed', 'cause', 'refusal'],
-    ],
-    key: ['run', 'number'],
-  },
-  { name: 'picked_records', columns: ['run', 'chunk', 'numbers'], key: ['run', 'chunk'] },
-  {
-    name: 'uploads',
-    columns: [
-      ...['run', 'chunk', 'attempt', 'file_name', 'records', 'state', 'doubt', 'folio', 'local'],
-      ...['service_records', 'started_at', 'day', 'ended_at'],
-    ],
-    key: ['run', 'chunk', 'attempt'],
-  },
-  {
-    name: 'parts',
-    columns: ['run', 'chunk', 'file_status', 'part', 'bytes', 'sha256', 'records'],
-    key: ['run', 'chunk', 'file_status', 'part'],
-  },
-  {
-    name: 'stretches',
-    columns: [
-      ...['run', 'first_record', 'last_record', 'records', 'end_file', 'end_offset', 'work_end', 'sha256'],
-      ...COUNTS,
-      ...['reasons', 'merged_at'],
-    ],
-    key: ['run', 'first_record'],
-  },
-  { name: 'pipeline_columns', columns: ['pipeline', 'service', 'columns'], key: ['pipeline', 'service'] },
-  {
-    name: 'searches',
-    columns: ['run', 'record', 'state', 'values', 'started_at', 'day'],
-    key: ['run', 'record'],
-  },
-  {
-    name: 'single_searches',
-    columns: ['id', 'pipeline', 'service', 'state', 'local', 'started_at', 'day'],
-    key: ['id'],
-  },
-  { name: 'spending', columns: ['pipeline', 'day', 'run', 'records'], key: ['pipeline', 'day', 'run'] },
-  {
-    name: 'publications',
-    columns: ['pipeline', 'number', 'run', 'path', 'bytes', 'sha256', 'stamp', 'night'],
-    key: ['pipeline', 'number'],
-  },
-  { name: 'loads', columns: ['run', 'load'], key: ['run'] },
-  { name: 'output_uploads', columns: ['name', 'upload'], key: ['name'] },
-  { name: 'segments', columns: ['id', 'run', 'newest', 'segment'], key: ['id'] },
+  table(
+    'runs',
+    `id pipeline service label source frozen canary choice created_at state chunks columns join_way round rehearsal
+      mixed publication partial withheld confirmed finished_at pruned_at`,
+    '',
+  ),
+  table(
+    'chunks',
+    `run number round first_record last_record records start_file start_offset end_file end_offset bytes sha256 state
+      attempt folio cut_at submitted_at finished_at downloaded_at successful failed cause refusal`,
+    'run number',
+  ),
+  table('picked_records', 'run chunk numbers', 'run chunk'),
+  table(
+    'uploads',
+    `run chunk attempt file_name records state doubt folio local service_records started_at day ended_at`,
+    'run chunk attempt',
+  ),
+  table('parts', 'run chunk file_status part bytes sha256 records', 'run chunk file_status part'),
+  table(
+    'stretches',
+    `run first_record last_record records end_file end_offset work_end sha256 successful failed unprocessed indistinct
+      reused_successful reused_failed duplicate_successful duplicate_failed duplicate_unprocessed skipped reasons
+      merged_at`,
+    'run first_record',
+  ),
+  table('pipeline_columns', 'pipeline service columns', 'pipeline service'),
+  table('searches', 'run record state values started_at day', 'run record'),
+  table('single_searches', 'id pipeline service state local started_at day', 'id'),
+  table('spending', 'pipeline day run records', 'pipeline day run'),
+  table('publications', 'pipeline number run path bytes sha256 stamp night', 'pipeline number'),
+  table('loads', 'run load', 'run'),
+  table('output_uploads', 'name upload', 'name'),
+  table('segments', 'id run newest segment', 'id'),
 ];
 
 /** Names of columns are quoted, because some are words of SQL. */
