@@ -1,8 +1,8 @@
 /** The rows of a state in SQLite, to copy them from there, or into a new checkpoint.db. */
 import { renameSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { syncNow } from '../../make-folder.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate } from '../sqlite/migrate.js';
@@ -68,8 +68,7 @@ export function openNewSqliteState(stateDir: string): NewSqliteState {
     putInPlace: async () => {
       makeJournals(connection, stateDir);
       connection.close();
-      const file = await open(beside, 'r');
-      await file.sync().finally(() => file.close());
+      syncNow(beside);
       renameSync(beside, path);
       await syncFolder(dirname(path));
     },

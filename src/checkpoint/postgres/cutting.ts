@@ -6,15 +6,7 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
-import { CheckpointStateError } from '../checkpoint-errors.js';
-import {
-  areHalves,
-  haveItsRecords,
-  type Parent,
-  type StoredChunk,
-  toChunk,
-  valuesOfChunk,
-} from '../rows/chunk-rows.js';
+import { expectHalves, type Parent, type StoredChunk, toChunk, valuesOfChunk } from '../rows/chunk-rows.js';
 import type { ChunkRow, NewChunk } from '../state.js';
 import { pickedNumbers } from './chunks.js';
 import { unmerge } from './merges.js';
@@ -102,14 +94,7 @@ export function cutChanges(db: StateSession): Pick<Checkpoint, CutMethod> {
       db.changes(async (query) => {
         const [parent] = await query(split, { run, chunk });
         const [packed] = await query(pickedNumbers, { run, chunk });
-        if (
-          parent === undefined ||
-          !areHalves(parent, halves) ||
-          !(packed === undefined || haveItsRecords(packed.numbers, halves))
-        ) {
-          const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
-          throw new CheckpointStateError('recordSplit', missing);
-        }
+        expectHalves(run, chunk, parent, packed?.numbers, halves);
         const [first, second] = halves;
         const rows = [await addHalf(query, run, first), await addHalf(query, run, second)] as const;
         await query(countOneMore, { run });

@@ -4,7 +4,7 @@ import { createReasonCounter, type FailureReason } from '../../failure-reasons.j
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { mergeRefused, toStoredStretch } from '../rows/chunk-rows.js';
+import { mergeRefused, toStoredStretch, UNMERGE, UNMERGE_FOR_ANSWER } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
@@ -40,19 +40,8 @@ const merge = fenced(`
     RETURNING first_record)
   SELECT * FROM merged`);
 
-const TAKE_OUT = 'DELETE FROM stretches WHERE run = @run';
-
-/** Deletes the stretches of `@run` that end at `@fromRecord` or after it. */
-export const unmerge = statement(`${TAKE_OUT} AND last_record >= @fromRecord
-  AND first_record >= coalesce((SELECT first_record FROM stretches
-    WHERE run = @run AND first_record <= @fromRecord ORDER BY first_record DESC LIMIT 1), 0)`);
-
-/**
- * Like `unmerge`, for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the
- * answer may be the first success, and earlier rows need its columns too.
- */
-export const unmergeForAnswer = statement(`${TAKE_OUT} AND (last_record >= @fromRecord
-    OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`);
+export const unmerge = statement(UNMERGE);
+export const unmergeForAnswer = statement(UNMERGE_FOR_ANSWER);
 
 const reasonsOf: Prepared<{ first: number; reasons: string }> = statement(`
   SELECT first_record AS first, reasons FROM stretches

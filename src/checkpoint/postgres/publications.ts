@@ -6,19 +6,12 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Segment } from '../../types.js';
-import type { Checkpoint, Publication, Run } from '../checkpoint.js';
-import { isSameFile } from '../rows/run-row.js';
+import type { Checkpoint, Run } from '../checkpoint.js';
+import { numberOfSame, type RunRow } from '../rows/run-row.js';
 import { unmerge } from './merges.js';
 import { expectRow, type StateSession } from './state-session.js';
 
-interface Publishable {
-  readonly pipeline: string;
-  readonly state: Run['state'];
-  readonly publication: string | null;
-  readonly frozen: string;
-}
-
-const publishable: Prepared<Publishable> = statement(`
+const publishable: Prepared<Pick<RunRow, 'pipeline' | 'state' | 'publication' | 'frozen'>> = statement(`
   SELECT pipeline, state, publication, frozen FROM runs
   WHERE id = @run AND state IN ('open', 'publishing', 'done', 'withheld') AND pruned_at IS NULL FOR UPDATE`);
 const nextNumber: Prepared<{ number: number }> = statement(
@@ -102,13 +95,11 @@ export function publicationChanges(db: StateSession): Pick<Checkpoint, Publicati
         const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
         const row = expectRow(await query(publishable, { run }), 'recordPublishing', missing);
         const { pipeline } = row;
-        const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
-        const isSame = before !== undefined && isSameFile(before, file);
-        const number = isSame
-          ? before.number
-          : Math.max((await query(nextNumber, { pipeline }))[0]!.number, above + 1);
+        const same = numberOfSame(row, file);
+        const number = same ?? Math.max((await query(nextNumber, { pipeline }))[0]!.number, above + 1);
         const { bytes, sha256, output } = file;
-        if (!isSame) await query(addFile, { pipeline, number, run, path: output.path, bytes, sha256 });
+        if (same === undefined)
+          await query(addFile, { pipeline, number, run, path: output.path, bytes, sha256 });
         const publication = { ...file, number };
         const frozen = JSON.stringify({ ...(JSON.parse(row.frozen) as Run['frozen']), ...values });
         await query(publish, { run, publication: JSON.stringify(publication), frozen });

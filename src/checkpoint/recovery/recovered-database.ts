@@ -3,9 +3,9 @@
  * whole. The rebuild starts from a copy of the old one if that is readable. The old files are kept.
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
+import { syncNow } from '../../make-folder.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import type { Segment } from '../../types.js';
@@ -111,8 +111,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
       // Makes it a single file, without a log beside it.
       connection.pragma('journal_mode = DELETE');
       connection.close();
-      const file = await open(beside, 'r');
-      await file.sync().finally(() => file.close());
+      syncNow(beside);
       const aside = setAside(path, at);
       renameSync(beside, path);
       await syncFolder(dirname(path));

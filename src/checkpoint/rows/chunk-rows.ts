@@ -99,8 +99,26 @@ export interface Parent {
   readonly records: number;
 }
 
+/**
+ * @param parent undefined if no chunk could be split.
+ * @param packed the records that were picked for it, if they were.
+ * @throws CheckpointStateError unless two chunks together hold exactly its records.
+ */
+export function expectHalves(
+  run: string,
+  chunk: number,
+  parent: Parent | undefined,
+  packed: Buffer | undefined,
+  halves: readonly [NewChunk, NewChunk],
+): void {
+  const arePicked = packed === undefined || haveItsRecords(packed, halves);
+  if (parent !== undefined && areHalves(parent, halves) && arePicked) return;
+  const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
+  throw new CheckpointStateError('recordSplit', missing);
+}
+
 /** Whether two chunks together hold the records of the one that is split. */
-export function areHalves(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+function areHalves(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
   return (
     first.firstRecord === parent.first &&
     first.lastRecord < second.firstRecord &&
@@ -114,7 +132,7 @@ export function areHalves(parent: Parent, [first, second]: readonly [NewChunk, N
 }
 
 /** Whether the records picked for the chunk are exactly those of its halves. */
-export function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
+function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
   const both = [...(first.picked?.numbers ?? []), ...(second.picked?.numbers ?? [])];
   const numbers = unpackNumbers(packed);
   return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
@@ -202,3 +220,17 @@ export function mergeRefused(run: string, { firstRecord, lastRecord }: Stretch):
   const span = `records ${firstRecord} to ${lastRecord} of run ${run}`;
   return `${span} are not the next to merge, have no answer yet, or have other counts`;
 }
+
+const TAKE_OUT = 'DELETE FROM stretches WHERE run = @run';
+
+/** Deletes the stretches of `@run` that end at `@fromRecord` or after it. */
+export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
+  AND first_record >= coalesce((SELECT first_record FROM stretches
+    WHERE run = @run AND first_record <= @fromRecord ORDER BY first_record DESC LIMIT 1), 0)`;
+
+/**
+ * Like `UNMERGE`, for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the
+ * answer may be the first success, and earlier rows need its columns too.
+ */
+export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
+    OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;

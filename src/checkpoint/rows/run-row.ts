@@ -102,12 +102,17 @@ export function parseOrNull<T>(json: string | null): T | null {
   return json === null ? null : (JSON.parse(json) as T);
 }
 
-/** Whether the same file was committed as "publishing" before. */
-export function isSameFile(before: Publication, { bytes, sha256, partial, output }: NewPublication): boolean {
-  return (
+/** The number of a file that is committed as "publishing" again; undefined for another one. */
+export function numberOfSame(
+  { state, publication }: Pick<RunRow, 'state' | 'publication'>,
+  { bytes, sha256, partial, output }: NewPublication,
+): number | undefined {
+  if (state !== 'publishing') return undefined;
+  const before = JSON.parse(publication!) as Publication;
+  const isSame =
     before.bytes === bytes &&
     before.sha256 === sha256 &&
     before.partial === partial &&
-    before.output.path === output.path
-  );
+    before.output.path === output.path;
+  return isSame ? before.number : undefined;
 }

@@ -1,8 +1,9 @@
 /** Opens connections to checkpoint.db for writing, with migration of the tables. */
-import { chmod, open, rename, rm } from 'node:fs/promises';
+import { chmod, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import { syncNow } from '../../make-folder.js';
 import { isSqliteError } from '../../sqlite-driver.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
@@ -77,8 +78,7 @@ async function copyBeforeMigration(connection: Database, version: number): Promi
   try {
     connection.prepare('VACUUM INTO ?').run(beside);
     await chmod(beside, 0o600);
-    const file = await open(beside, 'r');
-    await file.sync().finally(() => file.close());
+    syncNow(beside);
   } catch (error) {
     await rm(beside, { force: true });
     throw error;

@@ -31,18 +31,11 @@ const FUSE = 0x65735546;
  * File systems in user space that keep their files on this machine. Any other counts as a network, because most new
  * ones are networks (sshfs, s3fs, rclone, gcsfuse, glusterfs, ...) and the damage would be silent.
  */
-const LOCAL_FUSE: ReadonlySet<string> = new Set([
-  ...['fuseblk', 'fuse.bindfs', 'fuse.ciopfs', 'fuse.cryfs', 'fuse.encfs', 'fuse.exfat', 'fuse.ext4'],
-  ...['fuse.fuse2fs', 'fuse.fuse-overlayfs', 'fuse.gocryptfs', 'fuse.lklfuse', 'fuse.mergerfs', 'fuse.ntfs'],
-  ...[
-    'fuse.ntfs-3g',
-    'fuse.securefs',
-    'fuse.unionfs',
-    'fuse.unionfs-fuse',
-    'fuse.veracrypt',
-    'fuse.zfs-fuse',
-  ],
-]);
+const LOCAL_FUSE: ReadonlySet<string> = new Set(
+  `fuseblk fuse.bindfs fuse.ciopfs fuse.cryfs fuse.encfs fuse.exfat fuse.ext4 fuse.fuse2fs fuse.fuse-overlayfs
+    fuse.gocryptfs fuse.lklfuse fuse.mergerfs fuse.ntfs fuse.ntfs-3g fuse.securefs fuse.unionfs fuse.unionfs-fuse
+    fuse.veracrypt fuse.zfs-fuse`.split(/\s+/),
+);
 
 /**
  * Names the network file system that a statfs type stands for.

@@ -3,6 +3,7 @@
  * and publications that were made without the chunk's answer are open again.
  */
 import type { AdoptedReply, Checkpoint } from '../../checkpoint.js';
+import { UNMERGE_FOR_ANSWER } from '../../rows/chunk-rows.js';
 import {
   ACCEPT_ADOPTED,
   FORGET_PARTS,
@@ -13,7 +14,6 @@ import {
   SUBMIT_FOUND,
 } from '../../rows/late-folios.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
-import { UNMERGE_FOR_ANSWER } from './merges.js';
 
 /** Makes `recordAdopted` and `recordFound`. */
 export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdopted' | 'recordFound'> {

@@ -1,8 +1,8 @@
 /** The settings that are fixed before the first merge: the columns that the service adds, and the join method. */
 import type { JoinMethod } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
+import { UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
-import { UNMERGE } from './merges.js';
 
 /** Makes `recordColumns`, `recordColumnsAdded`, `recordJoin` and `recordUnjoined`. */
 export function columnChanges(

@@ -3,12 +3,10 @@
  * checkpoint gives each chunk its number.
  */
 import type { Checkpoint } from '../../checkpoint.js';
-import { CheckpointStateError } from '../../checkpoint-errors.js';
-import { areHalves, haveItsRecords, type Parent, valuesOfChunk } from '../../rows/chunk-rows.js';
+import { expectHalves, type Parent, UNMERGE, valuesOfChunk } from '../../rows/chunk-rows.js';
 import type { ChunkRow, NewChunk } from '../../state.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
-import { UNMERGE } from './merges.js';
 
 /** Makes `recordCut`, `recordAllCut` and `recordRoundClosed`. */
 export function cutChanges(
@@ -76,14 +74,7 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
     recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
       const parent = split.get({ run, chunk });
       const packed = picked.get(run, chunk);
-      if (
-        parent === undefined ||
-        !areHalves(parent, halves) ||
-        !(packed === undefined || haveItsRecords(packed, halves))
-      ) {
-        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
-        throw new CheckpointStateError('recordSplit', missing);
-      }
+      expectHalves(run, chunk, parent, packed, halves);
       const [first, second] = halves;
       const rows = [insertChunk('recordSplit', run, first), insertChunk('recordSplit', run, second)] as const;
       countOneMore.run({ run });

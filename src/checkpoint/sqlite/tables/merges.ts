@@ -2,7 +2,7 @@
 
 import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
 import type { Checkpoint, CheckpointReader, Stretch } from '../../checkpoint.js';
-import { mergeRefused, toStoredStretch } from '../../rows/chunk-rows.js';
+import { mergeRefused, toStoredStretch, UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
 /** Makes `recordMerged` and `recordUnmerged`. */
@@ -45,20 +45,6 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
     }),
   };
 }
-
-const TAKE_OUT = 'DELETE FROM stretches WHERE run = @run';
-
-/** Deletes the stretches of `@run` that end at `@fromRecord` or after it. */
-export const UNMERGE = `${TAKE_OUT} AND last_record >= @fromRecord
-  AND first_record >= coalesce((SELECT first_record FROM stretches
-    WHERE run = @run AND first_record <= @fromRecord ORDER BY first_record DESC LIMIT 1), 0)`;
-
-/**
- * Like `UNMERGE`, for a chunk that was given up and is answered now. Unmerges all rows of a run without columns: the
- * answer may be the first success, and earlier rows need its columns too.
- */
-export const UNMERGE_FOR_ANSWER = `${TAKE_OUT} AND (last_record >= @fromRecord
-    OR EXISTS (SELECT 1 FROM runs WHERE id = @run AND (columns IS NULL OR columns = '[]')))`;
 
 /** Makes `failureReasons`. */
 export function stretchReads(db: StateDatabase): Pick<CheckpointReader, 'failureReasons'> {

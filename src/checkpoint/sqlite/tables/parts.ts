@@ -1,9 +1,9 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
+import { UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
-import { UNMERGE } from './merges.js';
 
 type ResultMethod =
   | 'recordFinished'

@@ -3,11 +3,11 @@
  * undone to be written again (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
 import type { Segment } from '../../../types.js';
-import type { Checkpoint, Confirmed, NewPublication, Publication, Run, Withheld } from '../../checkpoint.js';
+import type { Checkpoint, Confirmed, NewPublication, Run, Withheld } from '../../checkpoint.js';
 import type { RecordedLoad } from '../../publication.js';
-import { isSameFile } from '../../rows/run-row.js';
+import { UNMERGE } from '../../rows/chunk-rows.js';
+import { numberOfSame, type RunRow } from '../../rows/run-row.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
-import { UNMERGE } from './merges.js';
 import { segmentInsertion } from './segments.js';
 
 type PublicationMethod =
@@ -23,7 +23,7 @@ type PublicationMethod =
 
 /** Makes the changes of the publication, and what is kept of its upload to an output store. */
 export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
-  const publishable = db.prepare<[string], Pick<Run, 'pipeline' | 'state'> & { publication: string | null }>(`
+  const publishable = db.prepare<[string], Pick<RunRow, 'pipeline' | 'state' | 'publication'>>(`
     SELECT pipeline, state, publication FROM runs
     WHERE id = ? AND state IN ('open', 'publishing', 'done', 'withheld') AND pruned_at IS NULL`);
   const nextNumber = db
@@ -80,11 +80,10 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
         const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
         const row = expectRow(publishable.get(run), 'recordPublishing', missing);
         const { pipeline } = row;
-        const before = row.state === 'publishing' ? (JSON.parse(row.publication!) as Publication) : undefined;
-        const isSame = before !== undefined && isSameFile(before, file);
-        const number = isSame ? before.number : Math.max(nextNumber.get(pipeline)!, above + 1);
+        const same = numberOfSame(row, file);
+        const number = same ?? Math.max(nextNumber.get(pipeline)!, above + 1);
         const { bytes, sha256, output } = file;
-        if (!isSame) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
+        if (same === undefined) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
         const publication = { ...file, number };
         publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
         return publication;
