@@ -68,7 +68,9 @@ export interface JoinLimits {
 export interface StoppedAnswer {
   readonly isTaken: boolean;
   readonly number: number;
+  /** Of its origin in the choice. */
   readonly index: number;
+  /** Number of the record that has paid for it. */
   readonly paid: number;
   readonly meta: number;
   /** Holds the value at index `from`. */

@@ -1,6 +1,7 @@
 /** Collects what is decided for the records of a run, and writes it as the run's choice. */
 import type { Segment } from '../types.js';
 import type { AppendFile } from './append-file.js';
+import type { StoppedAnswer } from './bucket-join.js';
 import { type FileIdentity, writeDirectory } from './checked-file.js';
 import {
   ANSWER_INTS,
@@ -28,10 +29,9 @@ export function choiceLanes(numbers: number, fewestBits: number): LaneShape {
 }
 
 export class ChoiceWriter {
-  /** The lists of answers, for `answer`. */
-  readonly reused: LaneWriter;
-  readonly outdated: LaneWriter;
   readonly #file: AppendFile;
+  readonly #reused: LaneWriter;
+  readonly #outdated: LaneWriter;
   readonly #laneBits: number;
   readonly #lanes: number;
   /** The pairs, by doubles and by firsts. Created with the first pair: most sources have none. */
@@ -44,8 +44,8 @@ export class ChoiceWriter {
     this.#file = file;
     this.#laneBits = laneBits;
     this.#lanes = lanes;
-    this.reused = new LaneWriter(file, lanes, rooms[0]);
-    this.outdated = new LaneWriter(file, lanes, rooms[1]);
+    this.#reused = new LaneWriter(file, lanes, rooms[0]);
+    this.#outdated = new LaneWriter(file, lanes, rooms[1]);
   }
 
   /** Index of an origin of a segment, for `answer`. */
@@ -56,25 +56,14 @@ export class ChoiceWriter {
     return this.#origins.push({ ...origin, layout }) - 1;
   }
 
-  /**
-   * Adds an answer to a list.
-   * @param paid number of the record that has paid for it.
-   * @param values holds the value at index `from`.
-   */
-  answer(
-    list: LaneWriter,
-    number: number,
-    origin: number,
-    paid: number,
-    meta: number,
-    values: Int32Array,
-    from: number,
-  ): void {
+  /** Adds an answer that the join could not write itself. */
+  answer({ isTaken, number, index, paid, meta, values, from }: StoppedAnswer): void {
+    const list = isTaken ? this.#reused : this.#outdated;
     const words = valueInts(meta);
     const at = list.begin(number >>> this.#laneBits, ANSWER_INTS + words);
     const { ints } = list;
     ints[at] = number;
-    ints[at + 1] = origin;
+    ints[at + 1] = index;
     ints[at + 2] = paid;
     ints[at + 3] = meta;
     for (let i = 0; i < words; i++) ints[at + ANSWER_INTS + i] = values[from + i]!;
@@ -92,7 +81,6 @@ export class ChoiceWriter {
 
   /** Writes the rest. @param sent the records to send. */
   end(run: string, sent: NumberSet): FileIdentity {
-    const { reused, outdated } = this;
     const laneNumbers = 2 ** this.#laneBits;
     const toSend = noExtents(this.#lanes);
     for (const [lane, extents] of toSend.entries()) {
@@ -100,15 +88,15 @@ export class ChoiceWriter {
       if (bits.some((word) => word !== 0)) appendExtent(this.#file, extents, bits);
     }
     const { byDouble, byFirst } = this.#pairs ?? {};
-    for (const writer of [reused, outdated, byDouble, byFirst]) writer?.end();
+    for (const writer of [this.#reused, this.#outdated, byDouble, byFirst]) writer?.end();
     const directory: ChoiceDirectory = {
       run,
       laneBits: this.#laneBits,
       origins: this.#origins,
       layouts: this.#layouts,
       sent: toSend,
-      reused: reused.lanes,
-      outdated: outdated.lanes,
+      reused: this.#reused.lanes,
+      outdated: this.#outdated.lanes,
       byDouble: byDouble?.lanes ?? [],
       byFirst: byFirst?.lanes ?? [],
     };
@@ -117,7 +105,7 @@ export class ChoiceWriter {
 
   /** Frees the buffers. After this call it must not be used. */
   release(): void {
-    for (const lanes of [this.reused, this.outdated, this.#pairs?.byDouble, this.#pairs?.byFirst]) {
+    for (const lanes of [this.#reused, this.#outdated, this.#pairs?.byDouble, this.#pairs?.byFirst]) {
       lanes?.release();
     }
   }

@@ -70,16 +70,7 @@ export function createDecision(options: DecisionOptions): Decision {
         limitsOf(reader),
         sendsDoubles,
         (origin) => writer!.addOrigin(reader.origins[origin]!, reader.segment),
-        ({ isTaken, number, index, paid, meta, values, from }) =>
-          writer!.answer(
-            isTaken ? writer!.reused : writer!.outdated,
-            number,
-            index,
-            paid,
-            meta,
-            values,
-            from,
-          ),
+        (answer) => writer!.answer(answer),
       );
       const { successful, failed, outdated } = found;
       counts.successful += successful;

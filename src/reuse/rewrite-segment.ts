@@ -134,8 +134,9 @@ async function copyBlocks(
   isUnwanted: (block: number) => readonly number[],
   target: AppendFile,
 ): Promise<Pick<SegmentDirectory, 'dictionary' | 'blocks'>> {
-  const { bucket, count, size, stored, hashSum, sum } = reader.blocks;
+  const { count } = reader.blocks;
   const blocks = noBlocks();
+  const lists = Object.keys(blocks) as (keyof Blocks)[];
   const { dictionary } = reader;
   const bytes = bytesOf(dictionary);
   target.append(bytes);
@@ -145,12 +146,7 @@ async function copyBlocks(
     } else {
       target.append(bytesOf(reader.hashes(block).subarray(0, count[block]! * HASH_INTS)));
       target.append(reader.stored(block));
-      blocks.bucket.push(bucket[block]!);
-      blocks.count.push(count[block]!);
-      blocks.size.push(size[block]!);
-      blocks.stored.push(stored[block]!);
-      blocks.hashSum.push(hashSum[block]!);
-      blocks.sum.push(sum[block]!);
+      for (const list of lists) blocks[list].push(reader.blocks[list][block]!);
     }
     await pause();
   }

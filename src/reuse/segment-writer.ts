@@ -64,31 +64,6 @@ export function createSegmentWriter(
     if (origin !== 'sent' || answeredAt === null) return -1;
     return origins.indexOf({ run: run ?? segment.run, folio, part, answeredAt });
   };
-  /** Appends the entry of one record. */
-  const append = (
-    hashes: Int32Array,
-    hashAt: number,
-    number: number,
-    origin: number,
-    isFailed: boolean,
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-  ) => {
-    const meta = metaOf(to - from, isFailed);
-    const words = valueInts(meta);
-    const at = lanes.begin(bucketOf(hashes[hashAt]!), HEAD_INTS + words);
-    const { ints } = lanes;
-    ints[at] = hashes[hashAt]!;
-    ints[at + 1] = hashes[hashAt + 1]!;
-    ints[at + 2] = hashes[hashAt + 2]!;
-    ints[at + 3] = hashes[hashAt + 3]!;
-    ints[at + 4] = number;
-    ints[at + 5] = origin;
-    ints[at + 6] = meta;
-    lanes.writeBytes(at + HEAD_INTS, bytes, from, to);
-  };
-
   let isWriting = true;
   /** Frees what only `add` needs. */
   const endWriting = () => {
@@ -123,7 +98,14 @@ export function createSegmentWriter(
           const to = textEnd(slice, row, isFailed);
           const records = paidNumbers[given]!;
           const number = records === null ? numbers[record]! : records[result[record]!]!;
-          append(hashes, at, number, origin, isFailed, slice.bytes, from, to);
+          const meta = metaOf(to - from, isFailed);
+          const entry = lanes.begin(bucketOf(hashes[at]!), HEAD_INTS + valueInts(meta));
+          const { ints } = lanes;
+          for (let i = 0; i < HASH_INTS; i++) ints[entry + i] = hashes[at + i]!;
+          ints[entry + HASH_INTS] = number;
+          ints[entry + HASH_INTS + 1] = origin;
+          ints[entry + HASH_INTS + 2] = meta;
+          lanes.writeBytes(entry + HEAD_INTS, slice.bytes, from, to);
           if (isFailed) counts.failed += 1;
           else counts.successful += 1;
         }

@@ -1,6 +1,6 @@
 /** The client of an S3 store, loaded and connected when it is first used. */
 import type { S3Client } from '@aws-sdk/client-s3';
-import { parseS3, type S3Address } from '../../config/sections/output-names.js';
+import { parseS3 } from '../../config/sections/output-names.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';
 import type { Milliseconds } from '../../types.js';
 import { translateError } from './translate-error.js';
@@ -63,8 +63,9 @@ export function connect(options: S3Options): S3Connection {
       opening ??= open();
       const { sdk, client } = await opening;
       try {
-        const at = { object: objectOf(parseS3(name)), options: signal ? { abortSignal: signal } : {} };
-        return await request(client, sdk, at);
+        const { bucket: Bucket, key: Key } = parseS3(name);
+        const sent = signal ? { abortSignal: signal } : {};
+        return await request(client, sdk, { object: { Bucket, Key }, options: sent });
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof FoliopipeError) throw error;
@@ -88,10 +89,6 @@ function createClient({ S3Client }: Sdk, options: S3Options): S3Client {
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: connectMs, socketTimeout: idleMs },
   });
-}
-
-function objectOf({ bucket, key }: S3Address): AskAt['object'] {
-  return { Bucket: bucket, Key: key };
 }
 
 /** Only users who write to such a store install the client. */
