@@ -67,7 +67,7 @@ export function withBeginOptions(command: Command): Command {
     )
     .option(
       '--yes',
-      'go ahead where foliopipe would ask before it pays: reuse.maxMiss, room on the disks, --new with open paid folios, a foreign file at output.path, a restored or old state',
+      'go ahead where foliopipe would ask before it pays: reuse.maxMiss, room on the disks, --new that gives up paid records, a foreign file at output.path, a restored or old state',
     );
 }
 
