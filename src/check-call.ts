@@ -110,6 +110,13 @@ const kinds = {
     what: TIME,
     hint: 'such as Date.now() + 3_600_000',
   },
+  clock: {
+    fits: (value) =>
+      value === undefined ||
+      (isObject(value) && typeof value.now === 'function' && Number.isSafeInteger(value.now())),
+    what: 'a clock whose now() gives whole milliseconds since 1970',
+    hint: 'such as { now: () => Math.floor(time), sleep: systemClock.sleep }',
+  },
   onProgress: {
     fits: (value) => value === undefined || typeof value === 'function',
     what: 'a function',
@@ -120,7 +127,7 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 /** Options of many functions that are checked early: a wrong value would fail late, or only at a certain moment. */
-const CHECKED_OPTIONS = ['signal', 'waitLock', 'deadline', 'onProgress'] as const;
+const CHECKED_OPTIONS = ['signal', 'waitLock', 'deadline', 'clock', 'onProgress'] as const;
 
 /**
  * Checks the arguments of a call, in their order. Records in the options of a refused call are closed.

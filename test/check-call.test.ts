@@ -73,7 +73,8 @@ it.each(names)('%s names an argument that is missing or wrong', async (name) => 
   }
 });
 
-const wrong: readonly [name: (typeof names)[number], given: readonly unknown[], message: string][] = [
+type Wrong = readonly [name: (typeof names)[number], given: readonly unknown[], message: string];
+const wrong: readonly Wrong[] = [
   ['load', [config, undefined], 'run must be the id of a run, the beginning of one, or last, and is missing'],
   ['publish', [config, { signal: null }], 'run must be .*, and is another object'],
   ['retry', [config, ''], 'run must be .*, and is empty'],
@@ -88,6 +89,14 @@ const wrong: readonly [name: (typeof names)[number], given: readonly unknown[], 
     [config, { waitLock: '10m' }],
     'waitLock must be a number of milliseconds, and is the text "10m"',
   ],
+  ...[1.5, Number.NaN, 5n, new Date()].map(
+    (now) =>
+      [
+        'enrich',
+        [config, { clock: { now: () => now } }],
+        'clock must be a clock whose now\\(\\) gives whole',
+      ] as const,
+  ),
   ['collect', [config, null], 'options must be an object with options, and is null'],
   ['withRun', [config, {}], 'body must be a function, and is missing'],
   ['loadConfig', [{ files: 'a.yaml' }], 'files must be a list of paths, and is the text "a.yaml"'],

@@ -4,7 +4,7 @@ import type { Milliseconds } from '../types.js';
 
 /** The time of a run, which tests can set. */
 export interface Clock {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, a whole number. */
   now(): number;
   /** Throws the signal's reason if it aborts first. */
   sleep(time: Milliseconds, signal: AbortSignal): Promise<void>;
