@@ -32,6 +32,11 @@ export abstract class FoliopipeError extends Error {
     this.hint = details.hint;
     this.facts = details.facts ?? {};
   }
+
+  /** For `JSON.stringify`, which leaves out the message of other errors. It has neither stack nor cause. */
+  toJSON(): object {
+    return { ...this, message: this.message };
+  }
 }
 
 /** The same error with another message and hint. */
