@@ -212,6 +212,8 @@ function headerOf(decoded, dialect, option) {
     const header = readHeader(decoded, dialect);
     return { ...header, columns: header.columns && renameColumns(header.columns) };
   }
+  // A CR without anything before it is not compared with the columns: the scan names it as a bad record.
+  if (/^(?:\r?\n)*\r$/.test(decoded.toString('latin1'))) return { columns: option, bytes: 0 };
   const first = readHeader(decoded, { ...dialect, encoding: 'utf8' });
   const fits = first.columns?.length === option.length;
   if (first.code === 'SOURCE_LINE_ENDS' && !(fits && option.length > 1)) return first;
