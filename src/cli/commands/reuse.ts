@@ -147,7 +147,7 @@ function addImport(reuse: Command, finish: Finish): void {
     )
     .option(
       '--columns <list>',
-      "the answers' columns, such as code=naics_code: first the service's name, then the file's; repeatable",
+      "the answers' columns, such as naics_code=code: first the service's name, then the file's; repeatable",
       collect,
     )
     .option('--encoding <name>', 'as source.encoding; default: auto')
@@ -194,6 +194,6 @@ function parseColumns(text: string): Record<string, string> {
   if (names.size === pairs.length && !pairs.some((pair) => pair.includes('')))
     return Object.fromEntries(pairs);
   throw new ConfigError('USAGE', `--columns ${text}: expected names, each once`, {
-    hint: 'such as --columns code=naics_code,title=naics_title',
+    hint: 'such as --columns naics_code=code,naics_title=title',
   });
 }

@@ -114,7 +114,7 @@ function answerFields(
   }
   if (known.length === 0) {
     throw new ConfigError('IMPORT_COLUMNS_UNKNOWN', 'it is unknown which columns of the file are answers', {
-      hint: 'name them with --columns, such as --columns code=naics_code,title=naics_title: first the name that the service gives, then the name in the file',
+      hint: 'name them with --columns, such as --columns naics_code=code,naics_title=title: first the name that the service gives, then the name in the file',
     });
   }
   return known.map((column) => {
@@ -148,7 +148,7 @@ function missing(header: readonly string[], column: string, key: string): Config
     'IMPORT_COLUMN_MISSING',
     `${key}: the file has no column ${showText(column)}; it has ${header.map((name) => showText(name)).join(', ')}`,
     {
-      hint: 'name the columns of the answers with --columns; the sent columns must have the names that the config gives them',
+      hint: 'name the columns of the answers with --columns, first the name that the service gives, then the name in the file; the sent columns must have the names that the config gives them',
       facts: { key, column },
     },
   );
