@@ -1,4 +1,4 @@
-/** Lists that a store gives in several pages. */
+/** Lists that a store gives in several pages, or does not give. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connect, type S3Connection } from '../../../src/files/s3/connect.js';
@@ -35,10 +35,11 @@ it('uploads on a later page are given up too', async () => {
   await beginUpload(store, name, '');
   withFirstPage(
     'GET uploads',
-    '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>out.csv</NextKeyMarker></ListMultipartUploadsResult>',
+    '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>out.csv</NextKeyMarker><NextUploadIdMarker>u1</NextUploadIdMarker></ListMultipartUploadsResult>',
   );
   await abortListed(store, name);
   expect(asked('GET uploads', 'key-marker')).toEqual([null, 'out.csv']);
+  expect(asked('GET uploads', 'upload-id-marker')).toEqual([null, 'u1']);
   expect(await server.uploads()).toEqual({});
 });
 
@@ -56,4 +57,11 @@ it('parts on a later page are found too', async () => {
     [2, { etag: `"${md5.toString('hex')}"`, bytes: piece.length }],
   ]);
   expect(asked('GET parts', 'part-number-marker')).toEqual(['0', '1']);
+});
+
+it('a list that cannot be read now is passing trouble', async () => {
+  server.before = () => ({ status: 500, code: 'InternalError' });
+  const trouble = { code: 'OUTPUT_STORE_DOWN', exitCode: 5 };
+  await expect(abortListed(store, name)).rejects.toMatchObject(trouble);
+  await expect(partsOf(store, name, 'u1')).rejects.toMatchObject(trouble);
 });

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
 import type { OutputStore } from '../../../src/files/output-store.js';
 import { connect } from '../../../src/files/s3/connect.js';
+import { abortUpload } from '../../../src/files/s3/pending-uploads.js';
 import { createS3OutputStore } from '../../../src/files/s3/s3-output-store.js';
 import { partBytesFor, sendPart } from '../../../src/files/s3/upload-parts.js';
 import { outputNames } from '../../../src/run/check/check-output.js';
@@ -107,6 +108,15 @@ describe('a large file', () => {
     await store().put(localFile, name, 0o640);
     expect(asked('POST begin')).toBe(0);
     expect(Buffer.from((await store().read(name, content.length))!).toString() === content).toBe(true);
+  });
+
+  it('is sent in whole if the store no longer knows the upload that has begun', async () => {
+    await putUntil(5);
+    const { uploadId } = JSON.parse((await checkpoint.outputUpload(name))!);
+    await abortUpload(connect(s3Options(server)), name, uploadId);
+    await store().put(localFile, name, 0o640);
+    expect(asked('POST begin')).toBe(1);
+    expect(await (await store().identity(name))!.sha256()).toBe(sha256);
   });
 
   it('of any size has at most as many parts as a store takes', () => {
@@ -346,6 +356,12 @@ describe('the check before anything is paid', () => {
     expect(await server.uploads()).toEqual({});
   });
 
+  it('finds that an upload may not be given up', async () => {
+    server.before = ({ what }) =>
+      what === 'DELETE upload' ? { status: 403, code: 'AccessDenied' } : undefined;
+    expect(await errorOf(store().checkWritable(names()))).toMatchObject({ code: 'OUTPUT_DENIED' });
+  });
+
   it('finds that nothing listens', async () => {
     await server.close();
     expect(await errorOf(store().checkWritable(names()))).toMatchObject({
@@ -397,6 +413,36 @@ it('what comes too slowly is not waited for without end, and a store without ran
     slow.closeAllConnections();
     slow.close();
   }
+});
+
+describe('a signal', () => {
+  const small = () => writeFile(localFile, 'small\n');
+  const put = (stuck: OutputStore) => stuck.put(localFile, name, 0o640);
+  const putBefore = () => store().put(localFile, name, 0o640);
+
+  it.each<[string, () => Promise<unknown>, (stuck: OutputStore) => Promise<unknown>]>([
+    ['HEAD', small, put],
+    ['PUT', small, put],
+    ['POST begin', async () => undefined, put],
+    ['PUT part', async () => undefined, put],
+    ['POST complete', async () => undefined, put],
+    ['GET uploads', small, put],
+    ['GET parts', () => putUntil(5), put],
+    ['DELETE upload', () => putUntil(5).then(small), put],
+    ['GET', putBefore, (stuck) => stuck.read(name, 10)],
+    ['GET', putBefore, (stuck) => collect(stuck.stream(name))],
+    ['DELETE', putBefore, (stuck) => stuck.remove(name)],
+  ])('ends a request that is not answered: %s', async (kind, prepare, work) => {
+    await prepare();
+    const controller = new AbortController();
+    server.before = ({ what }) => {
+      if (what !== kind) return undefined;
+      controller.abort(new Error('stopped'));
+      return new Promise(() => undefined);
+    };
+    const options = { ...s3Options(server), idleMs: 600_000, signal: controller.signal };
+    await expect(work(createS3OutputStore(options, checkpoint, PART))).rejects.toThrow('stopped');
+  });
 });
 
 describe('a body', () => {

@@ -3,11 +3,20 @@ import { isMissing, isUnavailable, translateError } from '../../../src/files/s3/
 
 const request = { name: 's3://bucket/out.csv', right: 's3:PutObject' };
 
-/** An error of the client: its name or code, and the status of the reply, if there was one. */
-const fail = (facts: { name?: string; code?: string; message?: string; status?: number; raw?: number }) => {
-  const { status, raw, message = 'any text', ...rest } = facts;
+interface Facts {
+  readonly name?: string;
+  readonly code?: string;
+  readonly message?: string;
+  /** Of the reply: 0 if none has come. */
+  readonly status?: number;
+  /** The same for a reply that is no XML. */
+  readonly raw?: number;
+}
+
+/** An error of the client. */
+const fail = ({ status, raw, message = 'any text', ...rest }: Facts) => {
   return Object.assign(new Error(message), rest, {
-    ...(status && { $metadata: { httpStatusCode: status } }),
+    ...(status !== undefined && { $metadata: { ...(status > 0 && { httpStatusCode: status }) } }),
     ...(raw && { $response: { statusCode: raw } }),
   });
 };
@@ -34,6 +43,7 @@ describe('an error of an S3 store', () => {
     [{ code: 'ECONNREFUSED' }, 'OUTPUT_STORE_DOWN', 5],
     [{ code: 'EAI_AGAIN' }, 'OUTPUT_STORE_DOWN', 5],
     [{ code: 'CERT_HAS_EXPIRED' }, 'OUTPUT_STORE_REFUSED', 2],
+    [{ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', status: 0 }, 'OUTPUT_STORE_REFUSED', 2],
     // A code that looks like one of the network, with the reply of a store, is a refusal.
     [{ code: 'ECONNREFUSED', status: 400 }, 'OUTPUT_STORE_REFUSED', 2],
     [{ name: 'EntityTooSmall', status: 400 }, 'OUTPUT_STORE_REFUSED', 2],
