@@ -40,6 +40,7 @@ export interface StateDatabase {
   read<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
   /** Like `read`, for several statements, which all see one snapshot. */
   readTogether<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => Promise<R>;
+  /** @throws ConfigError `CHECKPOINT_GONE` if the files were removed; the copy of the database is then written. */
   close(): Promise<void>;
 }
 
@@ -93,10 +94,15 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
     },
     close: () =>
       translated(async () => {
-        await log?.close();
-        // After a failed sync, what the log holds on the disk is not certain: the next start reads and checks it.
-        if (log?.failure === undefined) emptyLog(connection);
-        connection.close();
+        try {
+          // Nothing may have changed since the files were removed: then nothing has saved what they held.
+          place?.expectInPlace({ looks: true });
+        } finally {
+          await log?.close();
+          // After a failed sync, what the log holds on the disk is not certain: the next start reads and checks it.
+          if (log?.failure === undefined) emptyLog(connection);
+          connection.close();
+        }
       }),
   };
 }

@@ -66,12 +66,19 @@ export async function withRun<T>(
   const result = await body(run).catch(async (error: unknown) => {
     const cause = await afterRemoval(run, runError(run, error));
     await writeOwnReport(run, options, cause);
-    await run.close().catch(() => undefined);
+    await run.close().catch((atClose: unknown) => {
+      // If the state is gone, the first error is a consequence of that.
+      if (isStateGone(atClose)) throw atClose;
+    });
     throw cause;
   });
   await writeOwnReport(run, options);
   await run.close();
   return result;
+}
+
+function isStateGone(error: unknown): boolean {
+  return error instanceof FoliopipeError && error.code === 'CHECKPOINT_GONE';
 }
 
 /**

@@ -60,11 +60,11 @@ it.each<[string, (path: string) => Promise<void>]>([
   }),
 );
 
-it('a file that takes the place of the open one is checked, although the other one was closed without trouble', () =>
+it('a file that takes the place of the open one is checked', () =>
   withClosed(async (path, folder) => {
     const checkpoint = await openSqliteCheckpoint(folder);
     await copyFile(path, `${path}.copy`);
     await rename(`${path}.copy`, path);
-    await checkpoint.close();
+    await expect(checkpoint.close()).rejects.toMatchObject({ code: 'CHECKPOINT_GONE' });
     expect(lastCheck(path, Date.now())).toBeUndefined();
   }));

@@ -30,7 +30,7 @@ it('an outcome is in the copy; every other change is refused; without a place fo
     await expect(db.change(note)('refused')).rejects.toMatchObject(gone);
     await db.outcomeChange(note)('second reply');
     await expect(db.unsyncedChange(note)('refused')).rejects.toMatchObject(gone);
-    await db.close();
+    await expect(db.close()).rejects.toMatchObject(gone);
 
     expect(readdirSync(state)).toHaveLength(1);
     const copy = openSqlite(newestSaved(path)!, { readonly: true });

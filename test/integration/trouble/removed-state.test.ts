@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type FoliopipeError, hintOf, type RunOptions } from '../../../pipelines/index.js';
+import { type Failpoint, type FoliopipeError, hintOf, type RunOptions } from '../../../pipelines/index.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { withFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
@@ -16,11 +16,14 @@ import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 const setup = { behaviour, config: { concurrency: { uploads: 1 } } };
 
 /** Does something in the moment after the second folio is recorded. */
-function afterSecondFolio(work: () => void): RunOptions {
+const afterSecondFolio = (work: () => void) => atPassage('after-accepted-before-poll', 2, work);
+
+/** Does something when a failpoint is passed for the n-th time. */
+function atPassage(failpoint: Failpoint, n: number, work: () => void): RunOptions {
   let passed = 0;
   return {
     at: (point) => {
-      if (point === 'after-accepted-before-poll' && ++passed === 2) work();
+      if (point === failpoint && ++passed === n) work();
     },
   };
 }
@@ -65,6 +68,17 @@ describe('while a run works', () => {
       expect(await job.failure()).toMatchObject({ code: 'CHECKPOINT_LOST' });
       expect(job.service.count('upload')).toBe(2);
       renameSync(String(error.facts.saved), database(job));
+      await expectGoesOn(job);
+    });
+  });
+
+  it('the whole state folder is removed and a missing part is noticed first: the copy is saved all the same', async () => {
+    await withJob(setup, async (job) => {
+      const { stateDir } = job.config();
+      const remove = () => rmSync(stateDir, { recursive: true });
+      const error = await job.failure({}, atPassage('after-finished-before-download', 6, remove));
+      expect(error).toMatchObject({ code: 'CHECKPOINT_GONE', exitCode: 2 });
+      renameSync(String((error as FoliopipeError).facts.saved), database(job));
       await expectGoesOn(job);
     });
   });
