@@ -56,7 +56,7 @@ export function runInsertion(
       AND created_at > @createdAt AND columns IS NOT NULL)
     ON CONFLICT DO UPDATE SET columns = excluded.columns`);
 
-  return db.change((run: RebuiltRun, partsOf: ReadonlyMap<number, FoundParts>) => {
+  return db.change((run, partsOf) => {
     const { run: id, pipeline, service, createdAt } = run.head;
     for (const statement of forget) statement.run(id);
     putRun.run(runRow(run));
@@ -132,7 +132,7 @@ export function publicationInsertion(db: StateDatabase): (runs: readonly Rebuilt
     VALUES (@pipeline, @number, @run, @path, @bytes, @sha256, @night)
     ON CONFLICT DO UPDATE SET night = coalesce(night, excluded.night)`);
 
-  return db.change((runs: readonly RebuiltRun[]) => {
+  return db.change((runs) => {
     for (const { head, published } of runs) {
       for (const { night, ...file } of published) {
         const facts = night === undefined ? null : JSON.stringify(night);

@@ -2,7 +2,7 @@
  * Late folios: a folio that a person has found, or that the service knows again, is bound to its chunk. Rounds, rows
  * and publications that were made without the chunk's answer are open again.
  */
-import type { AdoptedReply, Checkpoint } from '../../checkpoint.js';
+import type { Checkpoint } from '../../checkpoint.js';
 import { UNMERGE_FOR_ANSWER } from '../../rows/chunk-rows.js';
 import {
   ACCEPT_ADOPTED,
@@ -34,7 +34,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
   };
 
   return {
-    recordAdopted: db.change((run: string, chunk: number, reply: AdoptedReply, at: number) => {
+    recordAdopted: db.change((run, chunk, reply, at) => {
       const { folio, serviceRecords, rehearsal, attempt = null } = reply;
       const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, that may have been accepted, was lost or was given up`;
       forgetParts.run({ run, chunk, folio });
@@ -45,7 +45,7 @@ export function adoptionChanges(db: StateDatabase): Pick<Checkpoint, 'recordAdop
       reopenForAnswer(run, adopted);
       if (rehearsal) markRehearsal.run({ run });
     }),
-    recordFound: db.change((run: string, chunk: number) => {
+    recordFound: db.change((run, chunk) => {
       const missing = `no chunk ${chunk} of run ${run}, open, done or withheld, whose folio was lost`;
       reopenForAnswer(run, expectRow(submitAgain.get({ run, chunk }), 'recordFound', missing));
     }),

@@ -92,19 +92,17 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
     .pluck();
 
   return {
-    chunk: db.read((run: string, number: number) => unpackIfAny(byNumber.get(run, number))),
+    chunk: db.read((run, number) => unpackIfAny(byNumber.get(run, number))),
     // One query for each state, because a query over several states would sort or scan the whole run.
-    chunksIn: db.readTogether((run: string, states: readonly ChunkState[], after: number, limit: number) =>
+    chunksIn: db.readTogether((run, states, after, limit) =>
       [...new Set(states)]
         .flatMap((state) => inState.all(run, state, after, limit))
         .sort(([a], [b]) => a - b)
         .slice(0, limit)
         .map(unpackChunk),
     ),
-    nextChunk: db.read((run: string, round: number, afterRecord: number) =>
-      unpackIfAny(next.get({ run, round, afterRecord })),
-    ),
-    lastCut: db.read((run: string, round: number) => unpackIfAny(last.get(run, round))),
-    lastRound: db.read((run: string) => lastRound.get(run)!),
+    nextChunk: db.read((run, round, afterRecord) => unpackIfAny(next.get({ run, round, afterRecord }))),
+    lastCut: db.read((run, round) => unpackIfAny(last.get(run, round))),
+    lastRound: db.read((run) => lastRound.get(run)!),
   };
 }

@@ -1,5 +1,4 @@
 /** The settings that are fixed before the first merge: the columns that the service adds, and the join method. */
-import type { JoinMethod } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
 import { UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
@@ -36,23 +35,23 @@ export function columnChanges(
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordColumns: db.change((run: string, columns: readonly string[], learned: boolean) => {
+    recordColumns: db.change((run, columns, learned) => {
       const fixed = fixColumns.run({ run, columns: JSON.stringify(columns) });
       expectOneRow(fixed, 'recordColumns', `run ${run} is superseded, or has merged rows with other columns`);
       if (learned) learnColumns.run({ run, columns: JSON.stringify(columns) });
     }),
-    recordColumnsAdded: db.change((run: string, columns: readonly string[]) => {
+    recordColumnsAdded: db.change((run, columns) => {
       const added = addColumns.run({ run, columns: JSON.stringify(columns) });
       const text = `run ${run} is superseded or pruned, or its columns are not the first of these`;
       expectOneRow(added, 'recordColumnsAdded', text);
       learnColumns.run({ run, columns: JSON.stringify(columns) });
       unmerge.run({ run, fromRecord: 1 });
     }),
-    recordJoin: db.change((run: string, join: JoinMethod) => {
+    recordJoin: db.change((run, join) => {
       const fixed = fixJoin.run({ run, join: JSON.stringify(join) });
       expectOneRow(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
     }),
-    recordUnjoined: db.change((run: string) => {
+    recordUnjoined: db.change((run) => {
       expectOneRow(unfixRun.run({ run }), 'recordUnjoined', `no run ${run} that keeps its results`);
       forgetColumns.run({ run });
       unmerge.run({ run, fromRecord: 1 });

@@ -34,17 +34,17 @@ export function cutChanges(
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordCut: db.unsyncedChange((run: string, chunk: NewChunk, at?: number) => {
+    recordCut: db.unsyncedChange((run, chunk, at) => {
       const round = chunk.picked?.round ?? 0;
       const admit = round === 0 ? admitOfSource : admitOfRound;
       const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
       expectRow(admit.get({ run, round, firstRecord: chunk.firstRecord }), 'recordCut', missing);
       return insertChunk('recordCut', run, chunk, at);
     }),
-    recordAllCut: db.change((run: string) => {
+    recordAllCut: db.change((run) => {
       expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
     }),
-    recordRoundClosed: db.change((run: string, round: number) => {
+    recordRoundClosed: db.change((run, round) => {
       const missing = `no open run ${run} whose next round is ${round}, with all its chunks answered or given up`;
       expectOneRow(closeRound.run({ run, round }), 'recordRoundClosed', missing);
       unmerge.run({ run, fromRecord: 1 });
@@ -71,7 +71,7 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
   );
 
   return {
-    recordSplit: db.change((run: string, chunk: number, halves: readonly [NewChunk, NewChunk]) => {
+    recordSplit: db.change((run, chunk, halves) => {
       const parent = split.get({ run, chunk });
       const packed = picked.get(run, chunk);
       expectHalves(run, chunk, parent, packed, halves);
@@ -80,7 +80,7 @@ export function refusalChanges(db: StateDatabase): Pick<Checkpoint, 'recordSplit
       countOneMore.run({ run });
       return rows;
     }),
-    recordRefused: db.change((run: string, chunk: number, refusal: string) => {
+    recordRefused: db.change((run, chunk, refusal) => {
       const missing = `no chunk ${chunk} of run ${run} of a single record that is cut or ambiguous`;
       return expectRow(refuse({ run, chunk, refusal }), 'recordRefused', missing);
     }),

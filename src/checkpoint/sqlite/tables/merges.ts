@@ -1,7 +1,7 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
 
 import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
-import type { Checkpoint, CheckpointReader, Stretch } from '../../checkpoint.js';
+import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
 import { mergeRefused, toStoredStretch, UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
@@ -36,11 +36,11 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
   const unmerge = db.prepare(UNMERGE);
 
   return {
-    recordMerged: db.unsyncedChange((run: string, stretch: Stretch, at?: number) => {
+    recordMerged: db.unsyncedChange((run, stretch, at) => {
       const merged = merge.run(toStoredStretch(run, stretch, at));
       expectOneRow(merged, 'recordMerged', mergeRefused(run, stretch));
     }),
-    recordUnmerged: db.change((run: string, fromRecord: number) => {
+    recordUnmerged: db.change((run, fromRecord) => {
       unmerge.run({ run, fromRecord });
     }),
   };
@@ -53,7 +53,7 @@ export function stretchReads(db: StateDatabase): Pick<CheckpointReader, 'failure
     .pluck();
 
   return {
-    failureReasons: db.read((run: string) => {
+    failureReasons: db.read((run) => {
       const counter = createReasonCounter();
       for (const text of reasons.iterate(run)) {
         for (const reason of JSON.parse(text) as readonly FailureReason[]) counter.add(reason);

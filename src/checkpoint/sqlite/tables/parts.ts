@@ -1,5 +1,5 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
-import type { FolioCounts, PartReference, StoredPart, UnprocessedCause } from '../../../types.js';
+import type { PartReference, StoredPart } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
 import { UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
@@ -65,43 +65,39 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
   };
 
   return {
-    recordFinished: db.unsyncedChange(
-      (run: string, chunk: number, counts: FolioCounts, parts: readonly PartReference[], at?: number) => {
-        const { successful, failed } = counts;
-        const missing = `no chunk ${chunk} of run ${run} that is submitted`;
-        const values = { run, chunk, successful, failed, at: at ?? null };
-        const finished = expectRow(finish(values), 'recordFinished', missing);
-        const stored = storedParts(run, chunk);
-        const listed = parts.map(({ fileStatus, part }) => {
-          const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
-          return stored.find(isThis) ?? { fileStatus, part };
-        });
-        listParts('recordFinished', run, chunk, listed);
-        return finished;
-      },
-    ),
-    recordParts: db.unsyncedChange((run: string, chunk: number, parts: readonly StoredPart[]) => {
+    recordFinished: db.unsyncedChange((run, chunk, counts, parts, at) => {
+      const { successful, failed } = counts;
+      const missing = `no chunk ${chunk} of run ${run} that is submitted`;
+      const values = { run, chunk, successful, failed, at: at ?? null };
+      const finished = expectRow(finish(values), 'recordFinished', missing);
+      const stored = storedParts(run, chunk);
+      const listed = parts.map(({ fileStatus, part }) => {
+        const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
+        return stored.find(isThis) ?? { fileStatus, part };
+      });
+      listParts('recordFinished', run, chunk, listed);
+      return finished;
+    }),
+    recordParts: db.unsyncedChange((run, chunk, parts) => {
       for (const { fileStatus, part, bytes, sha256, records } of parts) {
         const stored = storePart.run({ run, chunk, fileStatus, part, bytes, sha256, records });
         const missing = `no finished chunk ${chunk} of run ${run} that lists ${fileStatus} part ${part}`;
         expectOneRow(stored, 'recordParts', missing);
       }
     }),
-    recordRefetched: db.change(
-      (run: string, chunk: number, counts: FolioCounts, parts: readonly StoredPart[]) => {
-        const { successful, failed } = counts;
-        const missing = `no chunk ${chunk} of run ${run} that is finished or downloaded`;
-        const replaced = expectRow(replace({ run, chunk, successful, failed }), 'recordRefetched', missing);
-        listParts('recordRefetched', run, chunk, parts);
-        if (replaced.round === 0) unmerge.run({ run, fromRecord: replaced.firstRecord });
-        return replaced;
-      },
-    ),
-    recordDownloaded: db.change((run: string, chunk: number, at?: number) => {
+    recordRefetched: db.change((run, chunk, counts, parts) => {
+      const { successful, failed } = counts;
+      const missing = `no chunk ${chunk} of run ${run} that is finished or downloaded`;
+      const replaced = expectRow(replace({ run, chunk, successful, failed }), 'recordRefetched', missing);
+      listParts('recordRefetched', run, chunk, parts);
+      if (replaced.round === 0) unmerge.run({ run, fromRecord: replaced.firstRecord });
+      return replaced;
+    }),
+    recordDownloaded: db.change((run, chunk, at) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
       return expectRow(complete({ run, chunk, at: at ?? null }), 'recordDownloaded', missing);
     }),
-    recordUnprocessed: db.change((run: string, chunk: number, cause: UnprocessedCause) => {
+    recordUnprocessed: db.change((run, chunk, cause) => {
       const missing = `no chunk ${chunk} of run ${run} that can be given up`;
       return expectRow(giveUp({ run, chunk, cause }), 'recordUnprocessed', missing);
     }),
@@ -129,6 +125,6 @@ export function partReads(db: StateDatabase): Pick<Checkpoint, 'parts' | 'listed
 
   return {
     parts: db.read(storedPartsRead(db)),
-    listedParts: db.read((run: string, chunk: number) => listed.all(run, chunk)),
+    listedParts: db.read((run, chunk) => listed.all(run, chunk)),
   };
 }

@@ -2,9 +2,7 @@
  * The publication of a run: it is being put in place, is in place, is loaded, is confirmed instead, is withheld, or is
  * undone to be written again (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
-import type { Segment } from '../../../types.js';
-import type { Checkpoint, Confirmed, NewPublication, Run, Withheld } from '../../checkpoint.js';
-import type { RecordedLoad } from '../../publication.js';
+import type { Checkpoint } from '../../checkpoint.js';
 import { UNMERGE } from '../../rows/chunk-rows.js';
 import { numberOfSame, type RunRow } from '../../rows/run-row.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
@@ -75,53 +73,51 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
   const addSegment = segmentInsertion(db);
 
   return {
-    recordPublishing: db.change(
-      (run: string, file: NewPublication, values: Run['frozen'] = {}, above = 0) => {
-        const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
-        const row = expectRow(publishable.get(run), 'recordPublishing', missing);
-        const { pipeline } = row;
-        const same = numberOfSame(row, file);
-        const number = same ?? Math.max(nextNumber.get(pipeline)!, above + 1);
-        const { bytes, sha256, output } = file;
-        if (same === undefined) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
-        const publication = { ...file, number };
-        publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
-        return publication;
-      },
-    ),
-    recordDone: db.change((run: string, at: number, stamp: string | null = null, segment?: Segment) => {
-      stampFile.run({ run, stamp });
+    recordPublishing: db.change((run, file, values = {}, above = 0) => {
+      const missing = `no run ${run} that is open, publishing, done or withheld and keeps its results`;
+      const row = expectRow(publishable.get(run), 'recordPublishing', missing);
+      const { pipeline } = row;
+      const same = numberOfSame(row, file);
+      const number = same ?? Math.max(nextNumber.get(pipeline)!, above + 1);
+      const { bytes, sha256, output } = file;
+      if (same === undefined) addFile.run({ pipeline, number, run, path: output.path, bytes, sha256 });
+      const publication = { ...file, number };
+      publish.run({ run, publication: JSON.stringify(publication), frozen: JSON.stringify(values) });
+      return publication;
+    }),
+    recordDone: db.change((run, at, stamp, segment) => {
+      stampFile.run({ run, stamp: stamp ?? null });
       if (segment !== undefined) addSegment(segment);
       const partial = isPartial.get({ run });
       if (partial) keepPartial.run({ run });
       const ended = partial ? unpublish.run({ run }) : finish.run({ run, at });
       expectOneRow(ended, 'recordDone', `no run ${run} that is publishing`);
     }),
-    recordLoad: db.change((run: string, load: RecordedLoad) => {
+    recordLoad: db.change((run, load) => {
       expectOneRow(replaceLoad.run({ run, load: JSON.stringify(load) }), 'recordLoad', `no run ${run}`);
     }),
-    outputUpload: db.read((name: string) => begunUpload.get(name)),
-    recordOutputUpload: db.change((name: string, upload: string | null) => {
+    outputUpload: db.read((name) => begunUpload.get(name)),
+    recordOutputUpload: db.change((name, upload) => {
       if (upload === null) forgetUpload.run(name);
       else replaceUpload.run({ name, upload });
     }),
-    recordWithheld: db.change((run: string, withheld: Withheld, at: number, segment?: Segment) => {
+    recordWithheld: db.change((run, withheld, at, segment) => {
       const held = withhold.run({ run, at, withheld: JSON.stringify(withheld) });
       expectOneRow(held, 'recordWithheld', `no run ${run} that is open or withheld and keeps its results`);
       if (segment !== undefined) addSegment(segment);
     }),
-    recordConfirmed: db.change((run: string, confirmed: Confirmed, at: number, segment?: Segment) => {
+    recordConfirmed: db.change((run, confirmed, at, segment) => {
       const ended = confirm.run({ run, at, confirmed: JSON.stringify(confirmed) });
       expectOneRow(ended, 'recordConfirmed', `no run ${run} that is open or withheld and keeps its results`);
       if (segment !== undefined) addSegment(segment);
     }),
-    recordUnpublished: db.change((run: string) => {
+    recordUnpublished: db.change((run) => {
       const partial = isPartial.get({ run });
       const reopened = unpublish.run({ run });
       expectOneRow(reopened, 'recordUnpublished', `no run ${run} that is publishing`);
       if (!partial) unmerge.run({ run, fromRecord: 1 });
     }),
-    recordReopened: db.change((run: string) => {
+    recordReopened: db.change((run) => {
       const reopened = reopen.run({ run });
       const missing = `no run ${run} that is done or withheld and keeps its results`;
       expectOneRow(reopened, 'recordReopened', missing);

@@ -1,6 +1,6 @@
 /** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and finds some of them. */
-import type { Choice, Source } from '../../../types.js';
-import type { Checkpoint, CheckpointReader, NewRun } from '../../checkpoint.js';
+import type { Choice } from '../../../types.js';
+import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
 import { type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
@@ -20,7 +20,7 @@ export function runChanges(
     WHERE id = @run AND state IN ('open', 'publishing')`);
 
   return {
-    recordRun: db.change((run: NewRun) => {
+    recordRun: db.change((run) => {
       const { id, pipeline, service, label, canary, createdAt } = run;
       const source = JSON.stringify(run.source);
       const frozen = JSON.stringify(run.frozen);
@@ -30,11 +30,11 @@ export function runChanges(
       const inserted = insertRun.run(row);
       expectOneRow(inserted, 'recordRun', `run ${id} exists already`);
     }),
-    recordSourceStamp: db.change((run: string, source: Source) => {
+    recordSourceStamp: db.change((run, source) => {
       const replaced = replaceSource.run({ run, source: JSON.stringify(source), sha256: source.sha256 });
       expectOneRow(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
     }),
-    recordSuperseded: db.change((run: string, at: number) => {
+    recordSuperseded: db.change((run, at) => {
       expectOneRow(
         supersede.run({ run, at }),
         'recordSuperseded',
@@ -78,8 +78,8 @@ export function runReads(
 
   return {
     longestAges: db.read(() => ages.get()!),
-    latestRun: db.read((pipeline: string, limit?: number) => toRunIfAny(latest.get(pipeline, limit ?? null))),
-    doneRuns: db.read((pipeline: string, service: string, sourceSha256: string) =>
+    latestRun: db.read((pipeline, limit) => toRunIfAny(latest.get(pipeline, limit ?? null))),
+    doneRuns: db.read((pipeline, service, sourceSha256) =>
       done.all(pipeline, service, sourceSha256).map((row) => toRun(row)),
     ),
   };
@@ -98,7 +98,7 @@ export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'>
   ].map((sql) => db.prepare(sql));
 
   return {
-    recordPruned: db.change((run: string, at: number) => {
+    recordPruned: db.change((run, at) => {
       const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
       expectOneRow(prune.run({ run, at }), 'recordPruned', missing);
       for (const statement of forget) statement.run({ run });

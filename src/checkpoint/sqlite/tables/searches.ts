@@ -2,9 +2,8 @@
  * Paid searches: for single failed records of a run, and those that belong to no run. The intent is committed before the
  * request, and its record is reserved in the budget (rule "Intent first", docs/architecture.md#intent-first).
  */
-import type { Checkpoint, NewSingleSearch, SingleSearch } from '../../checkpoint.js';
+import type { Checkpoint, SingleSearch } from '../../checkpoint.js';
 import { type StoredSingleSearch, toSingleSearch } from '../../rows/paid-rows.js';
-import type { Budget } from '../../state.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { budgetChanges } from './spending.js';
 
@@ -22,21 +21,19 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, 'recordSearch
       AND EXISTS (SELECT 1 FROM runs WHERE id = @run AND state = 'open') RETURNING day`);
 
   return {
-    recordSearchIntent: db.change((run: string, record: number, at: number, budget: Budget) => {
+    recordSearchIntent: db.change((run, record, at, budget) => {
       const begun = begin.run({ run, record, at, day: budget.day });
       expectOneRow(begun, 'recordSearchIntent', `run ${run} is not open, or has asked for record ${record}`);
       budgets.reserve({ run }, 1, budget);
     }),
-    recordSearchEnd: db.outcomeChange(
-      (run: string, record: number, ended: Parameters<Checkpoint['recordSearchEnd']>[2]) => {
-        const values =
-          ended.state === 'answered' && ended.values !== null ? JSON.stringify(ended.values) : null;
-        const missing = `run ${run} is not asking for record ${record}`;
-        const search = end.get({ run, record, state: ended.state, values });
-        const { day } = expectRow(search, 'recordSearchEnd', missing);
-        if (ended.state === 'dropped') budgets.refund({ run }, 1, day);
-      },
-    ),
+    recordSearchEnd: db.outcomeChange((run, record, ended) => {
+      const values =
+        ended.state === 'answered' && ended.values !== null ? JSON.stringify(ended.values) : null;
+      const missing = `run ${run} is not asking for record ${record}`;
+      const search = end.get({ run, record, state: ended.state, values });
+      const { day } = expectRow(search, 'recordSearchEnd', missing);
+      if (ended.state === 'dropped') budgets.refund({ run }, 1, day);
+    }),
   };
 }
 
@@ -55,21 +52,19 @@ export function singleSearchChanges(
     RETURNING pipeline, day`);
 
   return {
-    recordSingleSearchIntent: db.change((search: NewSingleSearch, budget: Budget) => {
+    recordSingleSearchIntent: db.change((search, budget) => {
       const { id, pipeline, service, startedAt } = search;
       const row = { id, pipeline, service, startedAt, day: budget.day, state: 'intent', local: null };
       expectOneRow(begin.run(row), 'recordSingleSearchIntent', `there is a search ${id} already`);
       budgets.reserve({ pipeline }, 1, budget);
     }),
-    recordSingleSearchEnd: db.outcomeChange(
-      (id: string, ended: Parameters<Checkpoint['recordSingleSearchEnd']>[1]) => {
-        const local = ended.state === 'answered' ? Number(ended.local) : null;
-        const search = end.get({ id, state: ended.state, local });
-        const missing = `search ${id} is not being asked`;
-        const { pipeline, day } = expectRow(search, 'recordSingleSearchEnd', missing);
-        if (ended.state === 'dropped') budgets.refund({ pipeline }, 1, day);
-      },
-    ),
+    recordSingleSearchEnd: db.outcomeChange((id, ended) => {
+      const local = ended.state === 'answered' ? Number(ended.local) : null;
+      const search = end.get({ id, state: ended.state, local });
+      const missing = `search ${id} is not being asked`;
+      const { pipeline, day } = expectRow(search, 'recordSingleSearchEnd', missing);
+      if (ended.state === 'dropped') budgets.refund({ pipeline }, 1, day);
+    }),
   };
 }
 
@@ -89,7 +84,7 @@ export function singleSearchInsertion(
 ): (searches: readonly SingleSearch[]) => Promise<number> {
   const budgets = budgetChanges(db);
   const put = db.prepare(INSERT);
-  return db.change((searches: readonly SingleSearch[]) => {
+  return db.change((searches) => {
     let added = 0;
     for (const search of searches) {
       // The process that sent it has ended.

@@ -24,12 +24,12 @@ export function segmentChanges(
   const insert = segmentInsertion(db);
   const forget = db.prepare('DELETE FROM segments WHERE id = ?');
   return {
-    recordSegment: db.change((segment: Segment, replaced?: string) => {
+    recordSegment: db.change((segment, replaced) => {
       if (replaced !== undefined && forget.run(replaced).changes === 0) return false;
       insert(segment);
       return true;
     }),
-    recordSegmentsForgotten: db.change((ids: readonly string[]) => {
+    recordSegmentsForgotten: db.change((ids) => {
       for (const id of ids) forget.run(id);
     }),
   };

@@ -73,5 +73,5 @@ export function spendingReads(db: StateDatabase): Pick<CheckpointReader, 'spendi
       UNION ALL
       SELECT day, -1 FROM single_searches WHERE pipeline = @pipeline AND day >= @day AND local = 1)
     GROUP BY day HAVING sum(records) > 0 ORDER BY day`);
-  return { spendingByDay: db.read((pipeline: string, day: string) => byDay.all({ pipeline, day })) };
+  return { spendingByDay: db.read((pipeline, day) => byDay.all({ pipeline, day })) };
 }

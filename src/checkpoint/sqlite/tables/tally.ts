@@ -1,7 +1,7 @@
 /**
  * The tally of a run. It is read from indexes only, so that it is fast even with a hundred thousand chunks.
  */
-import type { CheckpointReader, Tally } from '../../checkpoint.js';
+import type { CheckpointReader } from '../../checkpoint.js';
 import {
   type MergedRow,
   type SearchesRow,
@@ -46,7 +46,7 @@ export function tallyReads(db: StateDatabase): Pick<CheckpointReader, 'tally'> {
     SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 
   return {
-    tally: db.readTogether((run: string): Tally => {
+    tally: db.readTogether((run) => {
       const rows = merged.get(run)!;
       return toTally({
         byState: byState.all(run),

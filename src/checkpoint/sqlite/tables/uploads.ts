@@ -3,14 +3,7 @@
  * docs/architecture.md#intent-first).
  */
 import type { Doubt } from '../../../types.js';
-import type {
-  AcceptedReply,
-  AttemptFileName,
-  Budget,
-  Checkpoint,
-  CheckpointReader,
-  Upload,
-} from '../../checkpoint.js';
+import type { Checkpoint, CheckpointReader, Upload } from '../../checkpoint.js';
 import { IS_UNUSUAL, type StoredUpload, toUploadIfAny, UPLOAD_COLUMNS } from '../../rows/paid-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
@@ -68,25 +61,17 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
     expectRow(endAttempt.get(end), method, notUploading(end.run, end.chunk));
 
   return {
-    recordIntent: db.change(
-      (
-        run: string,
-        chunk: number,
-        { before, after }: AttemptFileName,
-        at: number,
-        budget: Budget,
-      ): Upload => {
-        const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
-        const begun = beginAttempt.get({ run, chunk });
-        const { attempt, records } = expectRow(begun, 'recordIntent', missing);
-        const fileName = `${before}${attempt}${after}`;
-        const upload = { run, chunk, attempt, fileName, records, startedAt: at };
-        insertUpload.run({ ...upload, day: budget.day });
-        budgets.reserve({ run }, records, budget);
-        return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
-      },
-    ),
-    recordAccepted: db.outcomeChange((run: string, chunk: number, reply: AcceptedReply, at: number) => {
+    recordIntent: db.change((run, chunk, { before, after }, at, budget) => {
+      const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous`;
+      const begun = beginAttempt.get({ run, chunk });
+      const { attempt, records } = expectRow(begun, 'recordIntent', missing);
+      const fileName = `${before}${attempt}${after}`;
+      const upload = { run, chunk, attempt, fileName, records, startedAt: at };
+      insertUpload.run({ ...upload, day: budget.day });
+      budgets.reserve({ run }, records, budget);
+      return { ...upload, ...nothingAccepted, state: 'intent', doubt: null, endedAt: null };
+    }),
+    recordAccepted: db.outcomeChange((run, chunk, reply, at) => {
       const { folio, serviceRecords, rehearsal } = reply;
       const missing = notUploading(run, chunk);
       const submitted = expectRow(submit({ run, chunk, folio, at }), 'recordAccepted', missing);
@@ -96,22 +81,22 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       if (rehearsal) markRehearsal.run({ run });
       return submitted;
     }),
-    recordDropped: db.outcomeChange((run: string, chunk: number, at: number) => {
+    recordDropped: db.outcomeChange((run, chunk, at) => {
       const missing = notUploading(run, chunk);
       expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
       const end = { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at };
       const { records, day } = endOne('recordDropped', end);
       budgets.refund({ run }, records, day);
     }),
-    recordAmbiguous: db.outcomeChange((run: string, chunk: number, at: number, why: Doubt) => {
+    recordAmbiguous: db.outcomeChange((run, chunk, at, why) => {
       const missing = notUploading(run, chunk);
       expectOneRow(markAmbiguous.run({ run, chunk }), 'recordAmbiguous', missing);
       endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });
     }),
-    recordMixed: db.change((run: string) => {
+    recordMixed: db.change((run) => {
       expectOneRow(markMixed.run({ run }), 'recordMixed', `no run ${run}`);
     }),
-    recordInterrupted: db.change((run: string) => {
+    recordInterrupted: db.change((run) => {
       markUploadsAmbiguous.run({ run });
       markSearchesAmbiguous.run({ run });
       return markChunksAmbiguous.run({ run }).changes;
@@ -167,11 +152,11 @@ export function uploadReads(
     ORDER BY run, chunk, attempt LIMIT 1`);
 
   return {
-    uploadOf: db.read((service: string, folio: string) => toUploadIfAny(ofFolio.get({ service, folio }))),
-    uploads: db.read((run: string, after: number, limit: number) =>
+    uploadOf: db.read((service, folio) => toUploadIfAny(ofFolio.get({ service, folio }))),
+    uploads: db.read((run, after, limit) =>
       page.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
     ),
-    unusualUploads: db.read((run: string, after: number, limit: number) =>
+    unusualUploads: db.read((run, after, limit) =>
       unusual.all({ run, after, limit }).map((row) => unpackUpload(run, row)),
     ),
   };
