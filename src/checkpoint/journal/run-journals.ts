@@ -97,9 +97,9 @@ export function openRunJournals(stateDir: string, db: StateDatabase): RunJournal
       }
     },
     appendDurably: async (run, line) => {
-      const file = withTranslatedErrors(run, () => fileFor(run));
-      file.add(line);
       try {
+        const file = fileFor(run);
+        file.add(line);
         await file.sync();
       } catch (error) {
         throw translateStateError(error, journalPath(stateDir, run));

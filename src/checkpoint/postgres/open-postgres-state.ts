@@ -24,7 +24,7 @@ import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from 
 import { readMark } from './marks.js';
 import { mergeChanges, stretchReads } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
-import { partReads, resultChanges } from './parts.js';
+import { resultChanges } from './parts.js';
 import { publicationChanges, segmentChanges } from './publications.js';
 import { runChanges, runReads } from './runs.js';
 import { searchChanges } from './searches.js';
@@ -269,7 +269,6 @@ function reads(db: StateSession): CheckpointReader {
     ...runReads(db),
     ...chunkReads(db),
     ...uploadReads(db),
-    parts: partReads(db).parts,
     ...stretchReads(db),
     ...tallyReads(db),
     ...spendingReads(db),
@@ -279,7 +278,6 @@ function reads(db: StateSession): CheckpointReader {
 function changes(db: StateSession): Omit<Checkpoint, keyof CheckpointReader | 'close'> {
   return {
     verifyPaid: async () => 'whole',
-    listedParts: partReads(db).listedParts,
     ...runChanges(db),
     ...cutChanges(db),
     ...uploadChanges(db),

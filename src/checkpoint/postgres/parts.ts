@@ -1,7 +1,7 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import type { PartReference, StoredPart } from '../../types.js';
+import type { PartReference } from '../../types.js';
 import type { Checkpoint } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
@@ -62,24 +62,22 @@ const insertPart = statement(`
   INSERT INTO parts (run, chunk, file_status, part, bytes, sha256, records)
   VALUES (@run, @chunk, @fileStatus, @part, @bytes, @sha256, @records)`);
 
-// SUCCESSFUL sorts after FAILED.
-const SUCCESSFUL_FIRST = 'ORDER BY file_status DESC, part';
-const stored: Prepared<StoredPart> = statement(`
-  SELECT file_status AS "fileStatus", part, bytes, sha256, records FROM parts
-  WHERE run = @run AND chunk = @chunk AND sha256 IS NOT NULL ${SUCCESSFUL_FIRST}`);
 const listed: Prepared<PartReference> = statement(`
-  SELECT file_status AS "fileStatus", part FROM parts WHERE run = @run AND chunk = @chunk ${SUCCESSFUL_FIRST}`);
+  SELECT file_status AS "fileStatus", part FROM parts
+  WHERE run = @run AND chunk = @chunk ORDER BY file_status DESC, part`);
 
 type ResultMethod =
   | 'recordFinished'
   | 'recordParts'
   | 'recordDownloaded'
   | 'recordRefetched'
-  | 'recordUnprocessed';
+  | 'recordUnprocessed'
+  | 'listedParts';
 
-/** Makes the five changes from a submitted chunk to its end. */
+/** Makes the five changes from a submitted chunk to its end, and the read of the parts that the download expects. */
 export function resultChanges(db: StateSession): Pick<Checkpoint, ResultMethod> {
   return {
+    listedParts: (run, chunk) => db.read(listed, { run, chunk }),
     recordFinished: async (run, chunk, { successful, failed }, parts, at) => {
       refuseDoubled('recordFinished', run, chunk, parts);
       const statuses = listOf(parts.map(({ fileStatus }) => fileStatus));
@@ -143,12 +141,4 @@ function refuseDoubled(
     }
     known.add(name);
   }
-}
-
-/** Makes `parts` and `listedParts`. */
-export function partReads(db: StateSession): Pick<Checkpoint, 'parts' | 'listedParts'> {
-  return {
-    parts: (run, chunk) => db.read(stored, { run, chunk }),
-    listedParts: (run, chunk) => db.read(listed, { run, chunk }),
-  };
 }

@@ -5,7 +5,7 @@
  */
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import type { CheckpointReader, SpentOnDay } from '../checkpoint.js';
+import type { CheckpointReader } from '../checkpoint.js';
 import { AFTER_ALL_DAYS, hasCaps, NO_RUN, refuseAboveCaps } from '../rows/paid-rows.js';
 import type { Budget, Spending } from '../state.js';
 import type { StateSession } from './state-session.js';
@@ -87,22 +87,12 @@ function sumValues(pipeline: string, run: string, day: string, service: string |
   return { pipeline, run, day, month, afterMonth: month + AFTER_ALL_DAYS, service };
 }
 
-const byDay: Prepared<SpentOnDay> = statement(`
-  SELECT day, sum(records)::int8 AS records FROM (
-    SELECT day, records FROM spending
-    WHERE pipeline = @pipeline AND day >= @day
-      AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = spending.run AND runs.rehearsal = 1)
-    UNION ALL
-    SELECT day, -1 FROM single_searches WHERE pipeline = @pipeline AND day >= @day AND local = 1) AS spent
-  GROUP BY day HAVING sum(records) > 0 ORDER BY day COLLATE "C"`);
-
-/** Makes `spending` and `spendingByDay`. */
-export function spendingReads(db: StateSession): Pick<CheckpointReader, 'spending' | 'spendingByDay'> {
+/** Makes `spending`. */
+export function spendingReads(db: StateSession): Pick<CheckpointReader, 'spending'> {
   return {
     spending: async (pipeline, run, day, service) => {
       const [row] = await db.read(sums, sumValues(pipeline, run ?? NO_RUN, day, service ?? null));
       return { ...row!, run: run === null ? 0 : row!.run };
     },
-    spendingByDay: (pipeline, day) => db.read(byDay, { pipeline, day }),
   };
 }

@@ -138,6 +138,11 @@ function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, New
   return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
 }
 
+/** The stored parts of a chunk: SUCCESSFUL sorts after FAILED. */
+export const STORED_PARTS = `
+  SELECT file_status AS "fileStatus", part, bytes, sha256, records FROM parts
+  WHERE run = @run AND chunk = @chunk AND sha256 IS NOT NULL ORDER BY file_status DESC, part`;
+
 /** A row of the table `stretches`. */
 export interface StoredStretch {
   first_record: number;

@@ -1,9 +1,9 @@
 /** The reads of the port whose statements are the same in both databases. */
-import type { Doubt, Segment } from '../../types.js';
-import type { Answered, CheckpointReader } from '../checkpoint-reader.js';
+import type { Segment, StoredPart } from '../../types.js';
+import type { Answered, CheckpointReader, SpentOnDay } from '../checkpoint-reader.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { RecordedLoad } from '../publication.js';
-import { type StoredStretch, toStretchIfAny } from './chunk-rows.js';
+import { STORED_PARTS, type StoredStretch, toStretchIfAny } from './chunk-rows.js';
 import {
   type StoredSearch,
   type StoredSingleSearch,
@@ -116,7 +116,7 @@ function pipelineReads(read: MakeRead): Pick<CheckpointReader, PipelineRead> {
   };
 }
 
-type ChunkRead = 'pickedRecords' | 'chunkTimes' | 'lastStretch' | 'nextStretch' | 'answered';
+type ChunkRead = 'pickedRecords' | 'chunkTimes' | 'parts' | 'lastStretch' | 'nextStretch' | 'answered';
 
 function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
   const picked = read<{ numbers: Buffer }>(
@@ -133,6 +133,7 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
           FROM stretches AS merged WHERE merged.run = chunks.run AND merged.first_record <= chunks.last_record
           ORDER BY merged.first_record DESC LIMIT 1) END AS "mergedAt"
     FROM chunks WHERE run = @run AND number > @after AND state <> 'split' ORDER BY number ${UP_TO_LIMIT}`);
+  const stored = read<StoredPart>(STORED_PARTS);
   const last = read<StoredStretch>(`
     SELECT * FROM stretches WHERE run = @run AND first_record < @beforeRecord ORDER BY first_record DESC LIMIT 1`);
   const next = read<StoredStretch>(`
@@ -150,6 +151,7 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
       return row && unpackNumbers(row.numbers);
     },
     chunkTimes: async (run, after, limit) => (await times({ run, after, limit })).map(toTimes),
+    parts: (run, chunk) => stored({ run, chunk }),
     lastStretch: async (run, beforeRecord = Number.MAX_SAFE_INTEGER) =>
       toStretchIfAny((await last({ run, beforeRecord }))[0]),
     nextStretch: async (run, afterRecord) => toStretchIfAny((await next({ run, afterRecord }))[0]),
@@ -158,6 +160,7 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
 }
 
 type PaidRead =
+  | 'spendingByDay'
   | 'attempts'
   | 'uploadSums'
   | 'misreadUpload'
@@ -166,8 +169,16 @@ type PaidRead =
   | 'searches'
   | 'singleSearches';
 
-/** Reads of upload attempts and of searches. */
+/** Reads of upload attempts, of searches, and of what was paid for. */
 function paidReads(read: MakeRead): Pick<CheckpointReader, PaidRead> {
+  const byDay = read<SpentOnDay>(`
+    SELECT day, CAST(sum(records) AS BIGINT) AS records FROM (
+      SELECT day, records FROM spending
+      WHERE pipeline = @pipeline AND day >= @day
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = spending.run AND runs.rehearsal = 1)
+      UNION ALL
+      SELECT day, -1 FROM single_searches WHERE pipeline = @pipeline AND day >= @day AND local = 1) AS spent
+    GROUP BY day HAVING sum(records) > 0`);
   const ofChunk = read<StoredUpload>(
     `SELECT ${UPLOAD_COLUMNS} FROM uploads WHERE run = @run AND chunk = @chunk ORDER BY attempt`,
   );
@@ -195,10 +206,12 @@ function paidReads(read: MakeRead): Pick<CheckpointReader, PaidRead> {
     WHERE id > @after AND (CAST(@pipeline AS TEXT) IS NULL OR pipeline = @pipeline) ORDER BY id ${UP_TO_LIMIT}`);
 
   return {
+    spendingByDay: async (pipeline, day) =>
+      [...(await byDay({ pipeline, day }))].sort((a, b) => (a.day < b.day ? -1 : 1)),
     attempts: async (run, chunk) => (await ofChunk({ run, chunk })).map(toUpload),
     uploadSums: async (run) => (await sums({ run })).map(toSum),
     misreadUpload: async (run) => toUploadIfAny((await misread({ run }))[0]),
-    doubtsInRow: async (run, doubt: Doubt) => (await doubts({ run, doubt }))[0]!.count,
+    doubtsInRow: async (run, doubt) => (await doubts({ run, doubt }))[0]!.count,
     replyKinds: async (run) => {
       const row = (await kinds({ run }))[0]!;
       const [local, other] = [Boolean(row.local), Boolean(row.other)];

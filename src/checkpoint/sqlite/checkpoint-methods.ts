@@ -7,12 +7,12 @@ import { chunkReads } from './tables/chunks.js';
 import { columnChanges } from './tables/columns.js';
 import { cutChanges, refusalChanges } from './tables/cutting.js';
 import { mergeChanges, stretchReads } from './tables/merges.js';
-import { partReads, resultChanges } from './tables/parts.js';
+import { resultChanges } from './tables/parts.js';
 import { publicationChanges } from './tables/publications.js';
 import { pruneChange, runChanges, runReads } from './tables/runs.js';
 import { searchChanges, singleSearchChanges } from './tables/searches.js';
 import { segmentChanges } from './tables/segments.js';
-import { spendingRead, spendingReads } from './tables/spending.js';
+import { spendingRead } from './tables/spending.js';
 import { tallyReads } from './tables/tally.js';
 import { uploadChanges, uploadReads } from './tables/uploads.js';
 
@@ -21,7 +21,6 @@ export function checkpointChanges(
   db: StateDatabase,
 ): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
   return {
-    listedParts: partReads(db).listedParts,
     ...runChanges(db),
     ...cutChanges(db),
     ...refusalChanges(db),
@@ -49,10 +48,8 @@ export function checkpointReads(db: StateDatabase): CheckpointReader {
     ...runReads(db),
     ...chunkReads(db),
     ...uploadReads(db),
-    parts: partReads(db).parts,
     ...tallyReads(db),
     ...stretchReads(db),
     spending: db.readTogether(spendingRead(db)),
-    ...spendingReads(db),
   };
 }

@@ -6,6 +6,7 @@
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { systemError } from '../../disk-error.js';
 import { ConfigError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { ignoreMissing } from '../../streams/system-error.js';
@@ -23,8 +24,9 @@ import { newestSaved, savedFacts } from './watch-place.js';
  */
 export async function refuseLost(path: string): Promise<void> {
   const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(ignoreMissing)));
-  if (file?.isDirectory() || log?.isDirectory())
-    throw folderError(file?.isDirectory() ? path : `${path}-wal`);
+  // SQLite would call this a failing disk.
+  if (file?.isDirectory()) throw systemError('EISDIR', path);
+  if (log?.isDirectory()) throw systemError('EISDIR', `${path}-wal`);
   if ((file?.size ?? 0) > 0) return;
   const runs = runsWithFiles(dirname(path)).length;
   const answers = segmentFiles(dirname(path)).length;
@@ -62,11 +64,6 @@ export function refuseUnusedCopy(path: string): void {
     `${path} is missing or empty, but ${saved} is a copy of what it knew; nothing was rebuilt`,
     { facts: { path, ...savedFacts(path, saved) } },
   );
-}
-
-/** SQLite would call this a failing disk. */
-function folderError(path: string): Error {
-  return Object.assign(new Error('EISDIR'), { code: 'EISDIR', syscall: 'open', path });
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import type { PartReference, StoredPart } from '../../../types.js';
 import type { Checkpoint } from '../../checkpoint.js';
-import { UNMERGE } from '../../rows/chunk-rows.js';
+import { STORED_PARTS, UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
 
@@ -10,11 +10,14 @@ type ResultMethod =
   | 'recordParts'
   | 'recordDownloaded'
   | 'recordRefetched'
-  | 'recordUnprocessed';
+  | 'recordUnprocessed'
+  | 'listedParts';
 
-/** Makes the five changes from a submitted chunk to its end. */
+/** Makes the five changes from a submitted chunk to its end, and the read of the parts that the download expects. */
 export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
-  const storedParts = storedPartsRead(db);
+  const storedParts = db.prepare<object, StoredPart>(STORED_PARTS);
+  const listedParts = db.prepare<[string, number], PartReference>(`
+    SELECT file_status AS fileStatus, part FROM parts WHERE run = ? AND chunk = ? ORDER BY file_status DESC, part`);
   const finish = chunkChange(
     db,
     `UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed, finished_at = @at
@@ -65,12 +68,13 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
   };
 
   return {
+    listedParts: db.read((run, chunk) => listedParts.all(run, chunk)),
     recordFinished: db.unsyncedChange((run, chunk, counts, parts, at) => {
       const { successful, failed } = counts;
       const missing = `no chunk ${chunk} of run ${run} that is submitted`;
       const values = { run, chunk, successful, failed, at: at ?? null };
       const finished = expectRow(finish(values), 'recordFinished', missing);
-      const stored = storedParts(run, chunk);
+      const stored = storedParts.all({ run, chunk });
       const listed = parts.map(({ fileStatus, part }) => {
         const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
         return stored.find(isThis) ?? { fileStatus, part };
@@ -106,25 +110,3 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
 
 /** A listed part that is not stored yet. */
 const NOT_STORED = { bytes: null, sha256: null, records: null };
-
-// SUCCESSFUL sorts after FAILED.
-const SUCCESSFUL_FIRST = 'ORDER BY file_status DESC, part';
-
-/** Prepares the read of a chunk's stored parts. Must be called within a transaction or `db.read`. */
-function storedPartsRead(db: StateDatabase): (run: string, chunk: number) => StoredPart[] {
-  const stored = db.prepare<[string, number], StoredPart>(`
-    SELECT file_status AS fileStatus, part, bytes, sha256, records FROM parts
-    WHERE run = ? AND chunk = ? AND sha256 IS NOT NULL ${SUCCESSFUL_FIRST}`);
-  return (run, chunk) => stored.all(run, chunk);
-}
-
-/** Makes `parts` and `listedParts`. */
-export function partReads(db: StateDatabase): Pick<Checkpoint, 'parts' | 'listedParts'> {
-  const listed = db.prepare<[string, number], PartReference>(`
-    SELECT file_status AS fileStatus, part FROM parts WHERE run = ? AND chunk = ? ${SUCCESSFUL_FIRST}`);
-
-  return {
-    parts: db.read(storedPartsRead(db)),
-    listedParts: db.read((run, chunk) => listed.all(run, chunk)),
-  };
-}

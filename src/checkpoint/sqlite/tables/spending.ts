@@ -1,6 +1,5 @@
 /** The budget: reserved before a paid request, refunded when the request was not accepted. Unit: records. */
 
-import type { CheckpointReader, SpentOnDay } from '../../checkpoint.js';
 import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '../../rows/paid-rows.js';
 import type { Budget, Spending } from '../../state.js';
 import type { StateDatabase } from '../state-database.js';
@@ -61,17 +60,4 @@ export function spendingRead(
       month: between.get(pipeline, month, month + AFTER_ALL_DAYS)!,
     };
   };
-}
-
-/** Makes `spendingByDay`. */
-export function spendingReads(db: StateDatabase): Pick<CheckpointReader, 'spendingByDay'> {
-  const byDay = db.prepare<[{ pipeline: string; day: string }], SpentOnDay>(`
-    SELECT day, sum(records) AS records FROM (
-      SELECT day, records FROM spending
-      WHERE pipeline = @pipeline AND day >= @day
-        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = spending.run AND runs.rehearsal = 1)
-      UNION ALL
-      SELECT day, -1 FROM single_searches WHERE pipeline = @pipeline AND day >= @day AND local = 1)
-    GROUP BY day HAVING sum(records) > 0 ORDER BY day`);
-  return { spendingByDay: db.read((pipeline, day) => byDay.all({ pipeline, day })) };
 }
