@@ -13,11 +13,9 @@ import type { PartReference, StoredPart } from '../../types.js';
 import { copyOf, createRecentParts } from '../local-run-files.js';
 import { type ByteStream, DamagedPartError, type PartFiles, type PartStore } from '../run-files.js';
 import { gzipPieces } from '../write-gzipped.js';
+import { PIECE_BYTES, readPieces } from './shared-pieces.js';
 
 const inflate = promisify(gunzip);
-
-/** Compressed bytes of a row: few rows for a large part, and little memory for many parts at once. */
-const PIECE_BYTES = 1024 * 1024;
 
 const addPiece = statement(`
   INSERT INTO part_pieces (run, file, piece, bytes) VALUES (@run, @file, @piece, @bytes) ON CONFLICT DO NOTHING`);
@@ -158,8 +156,9 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
   };
 
   async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
-    const values = named(chunk, part, part.sha256);
-    const compressed = await readPieces(values);
+    const pieces: Buffer[] = [];
+    for await (const piece of readPieces(db, readPiece, named(chunk, part, part.sha256))) pieces.push(piece);
+    const compressed = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
     try {
       // One byte more than expected, so that the content comes in one piece and a longer content is noticed.
       const size = part.bytes + 1;
@@ -180,16 +179,5 @@ function createParts(run: string, db: PostgresSession, fence: Fence): PartFiles 
       if (error instanceof DamagedPartError) return false;
       throw error;
     }
-  }
-
-  /** Most parts have a single piece, which takes one query. */
-  async function readPieces(values: ReturnType<typeof named>): Promise<Buffer> {
-    const pieces: Buffer[] = [];
-    for (let piece = 0; ; piece += 1) {
-      const bytes = await db.readBytes(readPiece, { ...values, piece });
-      if (bytes !== undefined) pieces.push(bytes);
-      if (bytes === undefined || bytes.length < PIECE_BYTES) break;
-    }
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   }
 }

@@ -3,8 +3,8 @@ import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { SharedContents } from '../shared-files.js';
 
-/** Bytes of a row: few rows for a large file, and little memory. */
-const PIECE_BYTES = 1024 * 1024;
+/** Bytes of a row: few rows for a large file, and little memory for many at once. */
+export const PIECE_BYTES = 1024 * 1024;
 
 const addPiece = statement(
   'INSERT INTO shared_pieces (file, piece, bytes) VALUES (@file, @piece, @bytes) ON CONFLICT DO NOTHING',
@@ -47,13 +47,7 @@ export function createPieceContents(open: () => Promise<PostgresSession>): Share
       return pieces;
     },
     read: async function* (file) {
-      const db = await open();
-      for (let piece = 0; ; piece += 1) {
-        const bytes = await db.readBytes(readPiece, { file, piece });
-        if (bytes === undefined) return;
-        yield bytes;
-        if (bytes.length < PIECE_BYTES) return;
-      }
+      yield* readPieces(await open(), readPiece, { file });
     },
     remove: async (files) => {
       const db = await open();
@@ -61,4 +55,17 @@ export function createPieceContents(open: () => Promise<PostgresSession>): Share
     },
     olderThan: async (age) => (await (await open()).query(old, { age }, true)).map(({ file }) => file),
   };
+}
+
+/** Reads all pieces of a content, each in a query of its own. Most contents have a single one. */
+export async function* readPieces(
+  db: Pick<PostgresSession, 'readBytes'>,
+  one: Prepared<{ bytes: Buffer }>,
+  values: Readonly<Record<string, string | number>>,
+): AsyncGenerator<Buffer> {
+  for (let piece = 0; ; piece += 1) {
+    const bytes = await db.readBytes(one, { ...values, piece });
+    if (bytes !== undefined) yield bytes;
+    if (bytes === undefined || bytes.length < PIECE_BYTES) return;
+  }
 }

@@ -1,7 +1,8 @@
 /** The files of uploads that are being received or processed. A file's name is its folio, never the client's name. */
-import { open, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../make-folder.js';
+import { syncFolder } from '../../streams/atomic-file.js';
 
 export class UploadFolder {
   readonly #folder: string;
@@ -14,14 +15,9 @@ export class UploadFolder {
     return path.join(this.#folder, `${folio}.csv`);
   }
 
-  /** Flushes the folder's entries to disk: a new file survives a crash only if its name does. */
+  /** A new file survives a crash only if its name does. */
   async sync(): Promise<void> {
-    const handle = await open(this.#folder, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await syncFolder(this.#folder);
   }
 
   async remove(folio: string): Promise<void> {
