@@ -85,6 +85,19 @@ it('slots that are given back by their ends leave those of others, and one that 
   expect(fourth.ends[0]! - fourth.lasts - instead.ends[0]!).toBeCloseTo(1000, 0);
 });
 
+it('one that was missed is not exchanged at once where those after it fill a second', async () => {
+  const span = 60_000;
+  const slots = await openSlots('full', 1, 'https://full.test');
+  const take = (...unused: number[]) =>
+    slots.take({ count: 1, span, lasts: 1, lastsAlone: 1, unused, onSend: () => undefined });
+  const missed = (await take()).ends[0]!;
+  const next = (await take()).ends[0]!;
+  // The server has the clock of this machine.
+  await expect.poll(() => Date.now()).toBeGreaterThan(missed + 1);
+  const [instead] = (await take(missed)).ends;
+  expect(instead! - next).toBeGreaterThanOrEqual(span);
+});
+
 it('slots of many connections that take and miss them at once are never too many in a second', async () => {
   const [perSecond, span, connections, each] = [60, 1000, 6, 25];
   const dice = fc.sample(fc.integer({ min: 0, max: 9 }), { numRuns: connections * each, seed: 3 });
