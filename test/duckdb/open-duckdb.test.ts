@@ -81,6 +81,22 @@ it('reports the end of its process', () =>
     await session.close();
   }));
 
+it('takes no more CPUs and memory than it may, keeps its files where it is told, and downloads nothing', () =>
+  withFolder(async (folder) => {
+    const session = await open(folder);
+    const names = ['threads', 'memory_limit', 'temp_directory', 'autoinstall_known_extensions'];
+    const settings = names.map((name) => `current_setting('${name}')::varchar as ${name}`);
+    expect(await session.rows(`select ${settings.join(', ')}`)).toEqual([
+      {
+        threads: '2',
+        memory_limit: '953.6 MiB',
+        temp_directory: join(folder, 'temp'),
+        autoinstall_known_extensions: 'false',
+      },
+    ]);
+    await session.close();
+  }));
+
 it('gives no secret of the environment to its process', () =>
   withFolder(async (folder) => {
     const session = await open(folder);

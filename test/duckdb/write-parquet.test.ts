@@ -142,6 +142,35 @@ it('takes rows that are longer than DuckDB expects, and refuses other numbers of
     });
   }));
 
+it('a row that is too long for Parquet is named as such', () =>
+  withFolder(async (folder) => {
+    await expect(
+      throughParquet(folder, `v\n${'x'.repeat(31_000_000)}\n`, { columns: ['v'] }),
+    ).rejects.toMatchObject({ code: 'OUTPUT_ROW_TOO_LONG', exitCode: 2 });
+  }));
+
+it('a file that cannot be written is passing trouble, and a full disk is one', () =>
+  withFolder(async (folder) => {
+    const csv = join(folder, 'rows.csv');
+    writeFileSync(csv, 'v\na\n');
+    const write = (parquet: string) =>
+      writeParquet({
+        csv,
+        parquet,
+        columns: ['v'],
+        types: { v: 'date' },
+        records: 1,
+        tempFolder: join(folder, 'temp'),
+        signal: new AbortController().signal,
+      });
+    await expect(write('/dev/full')).rejects.toMatchObject({ code: 'OUTPUT_TYPE_MISMATCH' });
+    writeFileSync(csv, 'v\n2026-11-27\n');
+    // Each write to this device fails as on a full disk.
+    await expect(write('/dev/full')).rejects.toMatchObject({ code: 'ENOSPC', path: '/dev/full' });
+    const gone = join(folder, 'gone', 'rows.parquet');
+    await expect(write(gone)).rejects.toMatchObject({ code: 'PARQUET_NOT_WRITTEN', exitCode: 5 });
+  }));
+
 it('gives back awkward rows over several groups, in their order', () =>
   withFolder(async (folder) => {
     expect(await proveRows(folder, 120_000, writeParquet)).toBe(120_000);
