@@ -47,7 +47,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
       ? 'close the run that this process has open, or await its job, and call again (the option waitLock waits for it)'
       : 'wait until it ends (--wait-lock 30m does), or look at it: foliopipe status',
 
-  STATE_MISSING: () => 'begin with: foliopipe run; or name the folder with --state-dir',
+  STATE_MISSING: () =>
+    'if nothing was run yet, begin with: foliopipe run; otherwise name the folder with --state-dir, or put the state back (docs/backup.md)',
   STATE_DIR_NETWORK: () => 'set stateDir (--state-dir) to a folder on a local disk',
   STATE_DIR_UNWRITABLE: afterUnwritable,
 

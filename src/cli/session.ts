@@ -197,7 +197,7 @@ function logStart(logger: Logger, config: Config): void {
   );
 }
 
-/** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when nothing has been run yet. */
+/** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when there is none. */
 export async function openState(config: Config) {
   const reader = await openStateReader(config);
   if (reader === undefined) throw stateMissing(config);

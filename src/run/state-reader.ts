@@ -80,15 +80,13 @@ export async function refuseStateInFolder({
   );
 }
 
-/** The error for a command that needs a state where nothing has been run yet. */
+/** The error for a command that needs a state where there is none: nothing was run yet, or the state is gone. */
 export function stateMissing({ stateDir, state }: Place): ConfigError {
+  const text = `${state ?? stateDir} holds no state`;
+  if (state === null) return new ConfigError('STATE_MISSING', text);
   const hint =
-    state === null
-      ? 'begin with: foliopipe run; or name the folder with --state-dir'
-      : 'begin with: foliopipe run; or correct the database in state';
-  return new ConfigError('STATE_MISSING', `${state ?? stateDir} holds no state: nothing has been run yet`, {
-    hint,
-  });
+    'if nothing was run yet, begin with: foliopipe run; otherwise correct the database in state, or put the state back';
+  return new ConfigError('STATE_MISSING', text, { hint });
 }
 
 /** The database of a state. A program that names only a folder leaves it out. */
