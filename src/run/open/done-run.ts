@@ -175,7 +175,7 @@ export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
     'RUN_PRUNED',
     `the results of run ${id} were removed on ${day} (retention.results)${why === undefined ? '' : `, and ${why}`}`,
     {
-      hint: 'what it has cost is in foliopipe ledger; foliopipe run --new sends its source again, and pays again',
+      hint: 'what it has cost is in foliopipe ledger; foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it',
       facts: { run: id },
     },
   );

@@ -477,7 +477,7 @@ describe('a withheld output', () => {
     const pruned = { ...held, prunedAt: Date.UTC(2026, 0, 2) };
     const text = summaryText(pruned, terms);
     expect(text).toMatch(
-      /\n {2}next: its results were removed on 2026-01-02 .*; foliopipe run --new sends its source again \(paid again\)\n$/,
+      /\n {2}next: its results were removed on 2026-01-02 .*; foliopipe run --new sends each record again that has no stored answer .*, and pays for it\n$/,
     );
     expect(text).not.toMatch(/foliopipe (publish|retry)/);
     const gone = { ...done.output!, inPlace: false };
