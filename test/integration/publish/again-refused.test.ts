@@ -159,7 +159,7 @@ describe('a done run whose results were removed', () => {
         message: expect.stringContaining(
           `the results of run ${run} were removed on ${day} (retention.results), and ${why}`,
         ),
-        hint: expect.stringMatching(/--new .*pays again/),
+        hint: expect.stringMatching(/--new .*no stored answer/),
       };
       expect(await job.failure(changes)).toMatchObject(refused);
       await expect(collect(job.config(changes))).rejects.toMatchObject(refused);
