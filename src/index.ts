@@ -3,6 +3,7 @@ export type {
   DownloadRequest,
   FolioReport,
   PaidWaits,
+  PartReply,
   PredictionApi,
   SearchRecord,
   SearchReply,
@@ -10,8 +11,8 @@ export type {
   UploadReceipt,
   UploadRequest,
 } from './api/prediction-api.js';
-export type { RequestLimiter } from './api/rate-limiter.js';
-export { searchAddressMissing } from './api/requests.js';
+export type { RequestLimiter, Written } from './api/rate-limiter.js';
+export { type Operation, searchAddressMissing } from './api/requests.js';
 export { createServiceText } from './api/service-text.js';
 export { checkCall } from './check-call.js';
 export type { AccountState } from './checkpoint/account-state.js';
@@ -283,6 +284,6 @@ export { type Clock, systemClock } from './streams/clock.js';
 export { iterateChain } from './streams/iterate-chain.js';
 export { mapConcurrent } from './streams/map-concurrent.js';
 export { oneByOne } from './streams/one-by-one.js';
-export type { Permits } from './streams/permits.js';
+export type { Acquired, Permits, SharedUse } from './streams/permits.js';
 export { drain, runStages, type SinkStage, type SourceStage, type Stage } from './streams/run-stages.js';
 export type * from './types.js';

@@ -42,6 +42,7 @@ export interface SharedUse {
   readonly isAwaited: boolean;
 }
 
+/** How a wait for a permit has ended, see `Permits.acquire`. */
 export type Acquired = boolean | 'doubtful';
 
 /** The name of the permit for a chunk's folio: unique among all runs that share the permits. */
