@@ -14,7 +14,7 @@ import { rememberSecrets } from './redact.js';
 import { refuseSourceAsConfig } from './source-as-config.js';
 import { isConfigName, isOfWorker } from './texts/next-steps.js';
 
-/** Called by a command when it ends, with the exit code of the process. */
+/** Sets the exit code of the process. A command that does not call it ends with 0. */
 export type Finish = (exitCode: number) => void;
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;

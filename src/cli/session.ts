@@ -82,7 +82,8 @@ export async function runJob(
 export interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
   readonly text: (result: T, config: Config) => string;
-  readonly exitCode: (result: T) => number;
+  /** Default: 0. */
+  readonly exitCode?: (result: T) => number;
   readonly prepare?: PrepareRehearsal;
   /** Gets the summary from the result, to report the end of the run (`report`). Left out: the end is not reported. */
   readonly summaryOf?: (result: T) => RunSummary;
@@ -94,7 +95,7 @@ export interface SessionWork<T extends object> {
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode, prepare, needs = 'service', summaryOf }: SessionWork<T>,
+  { work, text, exitCode = () => 0, prepare, needs = 'service', summaryOf }: SessionWork<T>,
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file, needs);

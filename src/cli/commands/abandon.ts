@@ -5,7 +5,6 @@ import { countOf, formatAmount } from '../../quantities.js';
 import {
   type CommonOptions,
   chunkNumber,
-  type Finish,
   lockHolder,
   readConfig,
   withConfigOptions,
@@ -22,7 +21,7 @@ interface Options extends CommonOptions, Pick<TimeOptions, 'waitLock'> {
   readonly yes?: boolean;
 }
 
-export function addAbandon(command: Command, finish: Finish): void {
+export function addAbandon(command: Command): void {
   command
     .argument('[file]', 'config file')
     .requiredOption('--run <id>', 'the run that the chunk belongs to: an id, the beginning of one, or last')
@@ -38,7 +37,6 @@ export function addAbandon(command: Command, finish: Finish): void {
         abandon(config, { run, chunk }, { ...times, logger, signal, yes, holder: lockHolder() }),
       );
       await printResult(options, { ...abandoned, exitCode: 0 }, abandonedText(abandoned));
-      finish(0);
     },
   );
 }

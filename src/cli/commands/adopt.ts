@@ -30,7 +30,6 @@ export function addAdopt(command: Command, finish: Finish): void {
         await runSession(options, file, {
           work: (config, rest) => adopt(config, { run, chunk, folio }, rest),
           text: adoptedText,
-          exitCode: () => 0,
         }),
       );
     },

@@ -8,20 +8,14 @@ import {
   frozenValues,
 } from '../../../pipelines/index.js';
 import { escapeUnprintable, safeJson } from '../../text.js';
-import {
-  type CommonOptions,
-  type Finish,
-  layersOf,
-  readConfig,
-  withCommonOptions,
-} from '../common-options.js';
+import { type CommonOptions, layersOf, readConfig, withCommonOptions } from '../common-options.js';
 import { print, printJson } from '../output.js';
 
 interface Options extends CommonOptions {
   readonly origins?: boolean;
 }
 
-export function addConfig(config: Command, finish: Finish): void {
+export function addConfig(config: Command): void {
   const command = config
     .command('show')
     .description(
@@ -39,7 +33,6 @@ export function addConfig(config: Command, finish: Finish): void {
       }
       await printJson('summary', { keys: keys.length, exitCode: 0 });
     } else await print(tableOf(keys, hasOrigins, frozen));
-    finish(0);
   });
 }
 

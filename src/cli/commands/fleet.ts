@@ -4,7 +4,7 @@ import { ConfigError } from '../../../pipelines/index.js';
 import { type OpenFleet, openFleetToLook } from '../../fleet/open-fleet.js';
 import { type FleetFacts, readFleet } from '../../fleet/read-fleet.js';
 import { pause, untilStopped } from '../../fleet/times.js';
-import { type CommonOptions, type Finish, withOutputOptions } from '../common-options.js';
+import { type CommonOptions, withOutputOptions } from '../common-options.js';
 import { findFleet, LOOK_MS, waitForDatabase, withPlaceOptions } from '../fleet/fleet-place.js';
 import { fleetText } from '../fleet/fleet-text.js';
 import { print, printJson, stdout } from '../output.js';
@@ -17,7 +17,7 @@ interface Options extends CommonOptions {
 
 const NOTHING: FleetFacts = { workers: [], runs: [], waiting: [], schedules: [], deadLetters: [] };
 
-export function addFleet(command: Command, finish: Finish): void {
+export function addFleet(command: Command): void {
   command
     .argument('[file]', 'a config that names the state')
     .option('--watch', 'print it again whenever something changes, until a signal ends it');
@@ -53,7 +53,6 @@ export function addFleet(command: Command, finish: Finish): void {
         await pause(LOOK_MS, stop.signal);
         if (stop.signal.aborted) break;
       }
-      finish(0);
     } finally {
       await fleet?.close();
       stop.close();

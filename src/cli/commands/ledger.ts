@@ -16,7 +16,7 @@ import {
 } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { presentTexts, safeJson } from '../../text.js';
-import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
+import { type CommonOptions, readConfig, withCommonOptions } from '../common-options.js';
 import { print, stdout } from '../output.js';
 import { openState } from '../session.js';
 
@@ -27,7 +27,7 @@ interface Options extends CommonOptions {
   readonly uploads?: boolean;
 }
 
-export function addLedger(command: Command, finish: Finish): void {
+export function addLedger(command: Command): void {
   command
     .argument('[file]', 'config file')
     .option('--month <YYYY-MM>', 'only one month, in budget.timeZone')
@@ -37,7 +37,6 @@ export function addLedger(command: Command, finish: Finish): void {
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     checkUsage(options);
     await printLedger(await readConfig(options, file, 'nothing'), options);
-    finish(0);
   });
 }
 

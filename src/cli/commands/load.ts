@@ -36,13 +36,12 @@ export function addLoad(command: Command, finish: Finish): void {
       const [run, file] = runAndFile(first, second);
       if (options.print !== undefined) {
         await print(await printRunLoad(await readConfig(options, file, 'database'), run, options.print));
-        return finish(0);
+        return;
       }
       finish(
         await runSession(options, file, {
           work: (config, rest) => load(config, run, rest),
           text: loadedText,
-          exitCode: () => 0,
           needs: 'database',
         }),
       );

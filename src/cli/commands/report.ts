@@ -3,18 +3,12 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, isCompleted, reportRun, writeReport } from '../../../pipelines/index.js';
 import { formatBytes } from '../../quantities.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  runAndFile,
-  withCommonOptions,
-} from '../common-options.js';
+import { type CommonOptions, readConfig, runAndFile, withCommonOptions } from '../common-options.js';
 import { printResult } from '../output.js';
 import { rememberValues, warnOfMove } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
 
-export function addReport(command: Command, finish: Finish): void {
+export function addReport(command: Command): void {
   command
     .argument('[run]', 'id of the run, the beginning of one, or last (the default)')
     .argument('[file]', 'config file');
@@ -35,7 +29,6 @@ export function addReport(command: Command, finish: Finish): void {
       const bytes = await writeReport(report, path, config.output.mode);
       const text = `report on run ${run}: ${path} (${formatBytes(bytes)})\n`;
       await printResult(options, { run, pipeline, report: path, bytes, exitCode: 0 }, text);
-      finish(0);
     },
   );
   const option = command.options.find(({ long }) => long === '--output');

@@ -2,13 +2,7 @@
 import type { Command } from 'commander';
 import { ConfigError, forgetReuse, importReuse, pruneReuse, showReuse } from '../../../pipelines/index.js';
 import { countOf } from '../../quantities.js';
-import {
-  type CommonOptions,
-  collect,
-  type Finish,
-  readConfig,
-  withCommonOptions,
-} from '../common-options.js';
+import { type CommonOptions, collect, readConfig, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printList, printResult } from '../output.js';
@@ -17,14 +11,14 @@ import { withStopSignal } from '../stop-signals.js';
 import { forgottenText, importedText, prunedText, shownText } from '../texts/answers-text.js';
 import { parseAge, parseInstant } from '../time-options.js';
 
-export function addReuse(command: Command, finish: Finish): void {
-  addShow(command, finish);
-  addPrune(command, finish);
-  addForget(command, finish);
-  addImport(command, finish);
+export function addReuse(command: Command): void {
+  addShow(command);
+  addPrune(command);
+  addForget(command);
+  addImport(command);
 }
 
-function addShow(reuse: Command, finish: Finish): void {
+function addShow(reuse: Command): void {
   const command = reuse
     .command('show')
     .description('list the stored answers: whose, how many, how old, and whether a run would take them')
@@ -35,7 +29,6 @@ function addShow(reuse: Command, finish: Finish): void {
     const shown = await showReuse(config);
     const { segments, taken, all } = shown;
     await printList(options, 'segment', segments, { taken, all, exitCode: 0 }, shownText(shown, config));
-    finish(0);
   });
 }
 
@@ -43,7 +36,7 @@ interface PruneOptions extends CommonOptions {
   readonly dryRun?: boolean;
 }
 
-function addPrune(reuse: Command, finish: Finish): void {
+function addPrune(reuse: Command): void {
   const command = reuse
     .command('prune')
     .description(
@@ -56,7 +49,6 @@ function addPrune(reuse: Command, finish: Finish): void {
     const { dryRun = false } = options;
     const pruned = await pruneReuse(config, { dryRun });
     await printResult(options, { ...pruned, dryRun, exitCode: 0 }, prunedText(pruned, config, dryRun));
-    finish(0);
   });
 }
 
@@ -68,7 +60,7 @@ interface ForgetFlags extends CommonOptions {
   readonly yes?: boolean;
 }
 
-function addForget(reuse: Command, finish: Finish): void {
+function addForget(reuse: Command): void {
   const command = reuse
     .command('forget')
     .description('give up stored answers, so that their records are bought again; asks on a terminal')
@@ -87,12 +79,11 @@ function addForget(reuse: Command, finish: Finish): void {
     const config = await readConfig(options, file, 'address');
     if (!options.yes && !options.json && isInteractive() && !(await mayForget(options))) {
       await print('nothing was forgotten\n');
-      return finish(0);
+      return;
     }
     const logger = createLogger(options);
     const forgotten = await withStopSignal((signal) => forgetReuse(config, { signal, logger, what }));
     await printResult(options, { ...forgotten, exitCode: 0 }, forgottenText(forgotten, config));
-    finish(0);
   });
 }
 
@@ -133,7 +124,7 @@ interface ImportFlags extends CommonOptions {
   readonly delimiter?: string;
 }
 
-function addImport(reuse: Command, finish: Finish): void {
+function addImport(reuse: Command): void {
   const command = reuse
     .command('import')
     .description(
@@ -165,7 +156,6 @@ function addImport(reuse: Command, finish: Finish): void {
     const logger = createLogger(options);
     const imported = await withStopSignal((signal) => importReuse(config, { signal, logger, ...given }));
     await printResult(options, { ...imported, exitCode: 0 }, importedText(imported, config));
-    finish(0);
   });
 }
 

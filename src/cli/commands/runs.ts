@@ -16,7 +16,7 @@ interface Options extends CommonOptions {
 export function addRuns(command: Command, finish: Finish): void {
   command.argument('[file]', 'config file').option('--all', 'every pipeline in the state folder');
   addPrune(command, finish);
-  addShow(command, finish);
+  addShow(command);
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');
     const state = await openState(config);
@@ -35,7 +35,6 @@ export function addRuns(command: Command, finish: Finish): void {
       if (runs.length === 0 && !options.json)
         stderr.write(nextSteps('no runs yet; begin one with: foliopipe run\n'));
       if (options.json) await printJson('summary', { runs: runs.length, exitCode: 0 });
-      finish(0);
     } finally {
       await state.close();
     }

@@ -10,13 +10,7 @@ import {
 } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDecimals, formatShare, formatSpan } from '../../quantities.js';
 import { escapeUnprintable, presentTexts, shorten } from '../../text.js';
-import {
-  type CommonOptions,
-  type Finish,
-  readConfig,
-  runAndFile,
-  withCommonOptions,
-} from '../common-options.js';
+import { type CommonOptions, readConfig, runAndFile, withCommonOptions } from '../common-options.js';
 import { printResult } from '../output.js';
 import { warnOfMove } from '../session.js';
 import { field } from '../texts/summary-field.js';
@@ -27,7 +21,7 @@ import { partialLines } from '../texts/unfinished-text.js';
 /** Most lines of a list; `--json` has more. */
 const MAX_LINES = 10;
 
-export function addShow(runs: Command, finish: Finish): void {
+export function addShow(runs: Command): void {
   const command = runs
     .command('show')
     .description('show all that is known of one run; foliopipe report makes a page of it')
@@ -42,7 +36,6 @@ export function addShow(runs: Command, finish: Finish): void {
       await warnOfMove(config);
       const report = await reportRun(config, name);
       await printResult(options, { ...report, exitCode: 0 }, reportText(report, nextTerms(config)));
-      finish(0);
     },
   );
 }

@@ -11,13 +11,7 @@ import {
 import { secretsOf } from '../../hide-secrets.js';
 import { movedHint } from '../../hints.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
-import {
-  type CommonOptions,
-  type Finish,
-  lockHolder,
-  readConfig,
-  withCommonOptions,
-} from '../common-options.js';
+import { type CommonOptions, lockHolder, readConfig, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { printResult } from '../output.js';
 import { rememberSecrets } from '../redact.js';
@@ -29,7 +23,7 @@ interface CopyFlags extends CommonOptions {
   readonly files?: string;
 }
 
-export function addStateCopy(state: Command, finish: Finish): void {
+export function addStateCopy(state: Command): void {
   const command = state
     .command('copy')
     .description(
@@ -55,7 +49,6 @@ export function addStateCopy(state: Command, finish: Finish): void {
       copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),
     );
     await printResult(options, { ...copied, exitCode: 0 }, copiedText(copied));
-    finish(0);
   });
 }
 

@@ -24,16 +24,16 @@ import { isAnyLost } from '../texts/rebuilt-text.js';
 import { addStateCopy } from './state-copy.js';
 
 export function addState(command: Command, finish: Finish): void {
-  addBackup(command, finish);
+  addBackup(command);
   addRestore(command, finish);
-  addStateCopy(command, finish);
+  addStateCopy(command);
 }
 
 interface BackupFlags extends CommonOptions {
   readonly results?: boolean;
 }
 
-function addBackup(state: Command, finish: Finish): void {
+function addBackup(state: Command): void {
   const command = state
     .command('backup')
     .description('copy the state into a new folder, also while runs work on it')
@@ -51,7 +51,6 @@ function addBackup(state: Command, finish: Finish): void {
       await warnOfMove(config, 'what is backed up');
       const { runs, ...rest } = backedUp;
       await printResult(options, { ...rest, runs: runs.length, exitCode: 0 }, backedUpText(backedUp));
-      finish(0);
     },
   );
 }

@@ -114,7 +114,6 @@ export function addStatus(command: Command, finish: Finish): void {
           ),
         );
       }
-      finish(0);
     } finally {
       await state?.close();
       stop?.close();
