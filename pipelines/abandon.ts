@@ -16,6 +16,7 @@ import {
   priceOf,
   type Run,
   type RunOptions,
+  reworded,
   withState,
 } from '../src/index.js';
 
@@ -126,7 +127,7 @@ async function findStuckChunk(
   const isHere = state === 'downloaded' && isHereToo;
   if (state === 'submitted' || state === 'finished' || isHere) return { chunk, already: false };
   if (cause === 'FOLIO_ABANDONED') return { chunk, already: true };
-  const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
+  const how = [state, cause, folio && `folio ${folio}`].filter((part) => part !== null);
   throw new ConfigError(
     'ABANDON_CHUNK_STATE',
     `chunk ${number} of run ${run} is ${how.join(', ')}: it has no open folio to give up`,
@@ -150,9 +151,8 @@ function hintFor(run: string, { number, state, folio }: ChunkRow): string {
 }
 
 /** A run that waits for the folio holds the lock. Stopping it loses nothing. */
-function workingError({ code, message, facts }: LockedError): LockedError {
-  return new LockedError(code, message, {
+function workingError(error: LockedError): LockedError {
+  return reworded(error, {
     hint: 'stop that run with Ctrl-C or SIGTERM, which loses nothing, or wait until it ends (--wait-lock); then type this command again',
-    facts,
   });
 }

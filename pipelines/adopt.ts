@@ -17,6 +17,7 @@ import {
   isRestored,
   type OpenRun,
   type ParsedNames,
+  presentTexts,
   type RunOptions,
   recogniseUpload,
   serviceIdentity,
@@ -113,7 +114,7 @@ async function findChunk(run: OpenRun, number: number): Promise<ChunkRow | undef
   const { state, cause, folio } = chunk;
   if (state === 'ambiguous' || cause === 'AMBIGUOUS_HELD') return chunk;
   if (cause === 'FOLIO_LOST' || cause === 'FOLIO_ABANDONED') return chunk;
-  const how = [state, ...(cause === null ? [] : [cause]), ...(folio === null ? [] : [`folio ${folio}`])];
+  const how = [state, cause, folio && `folio ${folio}`].filter((part) => part !== null);
   throw new ConfigError(
     'ADOPT_CHUNK_STATE',
     `chunk ${number} of run ${run.id} is ${how.join(', ')}: no folio can be bound to it`,
@@ -225,10 +226,10 @@ function checkAdoptedFile(
   }
   const { before, after } = uploadNames(run, chunk).fileName;
   const show = createServiceText(run.config.service.token ?? { reveal: () => '' });
-  const named = [
-    ...(report.fileName === null ? [] : [`file ${show(report.fileName)}`]),
-    ...(report.description === null ? [] : [`description "${show(report.description)}"`]),
-  ];
+  const named = presentTexts([
+    report.fileName !== null && `file ${show(report.fileName)}`,
+    report.description !== null && `description "${show(report.description)}"`,
+  ]);
   throw new ConfigError(
     'ADOPT_FILE_DIFFERS',
     `folio ${folio} has the ${named.join(' and the ')}; the file of chunk ${chunk.number} of run ${run.id} is ${before}1${after}, or a later attempt of it`,

@@ -35,11 +35,7 @@ export async function answerSource<Result>(
   sink: SinkStage<MergedStretch, Result>,
   options?: MergeResultsOptions,
 ): Promise<Result> {
-  if (run.found === 'continued') {
-    await fetchFinished(run);
-    await checkLoadOfRest(run);
-  }
-  await tryCanary(run);
+  await prepareToSend(run);
   return runStages(
     run.controller,
     chunkRecords(run),
@@ -52,6 +48,15 @@ export async function answerSource<Result>(
   );
 }
 
+/** Fetches what has been answered meanwhile, and sends the canary, before anything else is paid for. */
+export async function prepareToSend(run: OpenRun): Promise<void> {
+  if (run.found === 'continued') {
+    await fetchFinished(run);
+    await checkLoadOfRest(run);
+  }
+  await tryCanary(run);
+}
+
 /**
  * Sends the first records of a run alone and checks their results, before the rest is paid for. Does nothing if the run
  * has no canary, if the canary is everything that is sent, or if it has passed already. Results that are already on the
@@ -59,7 +64,7 @@ export async function answerSource<Result>(
  * @throws GuardError, UntrustedError, TroubleError, see `checkCanary`, before anything else is uploaded; the errors of
  *   `checkLoadOfRest`, because the answers of the canary show the columns of the service.
  */
-export async function tryCanary(run: OpenRun): Promise<void> {
+async function tryCanary(run: OpenRun): Promise<void> {
   if (run.canary === 0 || run.toSend <= run.canary) return;
   if (await isPastCanary(run)) return;
   if (!(await isCanaryAnswered(run))) await sendAndFetch(run, canaryChunks(run));

@@ -16,9 +16,8 @@ import {
   trackFolios,
 } from '../src/index.js';
 import { closeBegunRounds } from './answer-failed.js';
-import { endOfRun } from './end-of-run.js';
+import { loadAndEnd } from './end-of-run.js';
 import { fetchFinished } from './fetch-finished.js';
-import { loadDone } from './load.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { publishPartlyAtDeadline } from './publish-partly.js';
@@ -47,10 +46,7 @@ export function collect(config: Config, options: CollectOptions = {}): Job<RunSu
 
 async function collectAll(config: Config, options: RunOptions, wait: boolean): Promise<RunSummary> {
   return withLostRechecked(config, { ...options, existing: true, sendsNothing: true }, async (run) => {
-    if (run.found === 'done') {
-      const notes = await publishAgain(run);
-      return endOfRun(run, { ...notes, load: await loadDone(run) });
-    }
+    if (run.found === 'done') return loadAndEnd(run, await publishAgain(run));
     const deferred = await fetchFinished(run);
     if (!wait) {
       if (deferred !== undefined) throw deferred;
@@ -78,6 +74,6 @@ async function collectAll(config: Config, options: RunOptions, wait: boolean): P
     await checkAllMerged(run);
     await closeBegunRounds(run);
     await mergeAndPublish(run);
-    return endOfRun(run, { load: await loadDone(run) });
+    return loadAndEnd(run);
   });
 }

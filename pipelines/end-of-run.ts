@@ -1,5 +1,11 @@
 /** The end of a job: the summary of its run, which is logged too. */
-import { loadStatus, type RunSummary, type SummaryNotes, summarizeRun } from '../src/index.js';
+import {
+  loadAfterPublishing,
+  loadStatus,
+  type RunSummary,
+  type SummaryNotes,
+  summarizeRun,
+} from '../src/index.js';
 import type { ReadyRun } from './with-ready-run.js';
 
 /** @returns the summary of the run, as this process leaves it. */
@@ -16,4 +22,12 @@ export async function endOfRun(run: ReadyRun, notes: SummaryNotes = {}): Promise
     `run ${run.id} is ${state}${code}: ${successful} successful, ${failed} failed, ${unprocessed} unprocessed, ${rejected} rejected`,
   );
   return summary;
+}
+
+/** The end of a job that also loads its publication, if the config asks for it. A withheld run has none. */
+export async function loadAndEnd(run: ReadyRun, notes: SummaryNotes = {}): Promise<RunSummary> {
+  const row = (await run.checkpoint.run(run.id))!;
+  const publication = notes.partial ?? (row.state === 'done' ? row.publication : null);
+  const load = publication === null ? undefined : await loadAfterPublishing(run, row, publication);
+  return endOfRun(run, { ...notes, load });
 }

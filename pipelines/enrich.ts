@@ -11,8 +11,7 @@ import {
 } from '../src/index.js';
 import { answerFailed } from './answer-failed.js';
 import { answerSource } from './answer-source.js';
-import { endOfRun } from './end-of-run.js';
-import { loadDone } from './load.js';
+import { loadAndEnd } from './end-of-run.js';
 import { mergeAndPublish } from './merge-and-publish.js';
 import { publishAgain } from './publish-again.js';
 import { publishPartlyAtDeadline } from './publish-partly.js';
@@ -39,13 +38,10 @@ export function enrich(config: Config, options: RunOptions = {}): Job<RunSummary
 async function enrichWhole(config: Config, options: RunOptions): Promise<RunSummary> {
   return withLostRechecked(config, options, async (run) => {
     // A run that the caller has named may be done, too.
-    const isDone = isCompleted((await run.checkpoint.run(run.id))!);
-    if (!isDone) {
-      await answerSource(run, appendMerged(run));
-      await answerFailed(run);
-      await mergeAndPublish(run);
-    }
-    const notes = isDone ? await publishAgain(run) : {};
-    return endOfRun(run, { ...notes, load: await loadDone(run) });
+    if (isCompleted((await run.checkpoint.run(run.id))!)) return loadAndEnd(run, await publishAgain(run));
+    await answerSource(run, appendMerged(run));
+    await answerFailed(run);
+    await mergeAndPublish(run);
+    return loadAndEnd(run);
   });
 }

@@ -110,7 +110,8 @@ function checkUsable({ id, signal, given }: ReadyRun): void {
   });
 }
 
-async function withheldError(run: ReadyRun): Promise<GuardError> {
+/** For a run that is withheld. */
+export async function withheldError(run: ReadyRun): Promise<GuardError> {
   const { counts, origins, tolerate } = (await run.checkpoint.run(run.id))!.withheld!;
   const reasons = exceededReasons(judgedCounts({ counts, origins }), tolerate).join('; ');
   return new GuardError('ROWS_WITHHELD', `the rows of run ${run.id} must not be used: ${reasons}`, {

@@ -8,11 +8,9 @@ import {
   createOutputStore,
   type Job,
   type LoadReport,
-  loadAfterPublishing,
   loadPublication,
   namedRun,
   type OnProgress,
-  type OpenRun,
   openLoadTarget,
   publicationOf,
   type RunOptions,
@@ -61,13 +59,6 @@ async function loadRun(
     );
     return { run: row.id, pipeline: row.pipeline, ...report! };
   });
-}
-
-/** The last step of a job: loads the publication of its run, if the config asks for it. A withheld run has none. */
-export async function loadDone(run: OpenRun): Promise<LoadReport | undefined> {
-  const row = (await run.checkpoint.run(run.id))!;
-  if (row.state !== 'done' || row.publication === null) return undefined;
-  return loadAfterPublishing(run, row, row.publication);
 }
 
 function nothingToLoadInto(): ConfigError {

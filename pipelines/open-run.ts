@@ -4,7 +4,6 @@ import {
   checkCall,
   closedError,
   confirmRows,
-  GuardError,
   guardListeners,
   judgedCounts,
   openRun as openFoundRun,
@@ -16,7 +15,7 @@ import {
   withHandedRecords,
 } from '../src/index.js';
 import { endOfRun } from './end-of-run.js';
-import { asClosed } from './give-rows.js';
+import { asClosed, withheldError } from './give-rows.js';
 import { pruneAfter } from './prune.js';
 import { finishEarlier, isReady, type ReadyRun, withReadyRun } from './with-ready-run.js';
 
@@ -106,15 +105,8 @@ async function confirm(run: ReadyRun): Promise<RunSummary> {
   if (row.confirmed !== null) await removeUnneeded(run);
   else if (row.state === 'done') return endOfRun(run);
   else if (row.withheld !== null && releaseReason(judgedCounts(row.withheld), run.config.failures) === null) {
-    throw withheld(run.id);
+    throw await withheldError(run);
   } else await confirmRows(run);
   await pruneAfter(run);
   return endOfRun(run);
-}
-
-function withheld(run: string): GuardError {
-  return new GuardError('ROWS_WITHHELD', `run ${run} is withheld, because too many records have failed`, {
-    hint: 'undo what was done with its rows; to take them anyway, raise failures.tolerate or set failures.onExceeded: publish, and open the run again',
-    facts: { run },
-  });
 }

@@ -6,7 +6,6 @@ import {
   hasAnswers,
   isCompleted,
   type JobEvent,
-  loadAfterPublishing,
   mergePartly,
   publishPartly,
   type RunOptions,
@@ -14,8 +13,7 @@ import {
   runStages,
   withHandedRecords,
 } from '../src/index.js';
-import { endOfRun } from './end-of-run.js';
-import { loadDone } from './load.js';
+import { loadAndEnd } from './end-of-run.js';
 import { publishAgain } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
 
@@ -53,19 +51,14 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
     const { deadline: _, ...rest } = handed;
     return withReadyRun(config, { ...rest, existing: id, sendsNothing: true }, async (run) => {
       // If only the last step of publishing was missing, opening the run has finished it.
-      if (isCompleted((await run.checkpoint.run(run.id))!)) {
-        const notes = await publishAgain(run);
-        return endOfRun(run, { ...notes, load: await loadDone(run) });
-      }
+      if (isCompleted((await run.checkpoint.run(run.id))!)) return loadAndEnd(run, await publishAgain(run));
       if (!(await hasAnswers(run))) throw nothingAnswered(error);
       run.logger.warn(
         { run: run.id },
         `${error.message}: what is done is published, the rest is UNPROCESSED`,
       );
-      const publication = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
-      const row = (await run.checkpoint.run(run.id))!;
-      const load = await loadAfterPublishing(run, row, publication);
-      return endOfRun(run, { partial: publication, load });
+      const partial = await runStages(run.controller, () => mergePartly(run), publishPartly(run));
+      return loadAndEnd(run, { partial });
     });
   }
 }

@@ -14,6 +14,7 @@ import {
   type Job,
   mayRescue,
   type OpenRun,
+  presentTexts,
   prunedError,
   type RetryPlan,
   type RetryWay,
@@ -121,18 +122,12 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
       const isIdle = by === 'search' ? !(await mayRescue(run)) : await isRoundCut(run, row.round + 1);
       if (isIdle) {
         const { reused, held } = await retryPlanOf(run.checkpoint, run.config, row, by, run.clock.now());
-        const also = [
-          ...(reused === 0
-            ? []
-            : [
-                `; ${reused} more of its rows failed on earlier nights; to ask for them again, which is paid: foliopipe run --new --set reuse.failedAge=0`,
-              ]),
-          ...(held === 0
-            ? []
-            : [
-                `; the service may have ${held} more from an earlier round; how to bind its folio: foliopipe status --run ${run.id}`,
-              ]),
-        ];
+        const also = presentTexts([
+          reused > 0 &&
+            `; ${reused} more of its rows failed on earlier nights; to ask for them again, which is paid: foliopipe run --new --set reuse.failedAge=0`,
+          held > 0 &&
+            `; the service may have ${held} more from an earlier round; how to bind its folio: foliopipe status --run ${run.id}`,
+        ]);
         run.logger.info(
           { run: run.id, by, reused, held },
           `run ${run.id} has no failed record of its own to ask for again: nothing is sent${also.join('')}`,

@@ -11,6 +11,7 @@ import {
   priceOf,
   type RunOptions,
   refuseUnconfirmed,
+  reworded,
   type SearchRecord,
   searchAddressMissing,
   searchOnce,
@@ -101,9 +102,9 @@ export async function search(
 /** Replaces the hint, which says that the run goes on: a search has nothing to go on with. */
 function explainBudget(error: unknown): never {
   if (!(error instanceof GuardError) || error.code !== 'BUDGET_REACHED') throw error;
-  const { code, message, facts } = error;
-  const hint = `nothing was sent: raise budget.${facts.cap}, or wait, and run the same command again`;
-  throw new GuardError(code, message, { hint, facts, cause: error });
+  throw reworded(error, {
+    hint: `nothing was sent: raise budget.${error.facts.cap}, or wait, and run the same command again`,
+  });
 }
 
 /** A unique id that sorts by time, to the millisecond: `20261121T031002417-4f9c1a`. */

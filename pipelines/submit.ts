@@ -4,7 +4,6 @@ import {
   type Config,
   checkAllSubmitted,
   checkCall,
-  checkLoadOfRest,
   chunkRecords,
   drain,
   type Job,
@@ -15,9 +14,8 @@ import {
   submitChunks,
   trackFolios,
 } from '../src/index.js';
-import { tryCanary } from './answer-source.js';
+import { prepareToSend } from './answer-source.js';
 import { endOfRun } from './end-of-run.js';
-import { fetchFinished } from './fetch-finished.js';
 import { withReadyRun } from './with-ready-run.js';
 
 /**
@@ -34,12 +32,8 @@ export function submit(config: Config, options: RunOptions = {}): Job<RunSummary
 
 async function submitAll(config: Config, options: RunOptions): Promise<RunSummary> {
   return withReadyRun(config, options, async (run) => {
-    if (run.found === 'continued') {
-      await fetchFinished(run);
-      await checkLoadOfRest(run);
-    }
     if (run.found !== 'done') {
-      await tryCanary(run);
+      await prepareToSend(run);
       const allSubmitted = new AbortController();
       const untilSubmitted = async function* (chunks: AsyncIterable<ChunkRow>) {
         yield* chunks;

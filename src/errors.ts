@@ -39,10 +39,10 @@ export abstract class FoliopipeError extends Error {
   }
 }
 
-/** The same error with another message and hint. */
+/** The same error with another message, hint or both. */
 export function reworded<Known extends FoliopipeError>(
   error: Known,
-  words: { readonly message: string; readonly hint: string | undefined },
+  words: { readonly message?: string; readonly hint?: string | undefined },
 ): Known {
   const copy = Object.create(Object.getPrototypeOf(error), Object.getOwnPropertyDescriptors(error)) as Known;
   for (const [key, value] of Object.entries(words)) {

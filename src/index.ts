@@ -286,4 +286,5 @@ export { mapConcurrent } from './streams/map-concurrent.js';
 export { oneByOne } from './streams/one-by-one.js';
 export type { Acquired, Permits, SharedUse } from './streams/permits.js';
 export { drain, runStages, type SinkStage, type SourceStage, type Stage } from './streams/run-stages.js';
+export { presentTexts } from './text.js';
 export type * from './types.js';

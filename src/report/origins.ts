@@ -11,6 +11,16 @@ export interface Saved {
   readonly currency: string;
 }
 
+/**
+ * The counts of rule "Balance": `read` and `rejected` come from the check of the source, the others from merged rows.
+ */
+export function countsOf(
+  source: Pick<Source, 'records' | 'rejected'>,
+  { successful, failed, unprocessed }: Omit<Counts, 'read' | 'rejected'>,
+): Counts {
+  return { read: source.records, successful, failed, unprocessed, rejected: source.rejected };
+}
+
 /** The origins of rows that are all in the output. */
 export function originsOf({ reused, duplicates, skipped, ...all }: RowCounts): Origins {
   return {

@@ -7,13 +7,13 @@ import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
 import { weakEchoText } from '../results/declared-echo.js';
 import { columnsMissing } from '../reuse/columns-missing.js';
-import type { Counts, Drift, Origins, PublishedDelta, Source } from '../types.js';
+import type { Counts, Drift, Origins, PublishedDelta } from '../types.js';
 import { type Adoptable, type FolioGivenUp, findAdoptable, findFoliosGivenUp } from './adoptable.js';
 import { type CostFigures, costFigures } from './cost-figures.js';
 import { withheldExitCode } from './exit-code.js';
 import { deltaOf } from './manifest.js';
 import type { ProcessFigures, RunMeasure } from './measure-run.js';
-import { openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
+import { countsOf, openOrigins, publishedOrigins, type Saved, savedBy } from './origins.js';
 import {
   findOutput,
   type OutputThere,
@@ -176,7 +176,7 @@ export async function summarizeRun(
   const columns = ended?.resultColumns ?? run.columns ?? [];
   const place = published === null ? '' : publicationPlace(published.output.path, id, published.number);
   const origins = ended ? publishedOrigins(ended) : (withheld?.origins ?? openOrigins(run, tally.counts));
-  const counts = (ended ?? withheld)?.counts ?? countsOf(run.source, tally);
+  const counts = (ended ?? withheld)?.counts ?? countsOf(run.source, tally.counts);
   // While a published run is written again, its work file has only some of the rows.
   const failedBy = published?.night?.reasons ?? ended?.reasons ?? (await checkpoint.failureReasons(id));
   return {
@@ -255,12 +255,4 @@ async function unusualOf(
 ): Promise<readonly Unusual[]> {
   const found = await nightOf(checkpoint, pipeline, publication);
   return found === undefined ? [] : findUnusual(found.night, found.before);
-}
-
-/**
- * The counts of rule "Balance": `read` and `rejected` come from the check of the source, the others from merged chunks.
- */
-function countsOf(source: Pick<Source, 'records' | 'rejected'>, tally: Tally): Counts {
-  const { successful, failed, unprocessed } = tally.counts;
-  return { read: source.records, successful, failed, unprocessed, rejected: source.rejected };
 }

@@ -11,7 +11,7 @@
  */
 import type { MatchExports } from '../csv/kernel/match-kernel.js';
 import type { TableMemory } from '../csv/kernel/table-memory.js';
-import { MismatchError } from '../errors.js';
+import { MismatchError, reworded } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import type { JoinMethod, Judgement } from '../types.js';
 import {
@@ -36,7 +36,7 @@ import {
   returnedColumns,
   type SentColumns,
 } from './join-method.js';
-import { askProvider, withEchoHint, withHint, withLeaveOutHint } from './mismatch-hints.js';
+import { askProvider, withEchoHint, withLeaveOutHint } from './mismatch-hints.js';
 import { checkPredicted } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 import { checkNewColumns, checkProof, nothingToJoinByError } from './prove-join.js';
@@ -109,7 +109,7 @@ function joinWithoutKey(
   } catch (error) {
     if (!(error instanceof MismatchError)) throw error;
     const hint = `${failure.hint ?? askProvider}; they do not match by the columns of result.echo either: ${error.message}`;
-    throw withHint(failure, hint);
+    throw reworded(failure, { hint });
   }
 }
 

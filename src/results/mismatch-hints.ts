@@ -1,5 +1,5 @@
 /** Hints for results that do not match: suggests columns for `result.echo`, if any can help. */
-import { MismatchError } from '../errors.js';
+import { type MismatchError, reworded } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
 import {
   bothStatuses,
@@ -18,11 +18,6 @@ import type { PartTable } from './part-table.js';
 export const askProvider =
   'nothing is published; ask the service provider about this folio, then run the same command again';
 
-/** The same error with another hint. */
-export function withHint(error: MismatchError, hint: string): MismatchError {
-  return new MismatchError(error.code, error.message, { hint, facts: error.facts, cause: error });
-}
-
 /** For returned numbers that do not match what was sent: suggests other columns to match by, if they suffice. */
 export function withEchoHint(
   error: MismatchError,
@@ -36,10 +31,9 @@ export function withEchoHint(
     (field) => columns.includes(field.column) && kindByValues(parts, field, records) !== 'answer',
   );
   if (!canDistinguish(echoes, records)) return error;
-  return withHint(
-    error,
-    `${askProvider}; if the service changes ${sent.key} or numbers the records itself, match the results by what comes back as it was sent, with ${setting(echoes)}, and run again: nothing is paid again; records that are equal in those columns may then get each other's results`,
-  );
+  return reworded(error, {
+    hint: `${askProvider}; if the service changes ${sent.key} or numbers the records itself, match the results by what comes back as it was sent, with ${setting(echoes)}, and run again: nothing is paid again; records that are equal in those columns may then get each other's results`,
+  });
 }
 
 /** For an echo that differs in a later chunk: suggests leaving it out of `result.echo`, if the other echoes suffice. */
@@ -59,10 +53,9 @@ export function withLeaveOutHint(
   )
     return error;
   const names = changed.map(({ column }) => column).join(', ');
-  return withHint(
-    error,
-    `${askProvider}; if the service may change ${names}, leave them out of result.echo: ${setting(unchanged)} and run again: nothing is paid again`,
-  );
+  return reworded(error, {
+    hint: `${askProvider}; if the service may change ${names}, leave them out of result.echo: ${setting(unchanged)} and run again: nothing is paid again`,
+  });
 }
 
 /** Whether the sent values come back at other records: then the results are at the wrong records. */

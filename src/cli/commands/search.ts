@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { reworded, type SearchRecord, search, type TroubleError } from '../../../pipelines/index.js';
 import { safeJson } from '../../text.js';
 import { armFailpoint } from '../arm-failpoint.js';
-import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
+import { type CommonOptions, readConfig, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { print, printJson, stderr } from '../output.js';
 import { hideSecrets } from '../redact.js';
@@ -15,7 +15,7 @@ interface Options extends CommonOptions {
   readonly state?: string;
 }
 
-export function addSearch(command: Command, finish: Finish): void {
+export function addSearch(command: Command): void {
   command
     .argument('[file]', 'config file')
     .requiredOption('--name <text>', 'business name')
@@ -39,11 +39,9 @@ export function addSearch(command: Command, finish: Finish): void {
       } catch (error) {
         // The answer is paid for, so it is shown on stderr instead.
         stderr.write(text);
-        const unwritable = error as TroubleError;
-        throw reworded(unwritable, { message: unwritable.message, hint: PAID_AGAIN });
+        throw reworded(error as TroubleError, { hint: PAID_AGAIN });
       }
     });
-    finish(0);
   });
 }
 

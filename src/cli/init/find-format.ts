@@ -70,10 +70,10 @@ async function chooseEncoding(
 ): Promise<FoundSource> {
   const found = await look(path, format, signal).catch((error: unknown) => {
     if (!(error instanceof FoliopipeError)) throw error;
-    const { message, code } = error;
+    const { code } = error;
     if (code === 'SOURCE_ENCODING' && !error.hint?.includes('byte order mark')) return undefined;
-    if (code !== 'SOURCE_MISSING') throw reworded(error, { message, hint: withoutConfig(error, again) });
-    return filesBeside(path).then((hint) => Promise.reject(reworded(error, { message, hint })));
+    if (code !== 'SOURCE_MISSING') throw reworded(error, { hint: withoutConfig(error, again) });
+    return filesBeside(path).then((hint) => Promise.reject(reworded(error, { hint })));
   });
   // A mark of UTF-8 is believed: the check of all records names those that are not.
   if (found !== undefined && (!found.hasOtherEncoding || found.dialect?.bom)) return { found, format };

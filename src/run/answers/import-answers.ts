@@ -200,7 +200,7 @@ async function addRows(
 function aboutAnswers(error: SourceError): SourceError {
   const isAboutSource = /\bsource\.|foliopipe (?:run|plan)\b/.test(error.hint ?? '');
   const hint = HINTS[error.code] ?? (isAboutSource ? CORRECT : undefined);
-  return hint === undefined ? error : reworded(error, { message: error.message, hint });
+  return hint === undefined ? error : reworded(error, { hint });
 }
 
 const CORRECT =

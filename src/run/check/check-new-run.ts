@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { budgetAt } from '../../config/sections/calendar.js';
-import { ConfigError, GuardError } from '../../errors.js';
+import { ConfigError, GuardError, reworded } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { checkDeltaBase } from '../../stages/publish/write-delta.js';
@@ -114,9 +114,7 @@ const automaticCanary = 200;
  */
 export async function checkDelta(run: Parameters<typeof checkDeltaBase>[0]): Promise<void> {
   await checkDeltaBase(run).catch((error: unknown) => {
-    if (!(error instanceof ConfigError)) throw error;
-    const { code, message, facts } = error;
-    throw new ConfigError(code, message, { hint: WITHOUT_BASE, facts, cause: error });
+    throw error instanceof ConfigError ? reworded(error, { hint: WITHOUT_BASE }) : error;
   });
 }
 

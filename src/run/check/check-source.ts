@@ -7,7 +7,7 @@ import type { Config } from '../../config/schema.js';
 import { OWN_DIALECT } from '../../config/sections/source-section.js';
 import { checkDuckdb } from '../../duckdb/open-duckdb.js';
 import { PARQUET_NEED } from '../../duckdb/write-parquet.js';
-import { ConfigError, SourceError } from '../../errors.js';
+import { ConfigError, reworded, SourceError } from '../../errors.js';
 import { checkCompression } from '../../files/encoded-file.js';
 import type { OutputStore } from '../../files/output-store.js';
 import { createLoadTable } from '../../load/configured-load.js';
@@ -139,10 +139,9 @@ async function warnOfHeader(
 /** Adds to an error what was copied. The path of the copy stays, so that a person can look at it. */
 function nameCopies<E>(error: E, { paths, names }: SourceFiles): E | SourceError {
   if (!(error instanceof SourceError) || names === null) return error;
-  const { code, hint, facts, cause } = error;
   const named = (text: string, path: string, at: number) =>
     text.replaceAll(path, `${names[at]} (copied to ${path})`);
-  return new SourceError(code, paths.reduce(named, error.message), { ...(hint && { hint }), facts, cause });
+  return reworded(error, { message: paths.reduce(named, error.message) });
 }
 
 /** The source with the names of what was copied; the same one if it has them. */

@@ -17,7 +17,7 @@ export function withColumnHint(error: unknown, header: LayoutSource, source: Sou
   const hint = source.isOurs
     ? hintWithoutHeader(error, header, source)
     : hintOfDelimiter(error, header, source);
-  return hint === undefined ? error : reworded(error, { message: error.message, hint });
+  return hint === undefined ? error : reworded(error, { hint });
 }
 
 function hintWithoutHeader(

@@ -15,6 +15,7 @@ import { deltaPath } from '../../report/publication-files.js';
 import { createOutputLayout, type LayoutSource } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { expectedColumns } from '../../stages/merge/result-columns.js';
+import { presentTexts } from '../../text.js';
 import type { Choice } from '../../types.js';
 import { checkLoadFile } from '../check/check-load-file.js';
 import type { RunOptions } from '../run-options.js';
@@ -170,7 +171,7 @@ function onlyLoadMissing(error: unknown, { id, state }: Run, { number, partial }
   const hints = [error.hint, error.hint?.includes('foliopipe load') ? undefined : alone];
   return reworded(error, {
     message,
-    hint: hints.filter((hint) => hint !== undefined).join('; ') || undefined,
+    hint: presentTexts(hints).join('; ') || undefined,
   });
 }
 
@@ -215,7 +216,7 @@ async function loadIt(run: LoadNeeds, row: Run, publication: Publication): Promi
 function nameRun(error: unknown, run: string): unknown {
   if (!(error instanceof ConfigError) || error.code !== 'OUTPUT_CHANGED') return error;
   const hint = `write it again with: foliopipe publish ${run}; then: foliopipe load ${run}`;
-  return reworded(error, { message: error.message, hint });
+  return reworded(error, { hint });
 }
 
 async function requestOf(

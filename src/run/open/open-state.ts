@@ -63,7 +63,7 @@ export async function openState(
   releasers: Releasers,
 ): Promise<OpenState> {
   const { stateDir, pipeline } = config;
-  const holder = holderOf(options, context.clock);
+  const holder = holderHere(options.holder, context.clock.now());
   const database = await openDatabase(config, options, context.logger);
   if (database !== undefined) releasers.add(database);
   const { lock = database?.lock ?? createFileLock(stateDir), waitLock = 0, onProgress } = options;
@@ -102,11 +102,6 @@ function logTrouble(logger: Logger): HearTrouble {
     const left = formatDuration(leftMs);
     logger.warn({ reason }, `${reason}; the run waits for it, and ends in ${left} unless it answers again`);
   };
-}
-
-/** This process, as it is shown to others while it holds a lock. */
-export function holderOf({ holder }: Pick<StateOptions, 'holder'>, clock: Clock): LockHolder {
-  return holderHere(holder, clock.now());
 }
 
 /** Runs a body with what the caller has given for it: a signal with reasons of our own, and a logger that never throws. */

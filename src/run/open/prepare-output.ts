@@ -6,6 +6,7 @@ import {
   type LockHolder,
   type PipelineLock,
 } from '../../checkpoint/pipeline-lock.js';
+import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import { lockOutput, outputLockPath, type Taken } from '../../checkpoint/sqlite/output-lock.js';
 import type { Config } from '../../config/schema.js';
 import { anchorOf, isFolder, isS3 } from '../../config/sections/output-names.js';
@@ -18,7 +19,7 @@ import { codeOf } from '../../streams/system-error.js';
 import { escapeUnprintable } from '../../text.js';
 import { outputNames } from '../check/check-output.js';
 import type { RunOptions } from '../run-options.js';
-import { holderOf, type OpenState, type StateContext, waitForLock } from './open-state.js';
+import { type OpenState, type StateContext, waitForLock } from './open-state.js';
 import type { Releasers } from './releasers.js';
 
 /** An output that this process may put in place. */
@@ -58,7 +59,7 @@ export function createGuardedOutput(
       },
     };
     const wait = options.waitLock ?? 0;
-    const holder = holderOf(options, context.clock);
+    const holder = holderHere(options.holder, context.clock.now());
     const { onProgress } = options;
     releasers.add(await waitForLock(lock, { pipeline, holder, wait, onProgress }, context));
   };

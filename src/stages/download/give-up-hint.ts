@@ -28,7 +28,7 @@ export function withGiveUpHint<Known extends UntrustedError>(
   if (OTHER_WAYS.has(error.code)) return error;
   const confirmed = state === 'downloaded' ? ' --yes' : '';
   const way = `to go on without its answers, which stay paid for: ${abandonCommand(run, number)}${confirmed}`;
-  return reworded(error, { message: error.message, hint: `${error.hint ?? askProvider}; ${way}` });
+  return reworded(error, { hint: `${error.hint ?? askProvider}; ${way}` });
 }
 
 /**

@@ -4,10 +4,10 @@
  */
 import type { Checkpoint, RowCounts } from '../../checkpoint/checkpoint.js';
 import { exceededReasons, judgedCounts, mustWithhold } from '../../report/exit-code.js';
-import { originsOf } from '../../report/origins.js';
+import { countsOf, originsOf } from '../../report/origins.js';
 import type { RunContext } from '../../run-context.js';
 import { checkAllFiles } from '../read-source.js';
-import { checkBalance, countsOf } from './check-balance.js';
+import { checkBalance } from './check-balance.js';
 import { type KeepAnswersNeeds, keepAnswers, removeReplaced } from './keep-answers.js';
 import { removeUnneeded } from './waiting-files.js';
 
@@ -27,7 +27,7 @@ export async function withholdOutput(run: WithholdNeeds, rows?: RowCounts): Prom
   const { failures } = run.config;
   if (failures.onExceeded === 'publish') return false;
   const merged = rows ?? (await run.checkpoint.tally(run.id)).counts;
-  const judged = judgedCounts({ counts: countsOf(run, merged), origins: originsOf(merged) });
+  const judged = judgedCounts({ counts: countsOf(run.source, merged), origins: originsOf(merged) });
   if (!mustWithhold(judged, failures) || !(await mayWithhold(run))) return false;
   const { counts, origins } = await checkBalance(run, merged);
   await checkAllFiles(run);
