@@ -15,6 +15,7 @@ import {
   stateMissing,
 } from '../../pipelines/index.js';
 import { movedHint } from '../hints.js';
+import { presentTexts } from '../text.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
@@ -182,10 +183,10 @@ export async function runSession<T extends object>(
 
 /** Shows what the command still waits for after its work has ended. */
 function showReporting(progress: Progress, { report: { textfile, webhook } }: Config): void {
-  const receivers = [
-    ...(textfile === null ? [] : ['report.textfile']),
-    ...(webhook === null ? [] : ['report.webhook']),
-  ];
+  const receivers = presentTexts([
+    textfile !== null && 'report.textfile',
+    webhook !== null && 'report.webhook',
+  ]);
   if (receivers.length > 0) progress.showStep(`reporting how the run ended: ${receivers.join(', ')}`);
 }
 

@@ -5,6 +5,7 @@ import { withoutReasonText } from '../failure-reasons.js';
 import { countOf, formatCount, formatDecimals, formatShare } from '../quantities.js';
 import type { RunReport } from '../report/run-report.js';
 import { median, shareOf } from '../report/unusual.js';
+import { presentTexts } from '../text.js';
 import type { Figure } from './draw.js';
 import { tableOf } from './html.js';
 import { fitText, percent } from './words.js';
@@ -157,11 +158,11 @@ export function codesFigure({ night, before }: RunReport): Figure | undefined {
 }
 
 function codeNote(share: number, usual: number | undefined, confidence: number | null): string {
-  const parts = [
+  const parts = presentTexts([
     percent(share),
-    ...(usual === undefined ? [] : [`usually ${percent(usual)}`]),
-    ...(confidence === null ? [] : [`conf. ${formatDecimals(confidence)}`]),
-  ];
+    usual !== undefined && `usually ${percent(usual)}`,
+    confidence !== null && `conf. ${formatDecimals(confidence)}`,
+  ]);
   return parts.join(' · ');
 }
 
@@ -183,14 +184,11 @@ export function confidenceFigure({ night, before }: RunReport): Figure | undefin
     return { x1, x2, span, count, share: count / records, title: `${span}: ${formatCount(count)}` };
   });
   const line = usual && [...usual, usual.at(-1)!].map((share, at) => ({ x: at * width, share }));
-  const others = [
-    ...(unreadable > 0
-      ? [`${countOf(unreadable, 'value')} ${unreadable === 1 ? 'is not a number' : 'are not numbers'}`]
-      : []),
-    ...(outside > 0
-      ? [`${formatCount(outside)} ${outside === 1 ? 'is' : 'are'} outside of 0 to ${scale}`]
-      : []),
-  ];
+  const others = presentTexts([
+    unreadable > 0 &&
+      `${countOf(unreadable, 'value')} ${unreadable === 1 ? 'is not a number' : 'are not numbers'}`,
+    outside > 0 && `${formatCount(outside)} ${outside === 1 ? 'is' : 'are'} outside of 0 to ${scale}`,
+  ]);
   return {
     id: 'confidence',
     title: 'Confidence',

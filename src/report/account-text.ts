@@ -1,6 +1,7 @@
 /** Words for what an account does now, which `status` and `check` show. */
 import type { AccountState } from '../checkpoint/account-state.js';
 import { countOf, formatDuration } from '../quantities.js';
+import { presentTexts } from '../text.js';
 
 /**
  * Such as `12 of 16 folios open (nightly 8, weekly 4 without a process), 20 requests a second, 3 pipelines wait`.
@@ -9,19 +10,17 @@ import { countOf, formatDuration } from '../quantities.js';
 export function accountText(account: AccountState, now: number): string {
   const { open, folios, admitted, requestsPerSecond, waiting, pausedUntil, pipelines } = account;
   const names = whose(pipelines);
-  const parts = [
+  const parts = presentTexts([
     folios === null
       ? `${countOf(open, 'folio')} open${names}`
       : `${open} of ${countOf(folios, 'folio')} open${names}`,
-    ...(admitted === null ? [] : [`the service has refused more than ${admitted}`]),
+    admitted !== null && `the service has refused more than ${admitted}`,
     requestsPerSecond === null
       ? 'no pipeline works with it now'
       : `${countOf(requestsPerSecond, 'request')} a second`,
-    ...(waiting === 0 ? [] : [`${countOf(waiting, 'pipeline')} ${waiting === 1 ? 'waits' : 'wait'}`]),
-    ...(pausedUntil === null
-      ? []
-      : [`paused by the service for ${formatDuration(Math.max(pausedUntil - now, 0))}`]),
-  ];
+    waiting !== 0 && `${countOf(waiting, 'pipeline')} ${waiting === 1 ? 'waits' : 'wait'}`,
+    pausedUntil !== null && `paused by the service for ${formatDuration(Math.max(pausedUntil - now, 0))}`,
+  ]);
   return parts.join(', ');
 }
 
@@ -35,7 +34,7 @@ function whose(pipelines: AccountState['pipelines']): string {
     .slice(0, MOST_NAMED)
     .map(({ pipeline, open, isWorking }) => `${pipeline} ${open}${isWorking ? '' : ' without a process'}`);
   const others = pipelines.length - named.length;
-  return ` (${[...named, ...(others > 0 ? [`${others} more`] : [])].join(', ')})`;
+  return ` (${presentTexts([...named, others > 0 && `${others} more`]).join(', ')})`;
 }
 
 /** What to do about folios that nobody collects; undefined if there are none. */

@@ -2,6 +2,7 @@
 import type { Publication } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
 import { countOf, formatCount, formatPercent, formatShare } from '../quantities.js';
+import { presentTexts } from '../text.js';
 import type { Counts } from '../types.js';
 import { publishedOrigins } from './origins.js';
 
@@ -59,12 +60,10 @@ export function exceededReasons(
   tolerate: number,
 ): readonly string[] {
   const records = read - rejected;
-  return [
-    ...(isTolerated(failed, records, tolerate) ? [] : [failureText(failed, records, tolerate)]),
-    ...(unprocessed > 0
-      ? [`${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`]
-      : []),
-  ];
+  return presentTexts([
+    !isTolerated(failed, records, tolerate) && failureText(failed, records, tolerate),
+    unprocessed > 0 && `${countOf(unprocessed, 'record')} ${unprocessed === 1 ? 'is' : 'are'} unprocessed`,
+  ]);
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { Night, NightFacts } from '../checkpoint/checkpoint.js';
 import { countOf, formatDecimals, formatShare, formatSpan } from '../quantities.js';
-import { escapeUnprintable } from '../text.js';
+import { escapeUnprintable, presentTexts } from '../text.js';
 
 /** What is compared. */
 export type UnusualFigure =
@@ -170,10 +170,10 @@ function changedColumns(night: Night, before: readonly Night[]): Unusual[] {
   const added = night.columns.filter((column) => !last.columns.includes(column));
   const gone = last.columns.filter((column) => !night.columns.includes(column));
   if (added.length === 0 && gone.length === 0) return [];
-  const parts = [
-    ...(added.length > 0 ? [`adds ${added.map((name) => escapeUnprintable(name)).join(', ')}`] : []),
-    ...(gone.length > 0 ? [`no longer has ${gone.map((name) => escapeUnprintable(name)).join(', ')}`] : []),
-  ];
+  const parts = presentTexts([
+    added.length > 0 && `adds ${added.map((name) => escapeUnprintable(name)).join(', ')}`,
+    gone.length > 0 && `no longer has ${gone.map((name) => escapeUnprintable(name)).join(', ')}`,
+  ]);
   const text = `the service ${parts.join(' and ')}, unlike on the night before`;
   return [{ figure: 'columns', now: null, usual: null, nights: 1, text }];
 }

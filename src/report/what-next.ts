@@ -225,24 +225,21 @@ function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext
   // While records are unprocessed, fewer failed ones do not release the output.
   const isTooMany = !isTolerated(failed, read - rejected, tolerate);
   const retry = isTooMany || unprocessed === 0 ? retryWay(summary, terms) : undefined;
-  const unsent = sendUnprocessed(summary, terms);
   const now = exceededReasons(counts, tolerate);
   // The config may have changed since the run was withheld.
   const reasons = now.length > 0 ? now : exceededReasons(counts, then);
   const raised = `--set failures.tolerate=${enoughTolerance(failed, read - rejected)}`;
-  const publishing: readonly NextWay[] = [
-    ...(mayRetry ? [{ command: `foliopipe publish ${run}`, effect: 'publishes it as it is (exit 3)' }] : []),
-    ...(retry === undefined ? [] : [retry]),
-    ...(unsent === undefined ? [] : [unsent]),
-    ...(unprocessed === 0
-      ? [
-          {
-            command: `${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised}`,
-            effect: 'publishes it (exit 0)',
-          },
-        ]
-      : []),
-  ];
+  const publishing = [
+    mayRetry ? { command: `foliopipe publish ${run}`, effect: 'publishes it as it is (exit 3)' } : undefined,
+    retry,
+    sendUnprocessed(summary, terms),
+    unprocessed === 0
+      ? {
+          command: `${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised}`,
+          effect: 'publishes it (exit 0)',
+        }
+      : undefined,
+  ].filter((way) => way !== undefined);
   return {
     why: `${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
     ways: prunedAt === null ? publishing : [{ command: '', effect: prunedText(prunedAt) }],

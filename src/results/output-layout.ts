@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { ConfigError, MismatchError, UntrustedError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
-import { showNames, showText, typedText } from '../text.js';
+import { presentTexts, showNames, showText, typedText } from '../text.js';
 import type { ColumnKinds, Dialect } from '../types.js';
 import type { SentColumns } from './join-method.js';
 import type { PartTable } from './part-table.js';
@@ -153,10 +153,10 @@ export function checkAddedColumns(
   const unknown = added.filter((column) => !columns.includes(column));
   if (missing.length === 0 && unknown.length === 0) return undefined;
   if (onChange === 'add') return { missing, unknown };
-  const changes = [
-    ...(missing.length > 0 ? [`missing: ${showNames(missing)}`] : []),
-    ...(unknown.length > 0 ? [`unknown so far: ${showNames(unknown)}`] : []),
-  ];
+  const changes = presentTexts([
+    missing.length > 0 && `missing: ${showNames(missing)}`,
+    unknown.length > 0 && `unknown so far: ${showNames(unknown)}`,
+  ]);
   throw new UntrustedError(
     'COLUMNS_CHANGED',
     `the service's result columns changed (${changes.join('; ')})`,

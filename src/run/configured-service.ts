@@ -11,6 +11,7 @@ import { isAddress } from '../config/sections/values.js';
 import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
 import { ConfigError } from '../errors.js';
 import { guardLogger } from '../progress/guard-listeners.js';
+import { presentTexts } from '../text.js';
 import type { Segment } from '../types.js';
 import type { RunOptions, ServiceEndpoint } from './run-options.js';
 
@@ -71,12 +72,11 @@ export function missingOfService({ service }: Config): readonly ('service.baseUr
 /** The error of a command that must ask the service, and has no address or no token. */
 export function serviceMissing(missing: readonly string[]): ConfigError {
   const isToken = missing.includes('service.token');
-  const hints = [
-    ...(missing.includes('service.baseUrl')
-      ? ['write service.baseUrl into the config, set the variable that it names there, or give --base-url']
-      : []),
-    ...(isToken ? ['set FOLIOPIPE_TOKEN, or write service.tokenFile'] : []),
-  ];
+  const hints = presentTexts([
+    missing.includes('service.baseUrl') &&
+      'write service.baseUrl into the config, set the variable that it names there, or give --base-url',
+    isToken && 'set FOLIOPIPE_TOKEN, or write service.tokenFile',
+  ]);
   return new ConfigError(
     'SERVICE_NOT_GIVEN',
     `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing, and the service must be asked`,

@@ -11,6 +11,7 @@ import {
 import { secretsOf } from '../../hide-secrets.js';
 import { movedHint } from '../../hints.js';
 import { countOf, formatBytes, formatCount } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 import { type CommonOptions, lockHolder, readConfig, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { printResult } from '../output.js';
@@ -78,10 +79,10 @@ function copiedText({ from, to, tables, parts, answers }: CopiedState): string {
   const rowsOf = (table: string) => tables.find((one) => one.table === table)?.rows ?? 0;
   const rows = tables.reduce((sum, one) => sum + one.rows, 0);
   const lost = [...parts.lost, ...answers.lost];
-  return `${[
+  return `${presentTexts([
     `copied: ${countOf(rowsOf('runs'), 'run')}, ${countOf(rowsOf('uploads'), 'upload')}, ${countOf(rows, 'row')} in all; ${countOf(parts.files, 'part')} (${formatBytes(parts.bytes)}), ${countOf(answers.files, 'file')} of stored answers and deltas (${formatBytes(answers.bytes)}); every one was compared`,
-    ...(lost.length > 0 ? [`${formatCount(lost.length)} missing in ${from}, such as ${lost[0]}`] : []),
+    lost.length > 0 && `${formatCount(lost.length)} missing in ${from}, such as ${lost[0]}`,
     `the state is in ${to} now. ${from} can still be read; nothing is sent from it any more (STATE_MOVED)`,
     `next: ${movedHint(to)}, then: foliopipe status`,
-  ].join('\n')}\n`;
+  ]).join('\n')}\n`;
 }

@@ -1,7 +1,7 @@
 /** The block that a terminal shows while a job works. Pure: makes lines of an event, the time and a width. */
 import type { JobEvent, ProgressSnapshot, Wait } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../../quantities.js';
-import { escapeUnprintable } from '../../text.js';
+import { escapeUnprintable, presentTexts } from '../../text.js';
 import { cellsOf, cutToCells } from './terminal.js';
 
 /** The events that the block shows. */
@@ -98,15 +98,15 @@ function runLines(shown: ProgressSnapshot, now: number, width: number): readonly
   const { pipeline, run, createdAt, folios, failed } = shown;
   const list = (parts: readonly string[]) => fitParts(parts, ', ', width, ': ');
   const begun = `begun ${seconds(now - createdAt)} ago`;
-  return [
+  return presentTexts([
     fitParts([pipeline, stepText(shown), `run ${run}`, begun], ', ', width),
     barLine(shown, now, width),
     list([chunksText(shown), ...statesOf(shown)]),
-    ...(folios.oldest.length === 0 ? [] : [list(folioTexts(shown, now))]),
-    ...(failed.records === 0 ? [] : [failedText(shown)]),
-    ...(failed.reasons.length === 0 ? [] : [list(reasonTexts(shown))]),
+    folios.oldest.length !== 0 && list(folioTexts(shown, now)),
+    failed.records !== 0 && failedText(shown),
+    failed.reasons.length !== 0 && list(reasonTexts(shown)),
     ...shown.waits.filter((wait) => isOfNote(wait, now)).map((wait) => waitText(wait, now)),
-  ];
+  ]);
 }
 
 /** What the run does now. */

@@ -8,7 +8,7 @@ import {
   type WorkedRun,
 } from '../../fleet/read-fleet.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
-import { escapeUnprintable, oneLine, quoteForShell } from '../../text.js';
+import { escapeUnprintable, oneLine, presentTexts, quoteForShell } from '../../text.js';
 import { completeCommands } from '../texts/complete-commands.js';
 import { asFlags } from '../texts/next-steps.js';
 import { leaseText } from '../texts/unfinished-text.js';
@@ -28,11 +28,11 @@ export function fleetText(facts: FleetFacts, now: number): string {
       deadLetters.flatMap((letter) => letterLines(letter, now)),
     ),
     section(
-      [
+      presentTexts([
         countOf(alive.length - silent, 'worker'),
-        ...(silent === 0 ? [] : [`${gone === 0 ? 'and ' : ''}${formatCount(silent)} not heard from`]),
-        ...(gone === 0 ? [] : [`and ${formatCount(gone)} gone`]),
-      ].join(', '),
+        silent !== 0 && `${gone === 0 ? 'and ' : ''}${formatCount(silent)} not heard from`,
+        gone !== 0 && `and ${formatCount(gone)} gone`,
+      ]).join(', '),
       workers.map(({ host, pid, version, node, runs: most, state, pipelines, isAlive, silentMs }) => {
         const how = isAlive
           ? aliveText(state, silentMs)

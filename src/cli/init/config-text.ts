@@ -1,6 +1,7 @@
 /** The text of a first config: short, with a line of explanation for each key, and the address of its JSON Schema. */
 import { basename } from 'node:path';
 import { parse } from 'yaml';
+import { presentTexts } from '../../text.js';
 import type { Sent } from './guess-columns.js';
 import type { LookFormat } from './look.js';
 
@@ -61,12 +62,12 @@ export function configText(config: FirstConfig): string {
 }
 
 function formatLines({ encoding, delimiter, skipLines, header }: LookFormat): readonly string[] {
-  return [
-    ...(encoding === undefined ? [] : [`  encoding: ${scalar(encoding)}`]),
-    ...(delimiter === undefined ? [] : [`  delimiter: ${JSON.stringify(delimiter)}`]),
-    ...(skipLines === undefined ? [] : [`  skipLines: ${skipLines} # lines before the header`]),
+  return presentTexts([
+    encoding !== undefined && `  encoding: ${scalar(encoding)}`,
+    delimiter !== undefined && `  delimiter: ${JSON.stringify(delimiter)}`,
+    skipLines !== undefined && `  skipLines: ${skipLines} # lines before the header`,
     ...(header === undefined ? [] : headerLines(header)),
-  ];
+  ]);
 }
 
 function headerLines(header: NonNullable<LookFormat['header']>): readonly string[] {

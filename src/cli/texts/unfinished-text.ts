@@ -1,6 +1,7 @@
 /** Texts about a run that is not complete: what is paid, fetched and open at the service, and how to continue it. */
 import { type ProgressSnapshot, partialText, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDuration } from '../../quantities.js';
+import { presentTexts } from '../../text.js';
 import { field } from './summary-field.js';
 
 /** Records and chunks of a run that is not complete. */
@@ -48,10 +49,10 @@ export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefin
 export function standText({ run, records, paid, fetched, open, perhaps, givenUp, rehearsal }: Stand): string {
   const [name, isPaid] = rehearsal ? ['rehearsal', 'sent'] : ['run', 'paid for'];
   const lost = `${countOf(givenUp, 'record')} ${givenUp === 1 ? 'is' : 'are'} given up${rehearsal ? '' : ' (paid for, or perhaps)'}`;
-  const doubt = [
-    ...(givenUp > 0 && paid > 0 ? [`; ${lost}`] : []),
-    ...(perhaps > 0 ? [`; ${countOf(perhaps, 'record')} may have been accepted`] : []),
-  ].join('');
+  const doubt = presentTexts([
+    givenUp > 0 && paid > 0 && `; ${lost}`,
+    perhaps > 0 && `; ${countOf(perhaps, 'record')} may have been accepted`,
+  ]).join('');
   if (paid === 0) {
     return `${name} ${run}: ${givenUp === 0 ? 'nothing' : `${lost}; nothing else`} is ${isPaid} yet${doubt}`;
   }
@@ -82,12 +83,12 @@ export function laterRunText({
     records.refused;
   const folios = (state: 'submitted' | 'finished', kind: string) =>
     `${countOf(byState[state], kind)} with ${countOf(records[state], 'record')}`;
-  const steps = [
-    ...(records.submitted > 0 ? [`waits for ${folios('submitted', 'open folio')}`] : []),
-    ...(records.finished > 0 ? [`fetches ${folios('finished', 'finished folio')}`] : []),
-    ...(perhaps > 0 ? [`decides on ${countOf(perhaps, 'record')} that may have been accepted`] : []),
-    ...(left > 0 ? [`sends ${countOf(left, 'record')}`] : []),
-  ];
+  const steps = presentTexts([
+    records.submitted > 0 && `waits for ${folios('submitted', 'open folio')}`,
+    records.finished > 0 && `fetches ${folios('finished', 'finished folio')}`,
+    perhaps > 0 && `decides on ${countOf(perhaps, 'record')} that may have been accepted`,
+    left > 0 && `sends ${countOf(left, 'record')}`,
+  ]);
   return steps.length === 0
     ? 'publishes the whole output'
     : `${steps.join(', ')}, and publishes the whole output`;

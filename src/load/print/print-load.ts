@@ -1,7 +1,7 @@
 /** The statements that load a publication, as a script for a database's own client. Runs nothing. */
 import { isFolder, isS3 } from '../../config/sections/output-names.js';
 import { quoteText as quoteDuckdb, quoteName } from '../../sql-text.js';
-import { inShellQuotes, oneLine } from '../../text.js';
+import { inShellQuotes, oneLine, presentTexts } from '../../text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 import { duckdbDialect, inlined, insertText } from '../duckdb/dialect.js';
 import { fitTable } from '../fit-table.js';
@@ -117,14 +117,14 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
   };
   const { deletes, write } = writeStatements(plan);
   const [unfit, stored] = [findUnfitKey(plan), countStored(plan)];
-  const leftOut = [
-    ...(unfit === undefined ? [] : [`exists (${unfit})`]),
-    ...(stored === undefined ? [] : [`(${inlined(stored)}) <> ${file.records}`]),
-  ];
+  const leftOut = presentTexts([
+    unfit !== undefined && `exists (${unfit})`,
+    stored !== undefined && `(${inlined(stored)}) <> ${file.records}`,
+  ]);
   const values = [client.recorded(name!), pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
   const key = columns.filter(({ role }) => role === 'key').map((column) => quoteName(column.name));
-  return [
+  return presentTexts([
     client.note,
     '',
     '-- If the table is missing:',
@@ -152,9 +152,9 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
     `insert into ${loads} (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
 values (${values.map((value) => (typeof value === 'number' ? value : quote(value))).join(', ')}, ${quote(names)}, ${file.records})
 on conflict do nothing;`,
-    ...(client.drop === null ? [] : [client.drop]),
+    client.drop !== null && client.drop,
     'commit;',
-  ];
+  ]);
 }
 
 /** From where psql reads the file. psql decompresses nothing itself, and reads S3 through another program. */

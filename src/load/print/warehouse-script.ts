@@ -1,5 +1,6 @@
 /** The script for a warehouse that foliopipe does not connect to: staging, then the table, in one transaction. */
 import { quoteText } from '../../sql-text.js';
+import { presentTexts } from '../../text.js';
 import type { LoadColumn } from '../load-target.js';
 import { LOADS_TABLE, RUN_COLUMN } from '../names.js';
 import { type Dialect, exactName, type PrintedLoad, STAGING, tableParts } from './dialects.js';
@@ -38,10 +39,10 @@ function createTable(
   columns: readonly Column[],
   dialect: Dialect,
 ): string {
-  const names = [
+  const names = presentTexts([
     ...columns.map(({ name }) => name),
-    ...(mode === 'append' ? [dialect.name(RUN_COLUMN)] : []),
-  ];
+    mode === 'append' && dialect.name(RUN_COLUMN),
+  ]);
   return `create table if not exists ${dialect.table(table)} (\n  ${names.map((name) => `${name} ${dialect.text}`).join(',\n  ')}\n);`;
 }
 
@@ -65,12 +66,12 @@ function writeRows(
     case 'replace':
       return [`delete from ${target} where true;`, `${insert};`];
     case 'merge':
-      return [
-        ...(onRemoved === 'delete' ? [deleteGone(target, columns, dialect)] : []),
+      return presentTexts([
+        onRemoved === 'delete' && deleteGone(target, columns, dialect),
         ...(dialect.hasMerge
           ? [mergeText(target, columns, dialect)]
           : updateAndInsert(target, columns, insert, dialect)),
-      ];
+      ]);
   }
 }
 
@@ -99,10 +100,10 @@ function changesOf(columns: readonly Column[], { differ, staged }: Dialect) {
         `${column.name} = case when ${isSuccess} then ${staged(column.staged)} else t.${column.name} end`,
     ),
   ];
-  const changed = [
+  const changed = presentTexts([
     ...followed.map(differs),
-    ...(answers.length === 0 ? [] : [`${isSuccess} and (${answers.map(differs).join(' or ')})`]),
-  ];
+    answers.length !== 0 && `${isSuccess} and (${answers.map(differs).join(' or ')})`,
+  ]);
   return { sets: sets.join(',\n  '), changed: changed.join('\n   or ') };
 }
 

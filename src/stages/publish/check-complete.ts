@@ -5,6 +5,7 @@ import { FoliopipeError, TroubleError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { abandonCommand, adoptHints } from '../../report/adoptable.js';
 import type { RunContext } from '../../run-context.js';
+import { presentTexts } from '../../text.js';
 import { createReplyBreaker } from '../submit/check-replies.js';
 import { hasUnreadableReply, unreadableHint } from '../submit/unreadable-replies.js';
 
@@ -113,10 +114,10 @@ export async function incompleteError({
   }
   const unsent = cut + uploading;
   if (finished > 0 && unsent === 0 && chunks !== null) return uncollectedError(run, finished, 0);
-  const missing = [
-    ...(unsent > 0 ? [`${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted`] : []),
-    ...(chunks === null ? ['the end of the source is not cut into chunks yet'] : []),
-  ];
+  const missing = presentTexts([
+    unsent > 0 && `${countOf(unsent, 'chunk')} ${isOrAre(unsent)} not submitted`,
+    chunks === null && 'the end of the source is not cut into chunks yet',
+  ]);
   if (missing.length === 0) {
     const text = `run ${run}: all chunks are answered, but only ${countOf(tally.merged.records, 'record')} can be merged`;
     return new TroubleError('CHUNKS_MISSING', text, { hint: UNMERGED, facts });
