@@ -200,7 +200,9 @@ it('the list of stages is the one of pipelines/answer-source.ts, and what follow
   };
   const [stages, rest] = block('ts', 'await runStages(').replaceAll(/^ +/gm, '').split('await answerFailed');
   const named = stages!.replace('await', 'return').replace('appendMerged(run)', 'sink');
-  expect((await read('answer-source')).replace('(run, chunk), options)', '(run, chunk))')).toContain(named);
+  expect((await read('answer-source')).replace('mergeResults(run, options)', 'mergeResults(run)')).toContain(
+    named,
+  );
   expect(await read('enrich')).toContain(
     `await answerSource(run, appendMerged(run));\nawait answerFailed${rest}`,
   );
