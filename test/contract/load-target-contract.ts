@@ -429,10 +429,19 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
     );
 
     it(
-      'refuses to delete rows of another pipeline',
-      withWarehouse(async ({ load, refuses }) => {
-        await load(publication(1, first));
-        await refuses(publication(1, second, { pipeline: 'weekly' }), 'LOAD_TABLE_SHARED', 2);
+      'refuses to delete rows of another pipeline, and nothing else because of that one',
+      withWarehouse(async ({ load, refuses, cells }) => {
+        const mode = 'merge';
+        const weekly = { pipeline: 'weekly', mode, onRemoved: 'delete' } as const;
+        await load(publication(1, first, { mode }));
+        await refuses(publication(1, second, { ...weekly, mode: 'replace' }), 'LOAD_TABLE_SHARED', 2);
+        await refuses(publication(1, second, weekly), 'LOAD_TABLE_SHARED', 2);
+        expect(await load(publication(1, second, { ...weekly, table: 'other' }))).toMatchObject({
+          written: 3,
+        });
+        const beside = publication(1, second, { ...weekly, onRemoved: 'keep' });
+        expect(await load(beside)).toMatchObject({ already: false, written: 2, removed: 0 });
+        expect((await cells('id')).flat()).toEqual(['01001', '01002', '01003', '01004']);
       }),
     );
 
