@@ -217,6 +217,12 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
         const rows = await query('select id, seen, foliopipe_run as run from businesses order by run, id');
         expect(rows.map(({ seen }) => Number(seen))).toEqual(Array(7).fill(7));
         expect(new Set(rows.map(({ run }) => run))).toEqual(new Set(['run-1', 'run-2', null]));
+        // One with the column of the run, but without its default.
+        await query(`create table runs (${names}, foliopipe_run varchar(20) not null)`);
+        const own = publication(1, first, { mode: 'append', table: 'runs' });
+        expect(await load(own)).toMatchObject({ written: 3, removed: 0, added: [] });
+        expect(await load({ ...own, publication: 2 })).toMatchObject({ written: 3, removed: 3 });
+        expect(await query('select distinct foliopipe_run as run from runs')).toEqual([{ run: 'run-1' }]);
       }),
     );
 
