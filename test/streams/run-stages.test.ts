@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { abortable } from '../../src/streams/abortable.js';
 import { systemClock } from '../../src/streams/clock.js';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
 import { drain, runStages } from '../../src/streams/run-stages.js';
@@ -115,6 +116,31 @@ describe('a failure', () => {
     );
     await expect(chain).rejects.toThrow('the disk is full');
     expect(ended).toEqual(['first']);
+  });
+
+  it('is thrown although the stage before it takes longer to end than a later one', async () => {
+    const { controller, numbers, sleepy } = createChain();
+    const slow = async function* (items: AsyncIterable<number>) {
+      try {
+        yield* items;
+      } finally {
+        await turns(100);
+      }
+    };
+    const chain = runStages(
+      controller,
+      numbers,
+      slow,
+      async function* (items: AsyncIterable<number>) {
+        for await (const item of items) {
+          if (item === 3) throw new Error('refused');
+          yield item;
+        }
+      },
+      (items: AsyncIterable<number>) => sleepy(abortable(items, controller.signal)),
+      drain,
+    );
+    await expect(chain).rejects.toThrow('refused');
   });
 
   it('of the last stage is thrown after the others have ended', async () => {
