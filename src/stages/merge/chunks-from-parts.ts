@@ -1,7 +1,7 @@
 /**
- * Chunk files made again from results, for chunks that neither the disk nor the source holds any more. The results repeat
- * the number and the sent columns. Merging the run has compared these with what was sent, so the fields have the values
- * that were sent; only their quotes may differ.
+ * Chunk files made again from results, for a complete run: its chunk files are removed, and its source has changed. The
+ * results repeat the number and the sent columns. Merging the run has compared these with what was sent, so the fields
+ * have the values that were sent; only their quotes may differ.
  */
 
 import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
@@ -35,8 +35,6 @@ export function chunksFromParts(run: PartsOfRun, { state, join }: Run): RunFiles
   if (!isCompleted({ state }) || join === null || join.by !== 'key' || join.column !== keyColumn)
     return undefined;
   const sent = Object.keys(columns);
-  /** The chunks whose file is still on the disk. */
-  const onDisk = new Set<number>();
 
   const fieldsOf = ({ reference, columns: found }: PartTable): readonly number[] => {
     const kinds = join.judged?.kinds[reference.fileStatus] ?? {};
@@ -62,12 +60,8 @@ export function chunksFromParts(run: PartsOfRun, { state, join }: Run): RunFiles
 
   return {
     ...files,
-    hasChunk: async (number, sha256) => {
-      if (await files.hasChunk(number, sha256)) onDisk.add(number);
-      return true;
-    },
+    hasChunk: async () => true,
     chunkContent: async (number) => {
-      if (onDisk.has(number)) return files.chunkContent(number);
       const file = await fileOf(number);
       return {
         bytes: file.length,

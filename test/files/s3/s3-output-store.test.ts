@@ -371,6 +371,15 @@ describe('the check before anything is paid', () => {
     server = await openS3Server();
   });
 
+  it('finds that nothing answers', async () => {
+    server.before = () => new Promise(() => undefined);
+    const silent = createS3OutputStore({ ...s3Options(server), idleMs: 100, attempts: 1 });
+    expect(await errorOf(silent.checkWritable(names()))).toMatchObject({
+      code: 'OUTPUT_STORE_DOWN',
+      exitCode: 5,
+    });
+  });
+
   it('finds a bucket that the real store does not have', async () => {
     const other = outputNames('s3://another-bucket/enriched.csv', folder);
     expect(await errorOf(store().checkWritable(other))).toMatchObject({ code: 'OUTPUT_BUCKET_MISSING' });

@@ -119,6 +119,19 @@ describe('a segment whose source has changed', () => {
   });
 });
 
+it('a segment whose source has changed is not built again from results in other letters', async () => {
+  const behaviour: Behaviour = {
+    results: (results) =>
+      results.map((one) => ({ ...one, sent: { ...one.sent, name: one.sent.name!.toUpperCase() } })),
+  };
+  await withNights({ behaviour, config: { reuse: { maxMiss: '100%' } } }, async (nights) => {
+    await nights.night(A);
+    await rm(await fileIn(nights, 'segments'));
+    const { error, bought } = await nights.badNight(B);
+    expect({ error, bought }).toMatchObject({ error: { code: 'REUSE_SEGMENT_LOST' }, bought: [] });
+  });
+});
+
 describe('a segment whose source has changed, and whose results hold what was sent', () => {
   it.each([
     ['in the style of the upload', {}],

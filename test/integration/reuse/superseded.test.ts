@@ -3,6 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { InterruptedError, showReuse, submit } from '../../../pipelines/index.js';
+import type { Behaviour } from '../../fake-service/behaviour.js';
 import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { expectEnriched } from '../../helpers/jobs/fake-service-job.js';
 import { stopAt } from '../../helpers/jobs/interrupted-job.js';
@@ -141,7 +142,11 @@ describe('a night whose publication was interrupted', () => {
     'after-rename-before-manifest',
     'after-marker-before-done',
   ] as const)('%s gives its answers to the next night, whose source has taken its place', async (point) => {
-    await withNights({ config: { source: { onChange: 'supersede' } } }, async (nights) => {
+    // Results do not hold all that was sent, so the records are found in the chunk files.
+    const behaviour: Behaviour = {
+      style: () => ({ columns: (all) => all.filter((column) => column !== 'address') }),
+    };
+    await withNights({ behaviour, config: { source: { onChange: 'supersede' } } }, async (nights) => {
       await nights.night(A);
       await nights.write(B);
       const at = throwAt(point);
