@@ -192,12 +192,7 @@ const upload = z.object({
 });
 
 /** The reply of 4.1. */
-export const uploadReply = upload.transform(
-  ({ response }): Omit<UploadReceipt, 'rehearsal'> => ({
-    folio: response.folio,
-    totalRecords: response.totalRecords,
-  }),
-);
+export const uploadReply = upload.transform(({ response }): Omit<UploadReceipt, 'rehearsal'> => response);
 
 const segment = z.object({ part: count, range: z.string().nullish().catch(null) });
 

@@ -54,20 +54,13 @@ export async function removeCopyMark(stateDir: string): Promise<void> {
  * @throws ConfigError `STATE_MOVED`, `STATE_COPY_UNFINISHED`.
  */
 export function refuseMarked(here: string, found: CopyMark | undefined, use: 'change' | 'read'): void {
-  if (found === undefined) return;
+  if (found === undefined || (use === 'read' && found.mark !== 'copying')) return;
   const { mark, place } = found;
   const at = new Date(found.at).toISOString();
   const facts = { state: here, place, at };
-  if (mark === 'copying') {
-    throw new ConfigError('STATE_COPY_UNFINISHED', `the copy of ${place} to ${here} has not ended`, {
-      facts,
-    });
-  }
-  if (use === 'read') return;
-  if (mark === 'moving') {
-    throw new ConfigError('STATE_COPY_UNFINISHED', `the copy of ${here} to ${place} has not ended`, {
-      facts,
-    });
+  if (mark !== 'moved') {
+    const [from, to] = mark === 'copying' ? [place, here] : [here, place];
+    throw new ConfigError('STATE_COPY_UNFINISHED', `the copy of ${from} to ${to} has not ended`, { facts });
   }
   throw new ConfigError(
     'STATE_MOVED',

@@ -35,26 +35,29 @@ export async function copyRows(
   to: NewStateRows,
   signal: AbortSignal,
 ): Promise<readonly TableSum[]> {
-  const sums: TableSum[] = [];
-  for (const table of copiedTables) {
-    const sum = createSum(table);
-    await from.read(table, async (rows) => {
-      signal.throwIfAborted();
-      sum.add(rows);
-      await to.write(table, rows);
-    });
-    sums.push(sum.end());
-  }
+  const sums = await sumRows(from, async (table, rows) => {
+    signal.throwIfAborted();
+    await to.write(table, rows);
+  });
   expectSame(sums, await sumRows(to), 'the copy is not the same');
   return sums;
 }
 
-/** What each table holds. */
-export async function sumRows(state: StateRows): Promise<readonly TableSum[]> {
+/**
+ * What each table holds.
+ * @param onPage called with each page of rows.
+ */
+export async function sumRows(
+  state: StateRows,
+  onPage?: (table: CopiedTable, rows: readonly CopiedRow[]) => Promise<void>,
+): Promise<readonly TableSum[]> {
   const sums: TableSum[] = [];
   for (const table of copiedTables) {
     const sum = createSum(table);
-    await state.read(table, async (rows) => sum.add(rows));
+    await state.read(table, async (rows) => {
+      sum.add(rows);
+      await onPage?.(table, rows);
+    });
     sums.push(sum.end());
   }
   return sums;

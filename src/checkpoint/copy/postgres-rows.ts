@@ -13,25 +13,16 @@ const NUMBERS: ReadonlySet<string> = new Set([
   ...['number', 'chunk', 'attempt', 'part', 'record', 'first_record'],
 ]);
 
-/** Columns that only Postgres has, for its indexes. */
-interface Derived {
-  readonly columns: readonly string[];
-  values(row: CopiedRow, table: CopiedTable): readonly Value[];
+/** Columns of a run that Postgres takes from its source, for its indexes. */
+const OF_SOURCE = ['source_sha256', 'record_limit'];
+
+function valuesOfSource(row: CopiedRow, { columns }: CopiedTable): readonly Value[] {
+  const { sha256, limit } = JSON.parse(String(row[columns.indexOf('source')])) as Source;
+  return [sha256, limit ?? null];
 }
 
-const NOTHING: Derived = { columns: [], values: () => [] };
-const OF_SOURCE: Derived = {
-  columns: ['source_sha256', 'record_limit'],
-  values: (row, { columns }) => {
-    const { sha256, limit } = JSON.parse(String(row[columns.indexOf('source')])) as Source;
-    return [sha256, limit ?? null];
-  },
-};
-
 /** Columns that are in Postgres alone, by table. */
-export const derivedColumns: Readonly<Record<string, readonly string[]>> = {
-  runs: ['nth', ...OF_SOURCE.columns],
-};
+export const derivedColumns: Readonly<Record<string, readonly string[]>> = { runs: ['nth', ...OF_SOURCE] };
 
 /** The tables that hold files. They are copied file by file, not as rows. */
 const FILES = ['part_files', 'part_pieces', 'shared_files', 'shared_pieces'];
@@ -136,11 +127,11 @@ function tables(): readonly string[] {
 function createInsertion() {
   const known = new Map<string, Prepared<unknown>>();
   return (table: CopiedTable, rows: readonly CopiedRow[]): [Prepared<unknown>, Record<string, Value>] => {
-    const derived = table.name === 'runs' ? OF_SOURCE : NOTHING;
-    const columns = [...table.columns, ...derived.columns];
+    const isRuns = table.name === 'runs';
+    const columns = isRuns ? [...table.columns, ...OF_SOURCE] : table.columns;
     const values: Record<string, Value> = {};
     const lines = rows.map((row, at) => {
-      const all = [...row, ...derived.values(row, table)];
+      const all = isRuns ? [...row, ...valuesOfSource(row, table)] : row;
       const names = all.map((value, column) => {
         values[`v${at}_${column}`] = value;
         return `@v${at}_${column}`;

@@ -1,5 +1,5 @@
 /** The rows of a state in SQLite, to copy them from there, or into a new checkpoint.db. */
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { syncNow } from '../../make-folder.js';
@@ -7,7 +7,7 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
-import { openPrivateDatabase } from '../sqlite/open-private-database.js';
+import { openPrivateDatabase, removeDatabase } from '../sqlite/open-private-database.js';
 import { type CopiedTable, quoted } from './copied-tables.js';
 import type { CopiedRow, NewStateRows } from './copy-rows.js';
 
@@ -55,10 +55,7 @@ export interface NewSqliteState {
 export function openNewSqliteState(stateDir: string): NewSqliteState {
   const path = join(stateDir, 'checkpoint.db');
   const beside = `${path}.copying`;
-  const remove = () => {
-    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${beside}${end}`, { force: true });
-  };
-  remove();
+  removeDatabase(beside);
   const connection = openPrivateDatabase(beside, 0);
   // Until it is in place, a power failure loses nothing.
   connection.pragma('synchronous = OFF');
@@ -74,7 +71,7 @@ export function openNewSqliteState(stateDir: string): NewSqliteState {
     },
     discard: () => {
       connection.close();
-      remove();
+      removeDatabase(beside);
     },
   };
 }

@@ -54,7 +54,7 @@ export function journalComparison(
   const searchOf = db
     .prepare<[string, number], string>('SELECT state FROM searches WHERE run = ? AND record = ?')
     .pluck();
-  const marksOf = marksMissing(db);
+  const factsOf = factsRead(db);
   const isOutdated = journalIsOutdated(db);
 
   return (run, lines) => {
@@ -92,7 +92,9 @@ export function journalComparison(
       paid.folios += 1;
       paid.newestFolio = folio;
     }
-    return { missing: { ...paid, ...marksOf(run, seen) }, isOutdated: isOutdated(run, seen) };
+    const facts = factsOf.get(run);
+    if (facts === undefined) return { missing: { ...paid, marks: [], publication: null }, isOutdated: false };
+    return { missing: { ...paid, ...marksMissing(facts, seen) }, isOutdated: isOutdated(run, facts, seen) };
   };
 }
 
@@ -102,42 +104,38 @@ export function isBehind({ missing }: Compared): boolean {
   return uploads + folios + searches + marks.length > 0 || publication !== null;
 }
 
-/** Prepares the read of what a run's row says of its final facts, and of the highest publication of its pipeline. */
-export function marksRead(db: StateDatabase) {
-  return db.prepare<[string], Pick<RunRow, 'state' | 'pruned_at'> & { mixed: number; highest: number }>(`
-    SELECT mixed, state, pruned_at,
-      (SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline) AS highest
+/** What a run's row says of what its journal repeats. */
+interface RunFacts extends Pick<RunRow, 'state' | 'chunks' | 'columns' | 'round' | 'pruned_at'> {
+  readonly mixed: number;
+  /** The highest publication number of its pipeline, and its own; 0 if there is none. */
+  readonly highest: number;
+  readonly published: number;
+}
+
+/** Prepares the read of a run's row. */
+export function factsRead(db: StateDatabase) {
+  const highest = 'SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline';
+  return db.prepare<[string], RunFacts>(`
+    SELECT state, chunks, columns, round, mixed, pruned_at, (${highest}) AS highest,
+      (${highest} AND p.run = runs.id) AS published
     FROM runs WHERE id = ?`);
 }
 
 function marksMissing(
-  db: StateDatabase,
-): (run: string, seen: JournalSummary) => Pick<Compared['missing'], 'marks' | 'publication'> {
-  const rowOf = marksRead(db);
-  return (run, seen) => {
-    const row = rowOf.get(run);
-    if (row === undefined) return { marks: [], publication: null };
-    const marks: Mark[] = [];
-    if (seen.isMixed && row.mixed === 0) marks.push('mixed');
-    if (seen.state === 'superseded' && row.state !== 'superseded') marks.push('superseded');
-    if (seen.isPruned && row.pruned_at === null) marks.push('pruned');
-    return { marks, publication: seen.publication > row.highest ? seen.publication : null };
-  };
+  row: RunFacts,
+  seen: JournalSummary,
+): Pick<Compared['missing'], 'marks' | 'publication'> {
+  const marks: Mark[] = [];
+  if (seen.isMixed && row.mixed === 0) marks.push('mixed');
+  if (seen.state === 'superseded' && row.state !== 'superseded') marks.push('superseded');
+  if (seen.isPruned && row.pruned_at === null) marks.push('pruned');
+  return { marks, publication: seen.publication > row.highest ? seen.publication : null };
 }
 
 const ENDED = new Set(['split', 'refused', 'unprocessed']);
 const PAGE = 1_000;
 
-function journalIsOutdated(db: StateDatabase): (run: string, seen: JournalSummary) => boolean {
-  const runOf = db.prepare<
-    [string],
-    Pick<RunRow, 'state' | 'chunks' | 'columns' | 'round' | 'pruned_at'> & {
-      mixed: number;
-      published: number | null;
-    }
-  >(`SELECT state, chunks, columns, round, mixed, pruned_at,
-      (SELECT max(number) FROM publications AS p WHERE p.pipeline = runs.pipeline AND p.run = runs.id) AS published
-    FROM runs WHERE id = ?`);
+function journalIsOutdated(db: StateDatabase): (run: string, row: RunFacts, seen: JournalSummary) => boolean {
   const chunks = db.prepare<[string, number, number], { number: number; sha256: string; state: string }>(`
     SELECT number, sha256, state FROM chunks WHERE run = ? AND number > ? ORDER BY number LIMIT ? + 0`);
   const uploads = db.prepare<[string, number, number], { chunk: number; attempt: number; state: string }>(`
@@ -152,9 +150,7 @@ function journalIsOutdated(db: StateDatabase): (run: string, seen: JournalSummar
     seen.chunks.get(row.number) !== hashPrefix(row.sha256) ||
     seen.ended.get(row.number) !== (ENDED.has(row.state) ? row.state : undefined);
 
-  return (run, seen) => {
-    const row = runOf.get(run);
-    if (row === undefined) return false;
+  return (run, row, seen) => {
     if ((row.chunks !== null) !== seen.isAllCut || row.round !== seen.round) return true;
     if (
       (row.columns !== null && row.columns !== seen.columns) ||
@@ -163,7 +159,7 @@ function journalIsOutdated(db: StateDatabase): (run: string, seen: JournalSummar
       return true;
     }
     if (row.state !== seen.state || (row.mixed === 1 && !seen.isMixed)) return true;
-    if ((row.published ?? 0) > seen.publication) return true;
+    if (row.published > seen.publication) return true;
     let count = 0;
     for (let page = chunks.all(run, 0, PAGE); page.length > 0; ) {
       if (page.some((chunk) => isChunkOther(seen, chunk))) return true;

@@ -130,19 +130,14 @@ export function cutLine(
 
 /** @param sent the chunk; undefined if its row was pruned. */
 export function intentLine(
-  {
-    chunk,
-    attempt,
-    records,
-    fileName,
-    startedAt,
-  }: Pick<Upload, 'chunk' | 'attempt' | 'records' | 'fileName' | 'startedAt'>,
+  upload: Pick<Upload, 'chunk' | 'attempt' | 'records' | 'fileName' | 'startedAt'>,
   sent: ChunkRow | undefined,
   day: string,
 ): IntentLine {
+  const { chunk, attempt, records, fileName, startedAt: at } = upload;
   const { firstRecord = null, lastRecord = null, sha256 = null } = sent ?? {};
   const span = { firstRecord, lastRecord, sha256 };
-  return { type: 'intent', chunk, attempt, ...span, records, fileName, at: startedAt, day };
+  return { type: 'intent', chunk, attempt, ...span, records, fileName, at, day };
 }
 
 /** @returns the text of the line, with its line feed. */

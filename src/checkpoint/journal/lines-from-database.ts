@@ -101,17 +101,8 @@ export function linesFromDatabase(db: StateDatabase): (run: string) => Generator
   };
 }
 
-function runLine({
-  id,
-  pipeline,
-  service,
-  label,
-  canary,
-  choice,
-  createdAt,
-  source,
-  frozen,
-}: Run): JournalLine {
+function runLine(run: Run): JournalLine {
+  const { id, pipeline, service, label, canary, choice, createdAt, source, frozen } = run;
   const head = { run: id, pipeline, service, label, canary, ...(choice && { choice }) };
   return { type: 'run', version: journalVersion, ...head, createdAt, source, frozen };
 }

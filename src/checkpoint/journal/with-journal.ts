@@ -12,37 +12,23 @@ import { cutLine, type FolioLine, intentLine, type JournalLine } from './journal
 import { attemptKey } from './journal-summary.js';
 import type { RunJournals } from './run-journals.js';
 
-/** The changes that add lines to the journal, except the intents before paid requests. */
-type JournaledChange =
-  | 'recordCut'
-  | 'recordAllCut'
-  | 'recordSplit'
-  | 'recordRefused'
-  | 'recordDropped'
-  | 'recordAmbiguous'
-  | 'recordAdopted'
-  | 'recordFound'
-  | 'recordMixed'
-  | 'recordUnprocessed'
-  | 'recordSearchEnd'
-  | 'recordRoundClosed'
-  | 'recordColumns'
-  | 'recordColumnsAdded'
-  | 'recordUnjoined'
-  | 'recordPublishing'
-  | 'recordDone'
-  | 'recordWithheld'
-  | 'recordConfirmed'
-  | 'recordUnpublished'
-  | 'recordReopened'
-  | 'recordSuperseded';
+/** The changes of a known run: the first argument of each is its id. */
+type ChangeOfRun = Exclude<
+  Extract<keyof Checkpoint, `record${string}`>,
+  | 'recordRun'
+  | 'recordSingleSearchIntent'
+  | 'recordSingleSearchEnd'
+  | 'recordSegment'
+  | 'recordSegmentsForgotten'
+  | 'recordOutputUpload'
+>;
 
 /** A checkpoint without a journal. */
 type CheckpointAlone = Omit<Checkpoint, 'verifyPaid'>;
 type Method<M extends keyof Checkpoint> = Checkpoint[M];
-type Result<M extends JournaledChange> = Awaited<ReturnType<Method<M>>>;
+type Result<M extends ChangeOfRun> = Awaited<ReturnType<Method<M>>>;
 /** Makes the lines for a committed change, from its arguments and its result. */
-type LinesOf<M extends JournaledChange> = (
+type LinesOf<M extends ChangeOfRun> = (
   args: Parameters<Method<M>>,
   result: Result<M>,
 ) => readonly JournalLine[] | Promise<readonly JournalLine[]>;
@@ -56,7 +42,7 @@ export function withJournal(
   reserve: Reserve,
 ): Checkpoint {
   /** Wraps a change: adds its lines after the commit. A journal that cannot be written does not undo the change. */
-  function journaled<M extends JournaledChange>(
+  function journaled<M extends ChangeOfRun>(
     method: M,
     linesOf: LinesOf<M>,
     { isPaid = false, endsRequest = false, endsRun = false } = {},

@@ -1,7 +1,7 @@
 /** Checks whether the payments in the damaged lines of a run's journal are known to the database. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { marksRead } from '../journal/compare-journal.js';
+import { factsRead } from '../journal/compare-journal.js';
 import type { JournalLine } from '../journal/journal-line.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 
@@ -79,7 +79,7 @@ function lineCheck(db: StateDatabase): (run: string, text: string) => boolean {
   const searchOf = db.prepare<[string, number], { state: string; at: number }>(
     'SELECT state, started_at AS at FROM searches WHERE run = ? AND record = ?',
   );
-  const rowOf = marksRead(db);
+  const rowOf = factsRead(db);
 
   const isUploadKnown = (run: string, text: string, chunk: number, attempt: number) => {
     const upload = uploadAt.get(run, chunk, attempt);

@@ -2,6 +2,7 @@
 import type { FolioCounts, StoredPart } from '../../types.js';
 import { packNumbers } from '../packed-numbers.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
+import { budgetChanges } from '../sqlite/tables/spending.js';
 import type { RebuiltChunk, RebuiltRun } from './rebuilt-run.js';
 
 /** The complete set of a chunk's parts on the disk. */
@@ -46,9 +47,7 @@ export function runInsertion(
   const putSearch = db.prepare(`
     INSERT INTO searches (run, record, state, "values", started_at, day)
     VALUES (@run, @record, @state, @values, @startedAt, @day)`);
-  const spend = db.prepare(`
-    INSERT INTO spending (pipeline, day, run, records) VALUES (@pipeline, @day, @run, @records)
-    ON CONFLICT DO UPDATE SET records = records + excluded.records`);
+  const { spend } = budgetChanges(db);
   // Keeps the columns that a newer run has learned.
   const learn = db.prepare(`
     INSERT INTO pipeline_columns (pipeline, service, columns) SELECT @pipeline, @service, @columns
@@ -70,14 +69,14 @@ export function runInsertion(
       const { local, ...row } = upload;
       putUpload.run({ run: id, ...row, local: local === null ? null : Number(local) });
       const { day, records } = upload;
-      if (upload.state !== 'dropped') spend.run({ pipeline, day, run: id, records });
+      if (upload.state !== 'dropped') spend({ run: id }, records, day);
     }
     for (const search of run.searches.values()) {
       // The process that sent it has ended.
       const state = search.state === 'intent' ? 'ambiguous' : search.state;
       const values = search.values === null ? null : JSON.stringify(search.values);
       putSearch.run({ run: id, ...search, state, values });
-      if (state !== 'dropped') spend.run({ pipeline, day: search.day, run: id, records: 1 });
+      if (state !== 'dropped') spend({ run: id }, 1, search.day);
     }
     const columns = JSON.stringify(run.columns);
     if (run.isLearned) learn.run({ pipeline, service, createdAt, columns });

@@ -15,7 +15,7 @@ import { linesFromDatabase } from '../journal/lines-from-database.js';
 import { makeJournals } from '../journal/run-journals.js';
 import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
-import { openPrivateDatabase } from '../sqlite/open-private-database.js';
+import { DATABASE_ENDS, openPrivateDatabase, removeDatabase } from '../sqlite/open-private-database.js';
 import { createStateDatabase } from '../sqlite/state-database.js';
 import { singleSearchInsertion } from '../sqlite/tables/searches.js';
 import { segmentInsertion } from '../sqlite/tables/segments.js';
@@ -59,8 +59,6 @@ export interface RecoveredDatabase {
   discard(): void;
 }
 
-const ENDS = ['', '-wal', '-shm', '-journal'];
-
 /**
  * No pipeline may be running in the folder.
  * @throws ConfigError `CHECKPOINT_NEWER`
@@ -68,11 +66,8 @@ const ENDS = ['', '-wal', '-shm', '-journal'];
 export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
   const path = join(stateDir, 'checkpoint.db');
   const beside = `${path}.recovering`;
-  const remove = () => {
-    for (const end of ENDS) rmSync(`${beside}${end}`, { force: true });
-  };
-  remove();
-  const { connection, base } = openBase(path, beside, remove);
+  removeDatabase(beside);
+  const { connection, base } = openBase(path, beside);
   const db = createStateDatabase(connection);
   const put = runInsertion(db);
   const compare = journalComparison(db);
@@ -119,23 +114,19 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
     },
     discard: () => {
       connection.close();
-      remove();
+      removeDatabase(beside);
     },
   };
 }
 
-function openBase(
-  path: string,
-  beside: string,
-  remove: () => void,
-): { readonly connection: Database; readonly base: BaseState } {
+function openBase(path: string, beside: string): { readonly connection: Database; readonly base: BaseState } {
   let base: BaseState = 'missing';
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     copyFileSync(path, beside);
     if (existsSync(`${path}-wal`)) copyFileSync(`${path}-wal`, `${beside}-wal`);
     const connection = openIfWhole(beside);
     if (connection !== undefined) return { connection, base: 'whole' };
-    remove();
+    removeDatabase(beside);
     base = 'damaged';
   }
   const connection = openPrivateDatabase(beside, 0);
@@ -160,7 +151,7 @@ function openIfWhole(path: string): Database | undefined {
   } catch (error) {
     if (!isSqliteError(error) || OF_MACHINE.test(error.code)) {
       connection?.close();
-      for (const end of ENDS) rmSync(`${path}${end}`, { force: true });
+      removeDatabase(path);
       throw error;
     }
   }
@@ -175,7 +166,7 @@ function openIfWhole(path: string): Database | undefined {
 function setAside(path: string, at: number): readonly string[] {
   const aside = asidePath(path, at);
   const kept: string[] = [];
-  for (const end of ENDS) {
+  for (const end of DATABASE_ENDS) {
     if (!existsSync(`${path}${end}`)) continue;
     rmSync(`${aside}${end}`, { force: true });
     if (end === '') keepCopy(path, aside);

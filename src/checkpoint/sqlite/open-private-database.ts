@@ -1,5 +1,5 @@
 /** Database files that only their owner may read: 0600. SQLite gives the same mode to `-wal`, `-shm` and `-journal`. */
-import { chmodSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { openSqlite } from '../../sqlite-driver.js';
 
@@ -17,4 +17,12 @@ export function openPrivateDatabase(path: string, timeoutMs: number): Database {
     connection.close();
     throw error;
   }
+}
+
+/** What follows the path of a database in the names of its files. */
+export const DATABASE_ENDS = ['', '-wal', '-shm', '-journal'];
+
+/** Removes a database with the files beside it. */
+export function removeDatabase(path: string): void {
+  for (const end of DATABASE_ENDS) rmSync(`${path}${end}`, { force: true });
 }

@@ -32,7 +32,7 @@ export function searchChanges(db: StateDatabase): Pick<Checkpoint, 'recordSearch
       const missing = `run ${run} is not asking for record ${record}`;
       const search = end.get({ run, record, state: ended.state, values });
       const { day } = expectRow(search, 'recordSearchEnd', missing);
-      if (ended.state === 'dropped') budgets.refund({ run }, 1, day);
+      if (ended.state === 'dropped') budgets.spend({ run }, -1, day);
     }),
   };
 }
@@ -63,7 +63,7 @@ export function singleSearchChanges(
       const search = end.get({ id, state: ended.state, local });
       const missing = `search ${id} is not being asked`;
       const { pipeline, day } = expectRow(search, 'recordSingleSearchEnd', missing);
-      if (ended.state === 'dropped') budgets.refund({ pipeline }, 1, day);
+      if (ended.state === 'dropped') budgets.spend({ pipeline }, -1, day);
     }),
   };
 }
@@ -93,8 +93,7 @@ export function singleSearchInsertion(
       if (put.run({ ...search, state, local }).changes === 0) continue;
       added += 1;
       const { pipeline, day } = search;
-      const uncapped = { day, perRun: null, perDay: null, perMonth: null };
-      if (state !== 'dropped') budgets.reserve({ pipeline }, 1, uncapped);
+      if (state !== 'dropped') budgets.spend({ pipeline }, 1, day);
     }
     return added;
   });

@@ -10,8 +10,8 @@ export interface BudgetChanges {
    * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; this rolls the transaction back.
    */
   reserve(payer: Payer, records: number, budget: Budget): void;
-  /** Refunds records on the day on which they were reserved. */
-  refund(payer: Payer, records: number, day: string): void;
+  /** Adds to what the payer has spent on the day, without a cap; refunds if the records are negative. */
+  spend(payer: Payer, records: number, day: string): void;
 }
 
 /** Prepares the statements. Both functions must be called within a transaction. */
@@ -34,8 +34,8 @@ export function budgetChanges(db: StateDatabase): BudgetChanges {
       if (hasCaps(budget)) refuseAboveCaps(budget, run, spent(pipeline, run, day), records);
       add.run({ pipeline, day, run, records });
     },
-    refund: (payer, records, day) => {
-      add.run({ ...rowOf(payer), day, records: -records });
+    spend: (payer, records, day) => {
+      add.run({ ...rowOf(payer), day, records });
     },
   };
 }

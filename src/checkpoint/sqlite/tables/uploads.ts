@@ -86,7 +86,7 @@ export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod>
       expectOneRow(drop.run({ run, chunk }), 'recordDropped', missing);
       const end = { run, chunk, state: 'dropped', doubt: null, ...nothingAccepted, at };
       const { records, day } = endOne('recordDropped', end);
-      budgets.refund({ run }, records, day);
+      budgets.spend({ run }, -records, day);
     }),
     recordAmbiguous: db.outcomeChange((run, chunk, at, why) => {
       const missing = notUploading(run, chunk);
