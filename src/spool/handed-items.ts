@@ -18,7 +18,9 @@ export interface HandedItems {
   close(): void;
 }
 
-type Handed = Partial<AsyncIterable<unknown> & Iterable<unknown> & Closeable>;
+type Handed = Partial<
+  AsyncIterable<unknown> & Iterable<unknown> & Closeable & Pick<ReadableStream<unknown>, 'getReader'>
+>;
 
 /** @throws SourceError `SOURCE_RECORDS_FAILED` for what cannot be iterated. */
 export function openItems(records: unknown): HandedItems {
@@ -62,6 +64,9 @@ function iteratorOf(iterable: Handed): {
   let opened: Iterator<unknown> | AsyncIterator<unknown> | undefined;
   let isSync = false;
   try {
+    if (typeof iterable.getReader === 'function') {
+      return { iterator: readWeb(iterable.getReader()), isSync };
+    }
     isSync = typeof iterable[Symbol.asyncIterator] !== 'function';
     opened = isSync ? iterable[Symbol.iterator]?.() : iterable[Symbol.asyncIterator]!();
   } catch (error) {
@@ -71,6 +76,17 @@ function iteratorOf(iterable: Handed): {
   throw new SourceError('SOURCE_RECORDS_FAILED', 'the records that were passed in cannot be iterated', {
     hint: 'pass a Readable, a web ReadableStream, or an iterable of Buffers or of objects',
   });
+}
+
+/** Reads a web stream. The stream's own iterator cannot be closed while it waits for the next piece. */
+function readWeb(reader: ReadableStreamDefaultReader<unknown>): AsyncIterator<unknown> {
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    return: async () => {
+      await reader.cancel();
+      return { done: true, value: undefined };
+    },
+  };
 }
 
 /** Also a promise of another realm, such as the one in which a test runs. */
