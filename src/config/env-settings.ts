@@ -2,7 +2,7 @@
 import { nearestName } from '../nearest-name.js';
 import { textValue } from './flag-settings.js';
 import { escapeReferences } from './interpolate.js';
-import { replacedKeys, valueKeys } from './known-keys.js';
+import { valueKeys } from './known-keys.js';
 import type { Problems } from './problems.js';
 import { type Environment, type Key, type Origin, type Setting, toSettings } from './settings.js';
 
@@ -58,9 +58,6 @@ function fold(name: string): string {
 }
 
 function unknownVariable(name: string): string {
-  for (const [key, replacement] of replacedKeys) {
-    if (fold(variableOf(key.split('.'))) === fold(name)) return replacement;
-  }
   const meant = nearestName(name, valueKeys.map(variableOf));
   return `names no key of the config${meant === undefined ? '' : `, did you mean ${meant}?`}`;
 }

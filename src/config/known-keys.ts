@@ -39,8 +39,6 @@ export function expectedAt(key: Key): string {
 
 /** The message for an unknown key: the right way to write it, the name that was probably meant, or the known names. */
 export function unknownKey(key: Key): string {
-  const replacement = replacedKeys.get(key.join('.'));
-  if (replacement !== undefined) return replacement;
   const name = key.at(-1) ?? '';
   const [section, ...rest] = name.split('.');
   if (rest.length > 0 && schemaAt([...key.slice(0, -1), section!, ...rest])) {
@@ -53,14 +51,6 @@ export function unknownKey(key: Key): string {
     ? `unknown key; known here are ${siblings.join(', ')}`
     : `unknown key, did you mean ${meant}?`;
 }
-
-/** Keys of earlier versions, and the message that says what to write instead. */
-export const replacedKeys: ReadonlyMap<string, string> = new Map([
-  [
-    'source.onBadRecord',
-    'is now source.maxRejected: write source.maxRejected: 0 for fail; for reject, write how many bad records may be left out at most, such as 10, 0.5% or 100%',
-  ],
-]);
 
 function childOf(schema: z.ZodType, part: string): z.ZodType | undefined {
   const inner = unwrap(schema);
