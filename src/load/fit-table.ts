@@ -1,6 +1,6 @@
 /** Compares the columns of the output with those of the table, and finds those that the table lacks. Pure. */
 import { ConfigError } from '../errors.js';
-import { showText } from '../text.js';
+import { showNames, showText } from '../text.js';
 import type { FoundTable, TableColumn } from './database.js';
 import { looseKeyError } from './load-errors.js';
 import type { ColumnRole, LoadTable } from './load-target.js';
@@ -85,11 +85,11 @@ function checkDrift(
 ): void {
   const problems: string[] = [];
   if (onSchema === 'fail') {
-    if (missing.length > 0) problems.push(`it lacks ${listed(missing)}`);
+    if (missing.length > 0) problems.push(`it lacks ${showNames(missing, 63)}`);
     if (gone.length > 0)
-      problems.push(`${listed(gone)} came with the last load, but is not in the output now`);
+      problems.push(`${showNames(gone, 63)} came with the last load, but is not in the output now`);
   } else if (missing.length > 0 && !found.isOwner) {
-    problems.push(`it lacks ${listed(missing)}, which only its owner can add`);
+    problems.push(`it lacks ${showNames(missing, 63)}, which only its owner can add`);
   }
   const roles = new Map(columns.map(({ name, role }) => [name, role]));
   const own = (test: (column: TableColumn, role: ColumnRole | undefined) => boolean) =>
@@ -98,14 +98,15 @@ function checkDrift(
     ({ name, isRequired }, role) => isRequired && role === undefined && name !== RUN_COLUMN,
   );
   if (required.length > 0)
-    problems.push(`${listed(required)} must have a value (NOT NULL), and nothing gives it one`);
+    problems.push(`${showNames(required, 63)} must have a value (NOT NULL), and nothing gives it one`);
   const strict = own(
     ({ mayBeNull }, role) => !mayBeNull && (role === 'reason' || role === 'answer' || role === 'lineage'),
   );
   if (strict.length > 0)
-    problems.push(`${listed(strict)} must have a value (NOT NULL), and not every row has one`);
+    problems.push(`${showNames(strict, 63)} must have a value (NOT NULL), and not every row has one`);
   const generated = own(({ isGenerated }, role) => isGenerated && role !== undefined);
-  if (generated.length > 0) problems.push(`only the database can give ${listed(generated)} its values`);
+  if (generated.length > 0)
+    problems.push(`only the database can give ${showNames(generated, 63)} its values`);
   if (problems.length === 0) return;
   throw new ConfigError(
     'LOAD_DRIFT',
@@ -129,19 +130,10 @@ function checkKey({ table }: LoadTable, found: FoundTable, columns: readonly Fit
   if (found.uniqueKeys.some((unique) => JSON.stringify(unique) === sorted)) return;
   throw new ConfigError(
     'LOAD_KEY_NOT_UNIQUE',
-    `load.mode: merge needs a primary key or a unique index over exactly ${listed(key)}, and ${showText(table, 130)} has none`,
+    `load.mode: merge needs a primary key or a unique index over exactly ${showNames(key, 63)}, and ${showText(table, 130)} has none`,
     {
       hint: 'foliopipe load --print postgres (or duckdb) shows the statement that creates it',
       facts: { table },
     },
   );
 }
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_SHOWN).map((name) => showText(name, 63));
-  return names.length > MAX_SHOWN
-    ? `${shown.join(', ')} and ${names.length - MAX_SHOWN} more`
-    : shown.join(', ');
-}
-
-const MAX_SHOWN = 20;

@@ -7,7 +7,7 @@ import {
   TroubleError,
   UntrustedError,
 } from '../errors.js';
-import { showText } from '../text.js';
+import { showNames, showText } from '../text.js';
 
 /**
  * Makes the error of a load from what a database says.
@@ -85,7 +85,7 @@ export function looseKeyError(table: string, column: string): ConfigError {
 export function storedKeyError(columns: readonly string[], key: readonly string[]): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',
-    `the table does not give the key ${listed(key)} of ${listed(columns)} back as it was written, so different keys could become equal`,
+    `the table does not give the key ${showNames(key, 63)} of ${showNames(columns, 63)} back as it was written, so different keys could become equal`,
     { hint: `nothing was loaded; ${KEY_HINT}`, facts: { columns: columns.join(', ') } },
   );
 }
@@ -109,11 +109,7 @@ export function rowsLeftOut(what: string, table: string): ConfigError {
 export function doubleKeyError(columns: readonly string[]): ConfigError {
   return new ConfigError(
     'LOAD_KEY_UNFIT',
-    `two keys of the output are the same in ${listed(columns)} of the table`,
+    `two keys of the output are the same in ${showNames(columns, 63)} of the table`,
     { hint: `nothing was loaded; ${KEY_HINT}`, facts: { columns: columns.join(', ') } },
   );
-}
-
-function listed(texts: readonly string[]): string {
-  return texts.map((text) => showText(text, 63)).join(', ');
 }

@@ -2,7 +2,7 @@
  * Writes the manifest of a publication, which lists what was read, bought and published, chunk by chunk, and its marker,
  * which says that the output is complete (docs/output.md).
  */
-import type { Checkpoint, ChunkRow, Publication, RowCounts, Run, Tally } from '../checkpoint/checkpoint.js';
+import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import { dataPath } from '../config/sections/output-names.js';
 import { contentOf } from '../files/encoded-file.js';
@@ -16,7 +16,7 @@ import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
 import type { Choice } from '../types.js';
 import { publishedOrigins, savedBy } from './origins.js';
-import { deltaPath, manifestPath, markerPath } from './publication-files.js';
+import { deltaPath, manifestPath, markerPath, publicationStatus } from './publication-files.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -70,7 +70,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
   return {
     manifestVersion: 1,
     publication: publication.number,
-    status: manifestStatus(row, publication),
+    status: publicationStatus(row, publication.exitCode),
     exitCode: publication.exitCode,
     complete: counts.unprocessed === 0,
     run: run.id,
@@ -110,12 +110,6 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
     ...deltaOf(publication, run.config.output.path),
     ...(publication.drift && { drift: publication.drift }),
   };
-}
-
-function manifestStatus({ rehearsal, source }: Run, { exitCode }: Publication): string {
-  if (rehearsal) return 'REHEARSAL';
-  if (source.limit !== undefined) return 'SAMPLE';
-  return exitCode === 0 ? 'SUCCESS' : 'PARTIAL';
 }
 
 /**

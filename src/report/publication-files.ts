@@ -37,15 +37,20 @@ export function deltaPath(output: string): string {
   return besidePath(output, 'delta.csv');
 }
 
-/** The marker of a publication (rule "A rehearsal never looks real"). A sample has one of its own. */
-export function markerPath(
-  output: string,
-  { rehearsal, source }: Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> },
+type PublishedRun = Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> };
+
+/** What a publication is (rule "A rehearsal never looks real"), in its manifest and in the name of its marker. */
+export function publicationStatus(
+  { rehearsal, source }: PublishedRun,
   exitCode: number,
-): string {
-  if (rehearsal) return besidePath(output, '_REHEARSAL');
-  if (source.limit !== undefined) return besidePath(output, '_SAMPLE');
-  return besidePath(output, exitCode === 0 ? '_SUCCESS' : '_PARTIAL');
+): 'REHEARSAL' | 'SAMPLE' | 'SUCCESS' | 'PARTIAL' {
+  if (rehearsal) return 'REHEARSAL';
+  if (source.limit !== undefined) return 'SAMPLE';
+  return exitCode === 0 ? 'SUCCESS' : 'PARTIAL';
+}
+
+export function markerPath(output: string, run: PublishedRun, exitCode: number): string {
+  return besidePath(output, `_${publicationStatus(run, exitCode)}`);
 }
 
 /** The paths of all markers that an output may have. */

@@ -53,13 +53,19 @@ export function createOutputLayout(source: LayoutSource, output: OutputOptions):
   return { sourceFields: fields, delimiter, sourceColumns: kept, prefix, lineage };
 }
 
+/** How a row has ended. */
+export const STATUS_COLUMNS = ['status', 'error_code', 'error'] as const;
+
+/** What has paid for the answer of a row, and when. */
+export const LINEAGE_COLUMNS = ['run', 'folio', 'part', 'record', 'answered_at'] as const;
+
 /**
  * The names of the output's columns, in order.
  * @param added the columns that the service adds.
  */
 export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
-  const lineage = layout.lineage ? ['run', 'folio', 'part', 'record', 'answered_at'] : [];
-  const taken = ['status', 'error_code', 'error', ...lineage];
+  const lineage = layout.lineage ? LINEAGE_COLUMNS : [];
+  const taken: readonly string[] = [...STATUS_COLUMNS, ...lineage];
   // Renames a column of the service whose name is taken.
   const nameOf = (column: string) => {
     if (!taken.includes(column)) return column;
@@ -67,7 +73,7 @@ export function outputColumns(layout: OutputLayout, added: readonly string[]): s
     while (added.includes(name)) name = `service_${name}`;
     return name;
   };
-  const own = ['status', 'error_code', 'error', ...added.map(nameOf), ...lineage];
+  const own = [...STATUS_COLUMNS, ...added.map(nameOf), ...lineage];
   return [...layout.sourceColumns, ...own.map((column) => layout.prefix + column)];
 }
 

@@ -1,6 +1,7 @@
 /** Finds the sent columns, the answers and how rows ended in the header of a file of answers. */
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
+import { LINEAGE_COLUMNS, STATUS_COLUMNS } from '../../results/output-layout.js';
 import { showText } from '../../text.js';
 
 /** Indexes of columns in the file. */
@@ -13,11 +14,9 @@ export interface ImportLayout {
   /** How rows ended; null if the file does not say: then a row is an answer if it has any value. */
   readonly status: { readonly status: number; readonly code: number; readonly error: number } | null;
   /** Which run has paid for a row, and when; null if the file does not say. */
-  readonly lineage: Readonly<Record<(typeof LINEAGE)[number], number>> | null;
+  readonly lineage: Readonly<Record<(typeof LINEAGE_COLUMNS)[number], number>> | null;
 }
 
-const STATUS = ['status', 'error_code', 'error'] as const;
-const LINEAGE = ['run', 'folio', 'part', 'record', 'answered_at'] as const;
 /** The column that a delta file has and an output has not. */
 const CHANGE = 'change';
 
@@ -43,9 +42,9 @@ export function importLayout(
     if (field === -1) throw missing(header, column, `upload.columns.${name}`);
     return field;
   });
-  const isOutput = STATUS.every((name) => at(name) >= 0);
-  const hasLineage = isOutput && LINEAGE.every((name) => at(name) >= 0);
-  const own: readonly string[] = [...STATUS, CHANGE, ...(hasLineage ? LINEAGE : [])];
+  const isOutput = STATUS_COLUMNS.every((name) => at(name) >= 0);
+  const hasLineage = isOutput && LINEAGE_COLUMNS.every((name) => at(name) >= 0);
+  const own: readonly string[] = [...STATUS_COLUMNS, CHANGE, ...(hasLineage ? LINEAGE_COLUMNS : [])];
   const found = answerFields(header, { ...names, prefix, own: isOutput ? own : null });
   checkKnown(found, names.known);
   const layout: ImportLayout = {

@@ -71,13 +71,10 @@ export async function firstValues(
 ): Promise<Pick<SourceLook, 'records' | 'hasOtherEncoding'>> {
   let hasOtherEncoding = false;
   const records: string[][] = [];
-  const source = { files: [{ ...file, sha256: '', records: 0 }], columns: file.columns, limit: most };
-  const from = { position: { file: 0, offset: file.dataStart }, record: 1 };
   const onBadRecord = ({ code }: BadRecord) => {
     hasOtherEncoding ||= code === 'SOURCE_ENCODING';
   };
-  const options = { maxRecordBytes: MAX_RECORD_BYTES, onBadRecord, signal };
-  for await (const batch of readRecords(source, from, options)) {
+  for await (const batch of readFirst(file, most, onBadRecord, signal)) {
     for (let row = 0; row < batch.count; row++) {
       records.push(file.columns.map((_, field) => fieldValue(batch, row, field)));
     }
@@ -88,12 +85,20 @@ export async function firstValues(
 /** Whether a file has a record, good or bad. */
 export async function hasRecord(file: FirstFile, signal: AbortSignal): Promise<boolean> {
   let isBad = false;
-  const source = { files: [{ ...file, sha256: '', records: 0 }], columns: file.columns, limit: 1 };
-  const from = { position: { file: 0, offset: file.dataStart }, record: 1 };
   const onBadRecord = () => {
     isBad = true;
   };
-  const options = { maxRecordBytes: MAX_RECORD_BYTES, onBadRecord, signal };
-  for await (const { count } of readRecords(source, from, options)) if (count > 0 || isBad) return true;
+  for await (const { count } of readFirst(file, 1, onBadRecord, signal)) if (count > 0 || isBad) return true;
   return isBad;
+}
+
+function readFirst(
+  file: FirstFile,
+  most: number,
+  onBadRecord: (bad: BadRecord) => void,
+  signal: AbortSignal,
+) {
+  const source = { files: [{ ...file, sha256: '', records: 0 }], columns: file.columns, limit: most };
+  const from = { position: { file: 0, offset: file.dataStart }, record: 1 };
+  return readRecords(source, from, { maxRecordBytes: MAX_RECORD_BYTES, onBadRecord, signal });
 }

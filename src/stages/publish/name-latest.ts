@@ -7,7 +7,7 @@ import { dataPath, isFolder, latestPath, publicationPlace } from '../../config/s
 import { type Latest, readIndex, readLatest } from '../../files/folder-index.js';
 import { hasContent } from '../../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { manifestPath, markerPath } from '../../report/publication-files.js';
+import { manifestPath, markerPath, publicationStatus } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 
 type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {
@@ -39,7 +39,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
   const place = publicationPlace(path, run.id, publication.number);
   const within = (name: string) => name.slice(path.length);
   const row = (await run.checkpoint.run(run.id))!;
-  const { pipeline, service, rehearsal } = row;
+  const { pipeline, service } = row;
   const { counts, exitCode, bytes, records, sha256, number, at } = publication;
   const before = await readLatest(run.output, path);
   const known = before?.pipeline === pipeline ? [before.folder, ...before.earlier] : await namesOf(run, path);
@@ -47,7 +47,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
   const latest: Latest & Readonly<Record<string, unknown>> = {
     version: 1,
     publication: number,
-    status: rehearsal ? 'REHEARSAL' : exitCode === 0 ? 'SUCCESS' : 'PARTIAL',
+    status: publicationStatus(row, exitCode),
     exitCode,
     complete: counts.unprocessed === 0,
     run: run.id,
