@@ -2,7 +2,7 @@
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference } from '../../types.js';
-import type { Checkpoint } from '../checkpoint.js';
+import type { ResultChanges } from '../change-groups.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import { unmerge } from './merges.js';
@@ -66,16 +66,8 @@ const listed: Prepared<PartReference> = statement(`
   SELECT file_status AS "fileStatus", part FROM parts
   WHERE run = @run AND chunk = @chunk ORDER BY file_status DESC, part`);
 
-type ResultMethod =
-  | 'recordFinished'
-  | 'recordParts'
-  | 'recordDownloaded'
-  | 'recordRefetched'
-  | 'recordUnprocessed'
-  | 'listedParts';
-
 /** Makes the five changes from a submitted chunk to its end, and the read of the parts that the download expects. */
-export function resultChanges(db: StateSession): Pick<Checkpoint, ResultMethod> {
+export function resultChanges(db: StateSession): ResultChanges {
   return {
     listedParts: (run, chunk) => db.read(listed, { run, chunk }),
     recordFinished: async (run, chunk, { successful, failed }, parts, at) => {
@@ -128,7 +120,7 @@ function listOf(values: readonly (string | number)[]): string {
 }
 
 function refuseDoubled(
-  method: ResultMethod,
+  method: keyof ResultChanges,
   run: string,
   chunk: number,
   parts: readonly PartReference[],

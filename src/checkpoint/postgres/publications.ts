@@ -6,6 +6,7 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Segment } from '../../types.js';
+import type { PublicationChanges } from '../change-groups.js';
 import type { Checkpoint, Run } from '../checkpoint.js';
 import { numberOfSame, type RunRow } from '../rows/run-row.js';
 import { unmerge } from './merges.js';
@@ -63,22 +64,11 @@ const begunUpload: Prepared<{ upload: string }> = statement(
   'SELECT upload FROM output_uploads WHERE name = @name',
 );
 
-type PublicationMethod =
-  | 'recordPublishing'
-  | 'recordDone'
-  | 'recordLoad'
-  | 'outputUpload'
-  | 'recordOutputUpload'
-  | 'recordWithheld'
-  | 'recordConfirmed'
-  | 'recordUnpublished'
-  | 'recordReopened';
-
 /** Makes the changes of the publication, and what is kept of its upload to an output store. */
-export function publicationChanges(db: StateSession): Pick<Checkpoint, PublicationMethod> {
+export function publicationChanges(db: StateSession): PublicationChanges {
   /** Ends a run together with its segment. */
   const ended = (
-    method: PublicationMethod,
+    method: keyof PublicationChanges,
     end: Prepared<unknown>,
     values: { readonly run: string; readonly [name: string]: string | number },
     segment: Segment | undefined,

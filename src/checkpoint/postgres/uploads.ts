@@ -6,7 +6,8 @@
 import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import type { UploadChanges } from '../change-groups.js';
+import type { CheckpointReader } from '../checkpoint.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import {
   hasCaps,
@@ -19,14 +20,6 @@ import {
 import { chunkByNumber } from './chunks.js';
 import { refuseOverBudget, spend } from './spending.js';
 import { expectRow, intend, type StateSession } from './state-session.js';
-
-type UploadMethod =
-  | 'recordIntent'
-  | 'recordAccepted'
-  | 'recordDropped'
-  | 'recordAmbiguous'
-  | 'recordInterrupted'
-  | 'recordMixed';
 
 /** A chunk that may be sent. */
 const SENDABLE = "run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')";
@@ -136,13 +129,13 @@ const markMixed = fenced(`
 const NOT_KNOWN_YET = { folio: null, local: null, serviceRecords: null, doubt: null, endedAt: null } as const;
 
 /** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
-export function uploadChanges(db: StateSession): Pick<Checkpoint, UploadMethod> {
+export function uploadChanges(db: StateSession): UploadChanges {
   /** The attempts that this process has begun and that have not ended. */
   const sent = new Map<string, number>();
   const keyOf = (run: string, chunk: number) => `${run} ${chunk}`;
   /** Ends the attempt of this process, or, if it has none, the attempt with which the chunk is being uploaded. */
   const ending = async <T>(
-    method: UploadMethod,
+    method: keyof UploadChanges,
     run: string,
     chunk: number,
     end: (query: Query, attempt: { run: string; chunk: number; attempt: number }) => Promise<readonly T[]>,

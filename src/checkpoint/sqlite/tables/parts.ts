@@ -1,20 +1,12 @@
 /** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
 import type { PartReference, StoredPart } from '../../../types.js';
-import type { Checkpoint } from '../../checkpoint.js';
+import type { ResultChanges } from '../../change-groups.js';
 import { STORED_PARTS, UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
 
-type ResultMethod =
-  | 'recordFinished'
-  | 'recordParts'
-  | 'recordDownloaded'
-  | 'recordRefetched'
-  | 'recordUnprocessed'
-  | 'listedParts';
-
 /** Makes the five changes from a submitted chunk to its end, and the read of the parts that the download expects. */
-export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod> {
+export function resultChanges(db: StateDatabase): ResultChanges {
   const storedParts = db.prepare<object, StoredPart>(STORED_PARTS);
   const listedParts = db.prepare<[string, number], PartReference>(`
     SELECT file_status AS fileStatus, part FROM parts WHERE run = ? AND chunk = ? ORDER BY file_status DESC, part`);
@@ -54,7 +46,7 @@ export function resultChanges(db: StateDatabase): Pick<Checkpoint, ResultMethod>
 
   /** Replaces all listed parts. A part without size and hash is not stored yet. */
   const listParts = (
-    method: ResultMethod,
+    method: keyof ResultChanges,
     run: string,
     chunk: number,
     parts: readonly (PartReference | StoredPart)[],

@@ -2,25 +2,16 @@
  * The publication of a run: it is being put in place, is in place, is loaded, is confirmed instead, is withheld, or is
  * undone to be written again (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
+
+import type { Segment } from '../../../types.js';
+import type { PublicationChanges } from '../../change-groups.js';
 import type { Checkpoint } from '../../checkpoint.js';
 import { UNMERGE } from '../../rows/chunk-rows.js';
 import { numberOfSame, type RunRow } from '../../rows/run-row.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
-import { segmentInsertion } from './segments.js';
-
-type PublicationMethod =
-  | 'recordPublishing'
-  | 'recordDone'
-  | 'recordLoad'
-  | 'outputUpload'
-  | 'recordOutputUpload'
-  | 'recordWithheld'
-  | 'recordConfirmed'
-  | 'recordUnpublished'
-  | 'recordReopened';
 
 /** Makes the changes of the publication, and what is kept of its upload to an output store. */
-export function publicationChanges(db: StateDatabase): Pick<Checkpoint, PublicationMethod> {
+export function publicationChanges(db: StateDatabase): PublicationChanges {
   const publishable = db.prepare<[string], Pick<RunRow, 'pipeline' | 'state' | 'publication'>>(`
     SELECT pipeline, state, publication FROM runs
     WHERE id = ? AND state IN ('open', 'publishing', 'done', 'withheld') AND pruned_at IS NULL`);
@@ -121,6 +112,40 @@ export function publicationChanges(db: StateDatabase): Pick<Checkpoint, Publicat
       const reopened = reopen.run({ run });
       const missing = `no run ${run} that is done or withheld and keeps its results`;
       expectOneRow(reopened, 'recordReopened', missing);
+    }),
+  };
+}
+
+// The segments of bought answers that later runs may take. Their content is in the answer store.
+
+/**
+ * Prepares the insertion of a segment, which replaces an older one of the same run. Must be called within a transaction.
+ */
+export function segmentInsertion(db: StateDatabase): (segment: Segment) => void {
+  const forgetRun = db.prepare('DELETE FROM segments WHERE run = ?');
+  const insert = db.prepare(`
+    INSERT INTO segments (id, run, newest, segment) VALUES (@id, @run, @newest, @segment)`);
+  return (segment) => {
+    const { id, run, newest } = segment;
+    forgetRun.run(run);
+    insert.run({ id, run, newest, segment: JSON.stringify(segment) });
+  };
+}
+
+/** Makes `recordSegment` and `recordSegmentsForgotten`. */
+export function segmentChanges(
+  db: StateDatabase,
+): Pick<Checkpoint, 'recordSegment' | 'recordSegmentsForgotten'> {
+  const insert = segmentInsertion(db);
+  const forget = db.prepare('DELETE FROM segments WHERE id = ?');
+  return {
+    recordSegment: db.change((segment, replaced) => {
+      if (replaced !== undefined && forget.run(replaced).changes === 0) return false;
+      insert(segment);
+      return true;
+    }),
+    recordSegmentsForgotten: db.change((ids) => {
+      for (const id of ids) forget.run(id);
     }),
   };
 }

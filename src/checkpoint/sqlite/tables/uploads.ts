@@ -3,22 +3,15 @@
  * docs/architecture.md#intent-first).
  */
 import type { Doubt } from '../../../types.js';
-import type { Checkpoint, CheckpointReader, Upload } from '../../checkpoint.js';
+import type { UploadChanges } from '../../change-groups.js';
+import type { CheckpointReader, Upload } from '../../checkpoint.js';
 import { IS_UNUSUAL, type StoredUpload, toUploadIfAny, UPLOAD_COLUMNS } from '../../rows/paid-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
 import { budgetChanges } from './spending.js';
 
-type UploadMethod =
-  | 'recordIntent'
-  | 'recordAccepted'
-  | 'recordDropped'
-  | 'recordAmbiguous'
-  | 'recordInterrupted'
-  | 'recordMixed';
-
 /** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
-export function uploadChanges(db: StateDatabase): Pick<Checkpoint, UploadMethod> {
+export function uploadChanges(db: StateDatabase): UploadChanges {
   const budgets = budgetChanges(db);
   const beginAttempt = db.prepare<[object], Pick<Upload, 'attempt' | 'records'>>(`
     UPDATE chunks SET state = 'uploading', attempt = attempt + 1

@@ -1,0 +1,38 @@
+/** Changes of the port that belong together: each database makes a group in one file. */
+import type { Checkpoint } from './checkpoint.js';
+
+/** From a cut chunk to a submitted one; and that the replies of a run contradict each other. */
+export type UploadChanges = Pick<
+  Checkpoint,
+  | 'recordIntent'
+  | 'recordAccepted'
+  | 'recordDropped'
+  | 'recordAmbiguous'
+  | 'recordInterrupted'
+  | 'recordMixed'
+>;
+
+/** From a submitted chunk to its end, and the read of the parts that a download expects. */
+export type ResultChanges = Pick<
+  Checkpoint,
+  | 'recordFinished'
+  | 'recordParts'
+  | 'recordDownloaded'
+  | 'recordRefetched'
+  | 'recordUnprocessed'
+  | 'listedParts'
+>;
+
+/** The publication of a run, and what is kept of its upload to an output store. */
+export type PublicationChanges = Pick<
+  Checkpoint,
+  | 'recordPublishing'
+  | 'recordDone'
+  | 'recordLoad'
+  | 'outputUpload'
+  | 'recordOutputUpload'
+  | 'recordWithheld'
+  | 'recordConfirmed'
+  | 'recordUnpublished'
+  | 'recordReopened'
+>;
