@@ -98,9 +98,10 @@ export type SearchRecord = Readonly<Record<string, string>>;
 
 /**
  * The four operations. A job waits for every call: one must end soon after its signal has aborted, with the signal's
- * reason. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx), `ConfigError` (a certificate
- * that does not verify, a proxy that answers 407) or `OutageError` (given up after an outage: the other chunks go on).
- * The methods name what else they throw. Any other error ends the job, which goes on when it is called again.
+ * reason. Every method throws `RefusedError` (401, 402, 403, other final 4xx, a GET's 3xx, with `facts.status`),
+ * `ConfigError` (a certificate that does not verify, a proxy that answers 407) or `OutageError` (given up after an
+ * outage: the other chunks go on). The methods name what else they throw. Any other error ends the job, which goes on
+ * when it is called again.
  */
 export interface PredictionApi {
   /**
