@@ -1,7 +1,7 @@
 /** The client of an S3 store, loaded and connected when it is first used. */
 import type { S3Client } from '@aws-sdk/client-s3';
 import { parseS3 } from '../../config/sections/output-names.js';
-import { ConfigError, FoliopipeError } from '../../errors.js';
+import { ConfigError } from '../../errors.js';
 import type { Milliseconds } from '../../types.js';
 import { translateError } from './translate-error.js';
 
@@ -68,7 +68,6 @@ export function connect(options: S3Options): S3Connection {
         return await request(client, sdk, { object: { Bucket, Key }, options: sent });
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof FoliopipeError) throw error;
         const instead = onError?.(error);
         if (instead !== undefined) return instead.result;
         throw translateError(error, { name, right });
