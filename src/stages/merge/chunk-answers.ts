@@ -58,7 +58,7 @@ export async function openChunkAnswers(
   ): Promise<Answers> => {
     const retried = (await rounds?.addTo(answers, numbers)) ?? answers;
     if (retried !== answers && run.config.result.echo === null) {
-      await checkIndistinct(run, retried, { count: chunk.records }).catch((error: unknown) => {
+      await checkIndistinct(run, retried, chunk).catch((error: unknown) => {
         throw errorOfChunk(run.id, chunk, error);
       });
     }

@@ -70,7 +70,7 @@ export function createChunkJoiner(run: JoinChunksNeeds, options: ChunkJoinerOpti
     if (method !== before) await saveMethod(run, method);
     // The answers of a round are checked in chunk-answers, together with the answers that they replace.
     if (before?.judged?.isProven && declared === null && chunk.round === 0) {
-      await checkIndistinct(run, joined, block);
+      await checkIndistinct(run, joined, chunk);
     }
     return { joined, method };
   };
@@ -175,18 +175,21 @@ function foldedOf(method: JoinMethod | null): readonly string[] {
 
 /**
  * Checks that not too many records have equal sent columns and different results. A small chunk may hold more such
- * records than others, so the merged records count too.
+ * records than others, so the records before it count too; not all of them need be recorded as merged yet.
  * @throws UntrustedError `RESULTS_INDISTINCT`.
  */
 export async function checkIndistinct(
   run: Pick<JoinChunksNeeds, 'id' | 'checkpoint'>,
   joined: Pick<Answers, 'indistinct'>,
-  block: Pick<RecordBlock, 'count'>,
+  { records, lastRecord }: ChunkRow,
 ): Promise<void> {
-  if (!isTooIndistinct(joined.indistinct.size, block.count)) return;
-  const { counts, merged } = await run.checkpoint.tally(run.id);
-  if (!isTooIndistinct(counts.indistinct + joined.indistinct.size, merged.records + block.count)) return;
-  throw indistinctError(joined, block);
+  const { size } = joined.indistinct;
+  if (!isTooIndistinct(size, records)) return;
+  const last = await run.checkpoint.lastStretch(run.id);
+  const { counts } = await run.checkpoint.tally(run.id);
+  // Once the chunk is merged, the counts hold its own records.
+  const before = last !== undefined && last.lastRecord >= lastRecord ? 0 : counts.indistinct;
+  if (isTooIndistinct(before + size, lastRecord)) throw indistinctError(joined, { count: records });
 }
 
 /** The names of the columns in an uploaded file, with the key's given separately. */

@@ -9,7 +9,14 @@ export type JoinChunksNeeds = Pick<
 > & {
   readonly checkpoint: Pick<
     Checkpoint,
-    'chunk' | 'parts' | 'pickedRecords' | 'recordJoin' | 'recordUnmerged' | 'recordUnprocessed' | 'tally'
+    | 'chunk'
+    | 'lastStretch'
+    | 'parts'
+    | 'pickedRecords'
+    | 'recordJoin'
+    | 'recordUnmerged'
+    | 'recordUnprocessed'
+    | 'tally'
   >;
 };
 

@@ -3,6 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
+import { appendMerged } from '../../../src/stages/publish/publish-output.js';
 import { contentOf, createFakeApi, type FakeApi, idsOf } from '../../fake-service/fake-api.js';
 import { mergeChunk } from '../../helpers/checkpoint/advance-chunk.js';
 import { useFolder } from '../../helpers/folders/folders.js';
@@ -188,6 +189,43 @@ describe('results that do not match', () => {
     // Once each, by the download.
     expect(run.log.join('\n')).not.toContain('fetched once more');
     expect(run.api.asked.filter((asked) => asked.startsWith('track'))).toEqual(tracked);
+  });
+});
+
+describe('records of a later chunk that were sent alike, and have different results', () => {
+  const own = (count: number) => Array.from({ length: count }, (_, at) => `of ${count}, ${at}`);
+  const equal = (count: number) => Array<string>(count).fill(`one of ${count}`);
+
+  /** Merges records with these names, in chunks of 20, and then once more. */
+  const merge = async (...names: readonly string[]) => {
+    let answered = 0;
+    const answer = () => ({ status: 'SUCCESSFUL' as const, added: { code: `c${answered++}` } });
+    const run = await createStageRun(await folder(), {
+      source: `name,address\n${names.map((name, at) => `"${name}",${at} Main St\n`).join('')}`,
+      config: { upload: { columns: { name: 'name' }, keyColumn: null }, chunks: { maxRecords: 20 } },
+      api: createFakeApi({ answer }),
+    });
+    await downloadAll(run);
+    await appendMerged(run)(mergeResults(run)(nothing()));
+    const again = await collect(mergeResults(run, { fromFirst: true })(nothing()));
+    const { counts } = await run.checkpoint.tally(run.id);
+    return { ...counts, again: again.map(({ records }) => records) };
+  };
+  const refused = { code: 'RESULTS_INDISTINCT', exitCode: 6 };
+
+  it('are not trusted if they are too many', async () => {
+    await expect(merge(...own(20), ...equal(20))).rejects.toMatchObject(refused);
+  });
+
+  it('are accepted in a small chunk if they are few in all, also when its rows are given again', async () => {
+    const counts = { successful: 42, indistinct: 2, again: [20, 20, 2] };
+    expect(await merge(...own(40), ...equal(2))).toMatchObject(counts);
+  });
+
+  it('are not trusted if they and earlier ones are too many in all', async () => {
+    const first = [...own(38), ...equal(2), ...own(20)];
+    expect(await merge(...first)).toMatchObject({ indistinct: 2 });
+    await expect(merge(...first, ...equal(2))).rejects.toMatchObject(refused);
   });
 });
 
