@@ -31,7 +31,6 @@ import { searchChanges } from './searches.js';
 import { spendingReads } from './spending.js';
 import { createStateSession, type StateSession } from './state-session.js';
 import { migrations } from './tables.js';
-import { tallyReads } from './tally.js';
 import { driverMissing, translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
 
@@ -270,7 +269,6 @@ function reads(db: StateSession): CheckpointReader {
     ...chunkReads(db),
     ...uploadReads(db),
     ...stretchReads(db),
-    ...tallyReads(db),
     ...spendingReads(db),
   };
 }

@@ -1,9 +1,10 @@
-/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and finds some of them. */
+/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, finds some of them, and sums them up. */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Choice } from '../../types.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
+import { BY_STATE, MERGED, type TallyRows, toTally, UPLOADS } from '../rows/report-rows.js';
+import { FORGET_RESULTS, type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
 import { expectRow, type StateSession } from './state-session.js';
 
 const insert = fenced(`
@@ -27,12 +28,7 @@ const supersede = fenced(`
 const prune = statement(`
   UPDATE runs SET pruned_at = @at
   WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL RETURNING id`);
-const forget = [
-  ...['parts', 'picked_records', 'chunks', 'stretches'].map(
-    (table) => `DELETE FROM ${table} WHERE run = @run`,
-  ),
-  'UPDATE searches SET "values" = NULL WHERE run = @run',
-].map((sql) => statement(sql));
+const forget = FORGET_RESULTS.map((sql) => statement(sql));
 
 type RunMethod = 'recordRun' | 'recordSourceStamp' | 'recordSuperseded' | 'recordPruned';
 
@@ -104,13 +100,29 @@ const latest: Prepared<RunRow> = statement(`
     nth DESC
   LIMIT 1`);
 
-/** Makes `longestAges`, `latestRun` and `doneRuns`. */
-export function runReads(db: StateSession): Pick<CheckpointReader, 'longestAges' | 'latestRun' | 'doneRuns'> {
+const SEARCHES = 'SELECT state, count(*) AS count FROM searches WHERE run = @run GROUP BY state';
+
+// One statement, because the tally is read often: one round trip, and one snapshot.
+const tally: Prepared<TallyRows> = statement(`
+  WITH merged AS (${MERGED})
+  SELECT
+    (SELECT coalesce(json_agg(by_state), '[]') FROM (${BY_STATE}) AS by_state) AS "byState",
+    (SELECT row_to_json(merged) FROM merged) AS merged,
+    (SELECT count(*) FROM chunks, merged
+      WHERE run = @run AND round = 0 AND state <> 'split' AND last_record <= merged.last) AS "chunksMerged",
+    (SELECT row_to_json(sent) FROM (${UPLOADS}) AS sent) AS uploads,
+    (SELECT coalesce(json_agg(asked), '[]') FROM (${SEARCHES}) AS asked) AS searches`);
+
+/** Makes `longestAges`, `latestRun`, `doneRuns` and `tally`. */
+export function runReads(
+  db: StateSession,
+): Pick<CheckpointReader, 'longestAges' | 'latestRun' | 'doneRuns' | 'tally'> {
   return {
     longestAges: async () => (await db.read(ages, {}))[0]!,
     latestRun: async (pipeline, limit) =>
       toRunIfAny((await db.read(latest, { pipeline, limit: limit ?? null }))[0]),
     doneRuns: async (pipeline, service, sha256) =>
       (await db.read(done, { pipeline, service, sha256 })).map((row) => toRun(row)),
+    tally: async (run) => toTally((await db.read(tally, { run }))[0]!),
   };
 }

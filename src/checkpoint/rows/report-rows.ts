@@ -22,6 +22,34 @@ export function toTimes({ successful, failed, ...times }: StoredTimes): ChunkTim
   return { ...times, counts: successful === null ? null : { successful, failed: failed ?? 0 } };
 }
 
+const sum = (column: string, name: string) => `CAST(coalesce(sum(${column}), 0) AS BIGINT) AS "${name}"`;
+
+/** Gives rows of `StateRow`. */
+export const BY_STATE = `
+  SELECT state, count(*) AS chunks, ${sum('records', 'records')} FROM chunks WHERE run = @run GROUP BY state`;
+
+/** Gives a `MergedRow`. */
+export const MERGED = `
+  SELECT ${sum('records', 'records')}, coalesce(max(last_record), 0) AS last,
+    ${sum('successful', 'successful')}, ${sum('failed', 'failed')}, ${sum('unprocessed', 'unprocessed')},
+    ${sum('indistinct', 'indistinct')}, ${sum('reused_successful', 'reusedSuccessful')},
+    ${sum('reused_failed', 'reusedFailed')}, ${sum('duplicate_successful', 'duplicateSuccessful')},
+    ${sum('duplicate_failed', 'duplicateFailed')}, ${sum('duplicate_unprocessed', 'duplicateUnprocessed')},
+    ${sum('skipped', 'skipped')}
+  FROM stretches WHERE run = @run`;
+
+/** Gives an `UploadsRow`. An earlier attempt may be accepted late, when another process has sent the chunk again. */
+export const UPLOADS = `
+  SELECT
+    (SELECT count(*) FROM uploads WHERE run = @run AND state = 'accepted') AS accepted,
+    (SELECT count(*) FROM uploads WHERE run = @run AND state = 'ambiguous') AS ambiguous,
+    (SELECT count(*) FROM uploads AS later
+      WHERE run = @run AND attempt > 1 AND state IN ('accepted', 'ambiguous') AND EXISTS (
+        SELECT 1 FROM uploads WHERE run = @run AND chunk = later.chunk AND attempt < later.attempt
+          AND state IN ('accepted', 'ambiguous'))) AS resubmitted,
+    (SELECT CAST(coalesce(sum(records), 0) AS BIGINT) FROM uploads
+      WHERE run = @run AND state = 'ambiguous') AS "ambiguousRecords"`;
+
 export interface StateRow {
   state: ChunkState;
   chunks: number;

@@ -9,10 +9,9 @@ import { cutChanges, refusalChanges } from './tables/cutting.js';
 import { mergeChanges, stretchReads } from './tables/merges.js';
 import { resultChanges } from './tables/parts.js';
 import { publicationChanges, segmentChanges } from './tables/publications.js';
-import { pruneChange, runChanges, runReads } from './tables/runs.js';
+import { runChanges, runReads } from './tables/runs.js';
 import { searchChanges, singleSearchChanges } from './tables/searches.js';
 import { spendingRead } from './tables/spending.js';
-import { tallyReads } from './tables/tally.js';
 import { uploadChanges, uploadReads } from './tables/uploads.js';
 
 /** Makes the writing half of the port: each change of state, and the reads that only the writer needs. */
@@ -32,7 +31,6 @@ export function checkpointChanges(
     ...mergeChanges(db),
     ...segmentChanges(db),
     ...publicationChanges(db),
-    ...pruneChange(db),
   };
 }
 
@@ -47,7 +45,6 @@ export function checkpointReads(db: StateDatabase): CheckpointReader {
     ...runReads(db),
     ...chunkReads(db),
     ...uploadReads(db),
-    ...tallyReads(db),
     ...stretchReads(db),
     spending: db.readTogether(spendingRead(db)),
   };

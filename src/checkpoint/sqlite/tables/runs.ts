@@ -1,13 +1,23 @@
-/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, and finds some of them. */
+/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, finds some of them, and sums them up. */
 import type { Choice } from '../../../types.js';
 import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
-import { type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
+import {
+  BY_STATE,
+  MERGED,
+  type MergedRow,
+  type SearchesRow,
+  type StateRow,
+  toTally,
+  UPLOADS,
+  type UploadsRow,
+} from '../../rows/report-rows.js';
+import { FORGET_RESULTS, type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
-/** Makes `recordRun`, `recordSourceStamp` and `recordSuperseded`. */
+/** Makes the changes of whole runs. */
 export function runChanges(
   db: StateDatabase,
-): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordSuperseded'> {
+): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordSuperseded' | 'recordPruned'> {
   const insertRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, rehearsal, created_at, state)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @rehearsal, @createdAt, 'open')
@@ -18,6 +28,10 @@ export function runChanges(
   const supersede = db.prepare(`
     UPDATE runs SET state = 'superseded', finished_at = @at
     WHERE id = @run AND state IN ('open', 'publishing')`);
+  const prune = db.prepare(`
+    UPDATE runs SET pruned_at = @at
+    WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL`);
+  const forget = FORGET_RESULTS.map((sql) => db.prepare(sql));
 
   return {
     recordRun: db.change((run) => {
@@ -35,11 +49,13 @@ export function runChanges(
       expectOneRow(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
     }),
     recordSuperseded: db.change((run, at) => {
-      expectOneRow(
-        supersede.run({ run, at }),
-        'recordSuperseded',
-        `no run ${run} that is open or publishing`,
-      );
+      const missing = `no run ${run} that is open or publishing`;
+      expectOneRow(supersede.run({ run, at }), 'recordSuperseded', missing);
+    }),
+    recordPruned: db.change((run, at) => {
+      const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
+      expectOneRow(prune.run({ run, at }), 'recordPruned', missing);
+      for (const statement of forget) statement.run({ run });
     }),
   };
 }
@@ -47,10 +63,10 @@ export function runChanges(
 /** By the order of insertion, because the clock may have been set back between two runs. */
 const NEWEST_FIRST = 'ORDER BY rowid DESC';
 
-/** Makes `longestAges`, `latestRun` and `doneRuns`. */
+/** Makes `longestAges`, `latestRun`, `doneRuns` and `tally`. */
 export function runReads(
   db: StateDatabase,
-): Pick<CheckpointReader, 'longestAges' | 'latestRun' | 'doneRuns'> {
+): Pick<CheckpointReader, 'longestAges' | 'latestRun' | 'doneRuns' | 'tally'> {
   const ages = db.prepare<[], Pick<Choice, 'maxAge' | 'failedAge'>>(`
     SELECT coalesce(max(choice ->> 'maxAge'), 0) AS maxAge, coalesce(max(choice ->> 'failedAge'), 0) AS failedAge
     FROM runs WHERE choice IS NOT NULL AND pruned_at IS NULL`);
@@ -75,6 +91,17 @@ export function runReads(
   const done = db.prepare<[string, string, string], RunRow>(`
     SELECT * FROM runs WHERE pipeline = ? AND service = ? AND source ->> 'sha256' = ?
       AND state IN ('done', 'withheld') ${NEWEST_FIRST}`);
+  // The tally is read from indexes only, so that it is fast even with a hundred thousand chunks.
+  const byState = db.prepare<object, StateRow>(BY_STATE);
+  const merged = db.prepare<object, MergedRow>(MERGED);
+  const chunksUpTo = db
+    .prepare<[string, number], number>(`
+      SELECT count(*) FROM chunks INDEXED BY chunks_in_order
+      WHERE run = ? AND round = 0 AND state <> 'split' AND last_record <= ?`)
+    .pluck();
+  const uploads = db.prepare<object, UploadsRow>(UPLOADS);
+  const searches = db.prepare<[string], SearchesRow>(`
+    SELECT state, count(*) AS count FROM searches INDEXED BY searches_by_state WHERE run = ? GROUP BY state`);
 
   return {
     longestAges: db.read(() => ages.get()!),
@@ -82,26 +109,15 @@ export function runReads(
     doneRuns: db.read((pipeline, service, sourceSha256) =>
       done.all(pipeline, service, sourceSha256).map((row) => toRun(row)),
     ),
-  };
-}
-
-/** Makes `recordPruned`: deletes the results of a run that has ended, and keeps its uploads and searches. */
-export function pruneChange(db: StateDatabase): Pick<Checkpoint, 'recordPruned'> {
-  const prune = db.prepare(`
-    UPDATE runs SET pruned_at = @at
-    WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL`);
-  const forget = [
-    ...['parts', 'picked_records', 'chunks', 'stretches'].map(
-      (table) => `DELETE FROM ${table} WHERE run = @run`,
-    ),
-    'UPDATE searches SET "values" = NULL WHERE run = @run',
-  ].map((sql) => db.prepare(sql));
-
-  return {
-    recordPruned: db.change((run, at) => {
-      const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
-      expectOneRow(prune.run({ run, at }), 'recordPruned', missing);
-      for (const statement of forget) statement.run({ run });
+    tally: db.readTogether((run) => {
+      const rows = merged.get({ run })!;
+      return toTally({
+        byState: byState.all({ run }),
+        merged: rows,
+        chunksMerged: chunksUpTo.get(run, rows.last)!,
+        uploads: uploads.get({ run })!,
+        searches: searches.all(run),
+      });
     }),
   };
 }
