@@ -9,7 +9,6 @@ import { createLocalAnswerStore } from '../../reuse/local-answer-store.js';
 import type { Choice, Source } from '../../types.js';
 import { type ChooseContext, isMiss, mayChoose, planChoice } from '../open/choose-records.js';
 import { runsWithoutSegment } from '../open/missing-segments.js';
-import { withStores } from '../open/open-stores.js';
 import type { RunOptions } from '../run-options.js';
 
 /** What a run would not send, because the answer is known. */
@@ -33,7 +32,7 @@ export interface PlannedRecords {
   readonly toSend: ChosenAnswers['toSend'] | undefined;
 }
 
-export interface PlanContext extends Omit<ChooseContext, 'answers' | 'checkpoint'> {
+export interface PlanContext extends Omit<ChooseContext, 'checkpoint'> {
   readonly checkpoint: CheckpointReader | undefined;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -54,14 +53,12 @@ export async function withPlannedRecords<T>(
   if (begun !== undefined) {
     if (begun.choice === null) return use(everyRecord);
     const { id, choice } = begun;
-    return withStored(config, options, async (answers) => {
-      const chosen = await answers.openChoice(id, choice);
-      try {
-        return await use({ reuse: reuseOf(choice, config), toSend: chosen.toSend });
-      } finally {
-        await chosen.close();
-      }
-    });
+    const chosen = await context.answers.openChoice(id, choice);
+    try {
+      return await use({ reuse: reuseOf(choice, config), toSend: chosen.toSend });
+    } finally {
+      await chosen.close();
+    }
   }
   if (!mayChoose(config)) return use(everyRecord);
   return withAnswers(context, options, async (answers) => {
@@ -100,23 +97,14 @@ async function countUnkept(
   return (await runsWithoutSegment(checkpoint, config, unfinished)).length;
 }
 
-async function withStored<T>(
-  config: PlanContext['config'],
-  { answers }: Pick<RunOptions, 'answers'>,
-  use: (answers: AnswerStore) => Promise<T>,
-): Promise<T> {
-  if (answers !== undefined) return use(answers);
-  return withStores(config, (stores) => use(stores.answers));
-}
-
 /** A state without answers has no secret yet, and a plan must not make one: its look-up gets a temporary folder. */
 async function withAnswers<T>(
-  { config, checkpoint }: Pick<PlanContext, 'config' | 'checkpoint'>,
-  { answers }: Pick<RunOptions, 'answers'>,
+  { checkpoint, answers }: Pick<PlanContext, 'checkpoint' | 'answers'>,
+  options: Pick<RunOptions, 'answers'>,
   use: (answers: AnswerStore) => Promise<T>,
 ): Promise<T> {
   const segments = (await checkpoint?.segments()) ?? [];
-  if (answers !== undefined || segments.length > 0) return withStored(config, { answers }, use);
+  if (options.answers !== undefined || segments.length > 0) return use(answers);
   const folder = await mkdtemp(join(tmpdir(), 'foliopipe-plan-'));
   try {
     return await use(createLocalAnswerStore(folder));

@@ -28,7 +28,7 @@ import { refuseUnknownWork } from '../check/check-unknown-work.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../configured-service.js';
 import { asBegun, findDoneRun, prunedError } from '../open/done-run.js';
 import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
-import { withStores } from '../open/open-stores.js';
+import { type Stores, withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
 import { openStateReader, refuseMoved, refuseStateInFolder } from '../state-reader.js';
 import { type PlannedRecords, type PlannedReuse, withPlannedRecords } from './plan-choice.js';
@@ -108,8 +108,18 @@ export interface PlanOptions
 }
 
 /** @param folder for copies of the source; undefined if it is not copied. */
-async function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
+function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
+  return withStores(own, (stores) => planWith(stores, own, options, folder));
+}
+
+async function planWith(
+  stores: Stores,
+  own: Config,
+  options: PlanOptions,
+  folder: string | undefined,
+): Promise<Plan> {
   const { output = createOutputStore(own, options), fresh, signal, limit, logger = silentLogger } = options;
+  const { answers = stores.answers, deltas = stores.deltas } = options;
   const reader = await openStateReader(own);
   try {
     if (reader !== undefined) await refuseMoved(own);
@@ -126,10 +136,8 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       excess = error;
     };
     const kept = given.source.query === null ? undefined : unfinished;
-    const source = await withStores(own, ({ copies }) => {
-      const checking = { ...options, onExcess, kept, copies, folder };
-      return checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
-    });
+    const checking = { ...options, onExcess, kept, copies: stores.copies, folder };
+    const source = await checkSource({ config: planned, output, signal }, checking, unfinished === undefined);
     // A run whose output is being put in place is finished first. That run then counts as the one that --new begins.
     const isLeft = open?.state === 'publishing' && open.source.sha256 === source.sha256;
     const found =
@@ -145,11 +153,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
       const paths = source.files.map(({ path }) => path);
       await checkOutput(config, output, paths);
       if (kind === 'begin') {
-        if (reader !== undefined) {
-          await withStores(config, async ({ deltas }) =>
-            checkDelta({ config, deltas: options.deltas ?? deltas, checkpoint: reader }),
-          );
-        }
+        if (reader !== undefined) await checkDelta({ config, deltas, checkpoint: reader });
         await checkReplaced(output, config, now, reader, { ...options, logger });
         await refuseUnknownWork(config, reader, { ...options, logger }, true);
       } else {
@@ -160,7 +164,7 @@ async function planFrom(own: Config, options: PlanOptions, folder: string | unde
     const canary = begun?.canary ?? (await canaryRecords(config, service, source, reader));
     const read = begun === undefined ? source : asBegun(begun, source);
     const cut = (toSend: PlannedRecords['toSend']) => planChunks(config, read, canary, toSend, signal);
-    const context = { config, checkpoint: reader, signal, now };
+    const context = { config, checkpoint: reader, answers, signal, now };
     const { sent, reuse } = await (kind === 'done' || kind === 'withheld'
       ? { sent: await cut(undefined), reuse: null }
       : withPlannedRecords(context, options, source, begun, async (records) => ({
