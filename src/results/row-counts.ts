@@ -41,13 +41,13 @@ export function countAnswers({ sources, source, indistinct, firsts }: Answers, c
 
 /**
  * Counts why rows have no prediction.
- * @param textOf the error's text of a result in a table of failures. Called only for failed records.
+ * @param textOf the error's text of a failed record.
  * @param show turns such a text into the one that is counted; called once for each different text.
  */
 export function countReasons(
-  { sources, source, result }: Answers,
+  { sources, source }: Pick<Answers, 'sources' | 'source'>,
   count: number,
-  textOf: (source: number, result: number) => string,
+  textOf: (record: number) => string,
   show: (text: string) => string,
 ): readonly FailureReason[] {
   const failures = failuresOf({ sources, source }, count);
@@ -60,7 +60,7 @@ export function countReasons(
       fixed[at]! += 1;
       continue;
     }
-    const text = textOf(at, result[i]!);
+    const text = textOf(i);
     texts.set(text, (texts.get(text) ?? 0) + 1);
   }
   const counter = createReasonCounter();

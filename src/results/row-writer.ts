@@ -55,9 +55,7 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
   return {
     write: (records, answers) => {
       const { sources, source, result } = answers;
-      const reasons = sources.map((one) =>
-        one.origin === 'fixed' ? [] : reasonFields(one, columns, sentColumns),
-      );
+      const reasons = reasonsOf(sources, columns, sentColumns);
       const lineages = sources.map((one) => {
         if (!layout.lineage) return NO_LINEAGE;
         return isSkipped(one) ? SKIPPED_LINEAGE : lineageOf(one, run);
@@ -82,10 +80,18 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
         out.byte(LF);
         return out.take();
       });
-      const why = countReasons(answers, records.count, createFailureTexts(sources, reasons), showReason);
+      const why = countReasons(answers, records.count, createFailureTexts(answers, reasons), showReason);
       return { bytes, counts: countAnswers(answers, records.count), ...(why.length > 0 && { reasons: why }) };
     },
   };
+}
+
+/** @returns a function that gives the error's text of a failed record, as its row has it. */
+export function failureTexts(
+  answers: Answers,
+  { columns, sentColumns }: Pick<RowOptions, 'columns' | 'sentColumns'>,
+): (record: number) => string {
+  return createFailureTexts(answers, reasonsOf(answers.sources, columns, sentColumns));
 }
 
 const NOTHING = new Uint8Array(0);
@@ -136,6 +142,15 @@ const successLead = Buffer.from(',SUCCESSFUL,,');
 const FAILURE = ',FAILED,SERVICE_FAILED';
 const failureLead = Buffer.from(FAILURE);
 
+/** The result of `reasonFields` for each source. */
+function reasonsOf(
+  sources: Answers['sources'],
+  columns: readonly string[],
+  sentColumns: ReadonlySet<string>,
+): readonly (readonly number[])[] {
+  return sources.map((one) => (one.origin === 'fixed' ? [] : reasonFields(one, columns, sentColumns)));
+}
+
 /**
  * Indexes of the fields that say why the records of a part failed: the columns that only a failed part has. Without such
  * columns, the reason is in the added columns. With only sent columns, it is in the ones that are not echoes.
@@ -165,21 +180,23 @@ function writeFailure(
 }
 
 /**
- * @param reasons see `reasonFields`, for each source.
- * @returns a function that gives the error's text of a source's result. Keeps the last text, because most results have
- *   the bytes of the one before.
+ * @param reasons see `reasonsOf`.
+ * @returns see `failureTexts`. Keeps the last text, because most results have the bytes of the one before.
  */
 function createFailureTexts(
-  sources: Answers['sources'],
+  { sources, source, result: results }: Answers,
   reasons: readonly (readonly number[])[],
-): (at: number, result: number) => string {
+): (record: number) => string {
   let last = { at: -1, result: 0, text: '' };
-  return (at, result) => {
-    const { table } = sources[at] as ResultSource;
+  return (record) => {
+    const at = source[record]!;
+    const result = results[record]!;
+    const one = sources[at]!;
+    if (one.origin === 'fixed') return one.reason;
     const fields = reasons[at]!;
     let isSame = at === last.at;
-    for (const field of fields) isSame &&= isEqualField(table, field, last.result, result);
-    if (!isSame) last = { at, result, text: failureText(table, result, fields) };
+    for (const field of fields) isSame &&= isEqualField(one.table, field, last.result, result);
+    if (!isSame) last = { at, result, text: failureText(one.table, result, fields) };
     return last.text;
   };
 }

@@ -25,11 +25,9 @@ test('reasons count as if each record counted by itself', () => {
         {
           sources,
           source: Int32Array.from(rows, ({ source }) => source),
-          result: Int32Array.from(rows, ({ result }) => result),
-          indistinct: new Set(),
         },
         count,
-        (_, result) => texts[result]!,
+        (at) => texts[rows[at]!.result]!,
         (text) => {
           shown.push(text);
           return show(text);

@@ -3,7 +3,6 @@
  * records that were never asked before, the share of failed ones is tolerated. Writes nothing to the output. The columns
  * and the join method that the canary fixes stay fixed for the run.
  */
-import { parse } from 'csv-parse/sync';
 import { hideToken, type ServiceText } from '../../api/service-text.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { isAnswered } from '../../checkpoint/walk-run.js';
@@ -12,8 +11,8 @@ import { countOf } from '../../quantities.js';
 import { adoptCommand, adoptHint, findAdoptable, newRunCommandFor } from '../../report/adoptable.js';
 import { failureText, isTolerated, raiseToleranceHint } from '../../report/exit-code.js';
 import { isFailed } from '../../results/answers.js';
-import { createOutputLayout } from '../../results/output-layout.js';
-import { createRowWriter } from '../../results/row-writer.js';
+import { countAnswers } from '../../results/row-counts.js';
+import { failureTexts } from '../../results/row-writer.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import { readChunkBlock } from '../chunk/chunk-content.js';
@@ -46,22 +45,22 @@ export async function checkCanary(run: CheckCanaryNeeds): Promise<void> {
   const sum = { records: 0, failed: 0 };
   const columns = (await createColumnFinder(run, 0)(false)) ?? [];
   const answers = await openChunkAnswers(run, { columns });
-  // Rows without the columns of the source: a status, an error code, an error, and the added columns.
-  const layout = { ...createOutputLayout(run.source, run.config.output), sourceFields: [], lineage: false };
   const sentColumns = uploadedColumns(run.config.upload);
-  const rows = createRowWriter({ run: run.id, layout, columns, sentColumns });
   try {
     for (const chunk of chunks) {
       const block = await readChunkBlock(run, chunk);
       const found = await answers.forChunk(chunk, block);
-      const { bytes, counts } = rows.write(block, found);
-      if (counts.unprocessed > 0)
+      if (countAnswers(found, block.count).unprocessed > 0)
         throw unansweredError(run.id, chunk, '', await newRunCommandFor(run.checkpoint, run.id));
       const known = await askedBefore(run.chosen, chunk.firstRecord, chunk.lastRecord);
-      const isJudged = (record: number) => !known.has(block.numbers[record]!);
+      const reasonOf = failureTexts(found, { columns, sentColumns });
       sum.records += chunk.records - known.size;
-      for (let i = 0; i < block.count; i++) if (isJudged(i) && isFailed(found, i)) sum.failed += 1;
-      if (counts.failed > 0) countReasons(reasons, bytes, isJudged);
+      for (let i = 0; i < block.count; i++) {
+        if (known.has(block.numbers[i]!) || !isFailed(found, i)) continue;
+        sum.failed += 1;
+        const reason = reasonOf(i);
+        if (reason !== '') reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+      }
     }
   } finally {
     await answers.close();
@@ -126,18 +125,6 @@ function unansweredError(
       facts: { run, chunk: number, folio, cause: what },
     },
   );
-}
-
-/** @param rows begin with an empty field, the status, the error code and the error. */
-function countReasons(
-  reasons: Map<string, number>,
-  rows: Buffer,
-  isJudged: (record: number) => boolean,
-): void {
-  for (const [record, row] of (parse(rows, { record_delimiter: '\n' }) as string[][]).entries()) {
-    const reason = row[3]!;
-    if (reason !== '' && isJudged(record)) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  }
 }
 
 /** The first reasons, made safe to print. */
