@@ -50,10 +50,11 @@ export async function makeMissingSegments(
     else if (run.id === unfinished?.id && (await isPartlyKept(checkpoint, run))) partly.push(run.id);
   }
   // The same runs are not logged each night. The newest run is logged: it was superseded just now, or is given up.
-  if (
-    lost.length > 0 &&
-    (known.length === 0 || lost.includes((await checkpoint.runs(config.pipeline))[0]!.id))
-  ) {
+  const isNewest = async () => {
+    const [newest] = await checkpoint.runs(config.pipeline);
+    return newest !== undefined && lost.includes(newest.id);
+  };
+  if (lost.length > 0 && (known.length === 0 || (await isNewest()))) {
     logger.warn(
       { runs: lost },
       `the answers of ${countOf(lost.length, 'earlier run')} cannot be reused, because the source has changed since and the results do not hold what was sent, or because they cannot be joined to their records; an output can be imported: foliopipe reuse import FILE`,

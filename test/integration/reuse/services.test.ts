@@ -1,4 +1,5 @@
 /** Whose answers a night may take: those of the same service, of all pipelines, and never those of a rehearsal. */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openCheckpointReader, plan } from '../../../pipelines/index.js';
@@ -91,6 +92,17 @@ describe('two pipelines', () => {
       const B = changedLines(A, 4);
       expect((await nights.night(B, other)).bought).toEqual(unknownNames(B, A));
       expect((await nights.night(B.map((one) => withNote(one, 'c')))).bought).toEqual([]);
+      await expectEnriched(nights);
+    });
+  });
+
+  it('of which one has lost its results do not keep a new one from its first night', async () => {
+    await withNights({}, async (nights) => {
+      const pipeline = (name: string) => ({ pipeline: name, output: { path: `out/${name}.csv` } });
+      await nights.night(A, { ...pipeline('lost'), reuse: { maxAge: 0 } });
+      rmSync(join(nights.config().stateDir, 'runs'), { recursive: true });
+      await nights.night(noted('b'), pipeline('kept'));
+      expect((await nights.night(noted('c'))).bought).toEqual([]);
       await expectEnriched(nights);
     });
   });
