@@ -245,6 +245,19 @@ describe('columns', () => {
     expect((await mergedText(run)).split('\n')[0]).toBe('n1,1 Main St,SUCCESSFUL,,,c1,t');
   });
 
+  it('are not missed in a part without results', async () => {
+    const service = createFakeApi();
+    const run = await downloaded({
+      ...service,
+      track: async (...asked) => ({ ...(await service.track(...asked)), successfulParts: [0, 1] }),
+      download: (wanted, consume, signal) =>
+        wanted.part === 0
+          ? consume(contentOf('id\n'), { rehearsal: false })
+          : service.download({ ...wanted, part: 0 }, consume, signal),
+    });
+    expect(await mergedText(run)).toBe([1, 2, 3, 4, 5, 6].map(rowOf).join(''));
+  });
+
   it('are none where no record of the run has a success', async () => {
     const run = await createStageRun(await folder(), { config: { ambiguous: { policy: 'hold' } } });
     await downloadAll(run);
