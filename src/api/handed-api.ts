@@ -4,29 +4,43 @@
  */
 import { type ZodType, z } from 'zod';
 import type { ErrorFacts, FoliopipeError } from '../errors.js';
+import { abortable } from '../streams/abortable.js';
+import type { Milliseconds } from '../types.js';
 import type { Failure } from './failure.js';
 import { finalError } from './final-error.js';
 import type { DownloadRequest, PartReply, PredictionApi } from './prediction-api.js';
 import { count, countOrNull, percentOrNull, textOrNull } from './read-reply.js';
 import { isPaid, type Operation } from './requests.js';
 
-/** The same client with checked replies. */
-export function checkedApi(api: PredictionApi): PredictionApi {
+/**
+ * The same client with checked replies.
+ * @param grace how long a paid request that may have been sent goes on after its call is aborted.
+ */
+export function checkedApi(api: PredictionApi, grace: Milliseconds): PredictionApi {
   return {
     upload: async (request, signal) => {
       const asked: Asked = { operation: 'upload', facts: { fileName: request.file.name } };
       let isRead = false;
-      const open = () => {
-        isRead = true;
-        return request.file.open();
-      };
-      const sent = api.upload({ ...request, file: { ...request.file, open } }, signal);
-      return checked(asked, receipt, await withDoubt(asked, signal, () => isRead, sent));
+      const given = await untilStopped(
+        asked,
+        signal,
+        () => (isRead ? grace : null),
+        (own) => {
+          const open = () => {
+            own.throwIfAborted();
+            isRead = true;
+            return request.file.open();
+          };
+          return api.upload({ ...request, file: { ...request.file, open } }, own);
+        },
+      );
+      return checked(asked, receipt, given);
     },
 
     track: async (folio, signal, until, begins) => {
-      const given = await api.track(folio, signal, until, begins);
-      return checked({ operation: 'track', facts: { folio } }, report, given);
+      const asked: Asked = { operation: 'track', facts: { folio } };
+      const track = (own: AbortSignal) => api.track(folio, own, until, begins);
+      return checked(asked, report, await untilStopped(asked, signal, () => null, track));
     },
 
     download: async <T>(
@@ -40,7 +54,8 @@ export function checkedApi(api: PredictionApi): PredictionApi {
       let read: { readonly result: T } | undefined;
       const use: typeof consume = async (content, reply) => {
         read = undefined;
-        const result = await consume(piecesOf(asked, content), checked(asked, partReply, reply ?? {}));
+        const pieces = abortable(piecesOf(asked, content), signal);
+        const result = await consume(pieces, checked(asked, partReply, reply ?? {}));
         read = { result };
         return result;
       };
@@ -51,8 +66,8 @@ export function checkedApi(api: PredictionApi): PredictionApi {
 
     search: async (record, signal, waits) => {
       const asked: Asked = { operation: 'search', facts: {} };
-      const sent = api.search(record, signal, waits);
-      return checked(asked, searchReply, await withDoubt(asked, signal, () => true, sent));
+      const search = (own: AbortSignal) => api.search(record, own, waits);
+      return checked(asked, searchReply, await untilStopped(asked, signal, () => grace, search));
     },
 
     ready: async (signal) => api.ready?.(signal),
@@ -67,21 +82,38 @@ interface Asked {
 }
 
 /**
- * A client may obey the signal in the middle of a paid request, as `fetch` does. Then it is unknown whether the service
- * has accepted it.
+ * Sends a request under a signal of its own, and ends with it although the client may not listen.
+ * @param grace asked when `signal` aborts: how long a paid request goes on that may have been sent. A client may obey its
+ *   signal in the middle of a request, as `fetch` does, and the reply is paid for. Null: it was not sent, or is not paid.
+ * @throws AmbiguousUploadError when there was no reply in that time.
  */
-async function withDoubt<T>(
+async function untilStopped<T>(
   asked: Asked,
   signal: AbortSignal,
-  mayBeSent: () => boolean,
-  sent: Promise<T>,
+  grace: () => Milliseconds | null,
+  send: (own: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  signal.throwIfAborted();
+  const own = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => {
+    const time = grace();
+    if (time === null) own.abort(signal.reason);
+    else timer = setTimeout(() => own.abort(signal.reason), time);
+  };
+  const stopped = new Promise<never>((_, reject) => {
+    own.signal.addEventListener('abort', () => reject(own.signal.reason));
+  });
+  signal.addEventListener('abort', stop, { once: true });
   try {
-    return await sent;
+    return await Promise.race([send(own.signal), stopped]);
   } catch (error) {
-    if (!signal.aborted || error !== signal.reason || !mayBeSent()) throw error;
-    const message = 'the client of the program has ended the request when its signal was aborted';
+    if (!own.signal.aborted || error !== signal.reason || grace() === null) throw error;
+    const message = 'the client of the program has no reply, and its time is over';
     throw errorOf(asked, { kind: 'cut', code: 'ABORTED', message });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -106,9 +106,9 @@ export type SearchRecord = Readonly<Record<string, string>>;
 export interface PredictionApi {
   /**
    * The paid POST (interface, 4.1). It is retried only if it was certainly not accepted: rule "Paid requests are not
-   * retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly). After the signal has aborted, a request
-   * that has begun should get its reply for a while (`timeouts.shutdown`): an upload that throws the signal's reason after
-   * it has called `file.open()` may have been accepted.
+   * retried blindly" (docs/architecture.md#paid-requests-are-not-retried-blindly). The client of a
+   * program gets a signal that aborts at once before `file.open()` was called, and `timeouts.shutdown` later after that,
+   * because the reply is paid for.
    * @throws AmbiguousUploadError when the service may or may not have accepted the file, with the reason: no reply,
    *   an unreadable reply, or a redirect (exit 7). Any error of another class means the same, if it is no FoliopipeError.
    */

@@ -101,8 +101,8 @@ export function openApi(
   options: Pick<RunOptions, 'api' | 'endpoint' | 'logger' | 'proxies' | 'limits' | 'isServiceSpare'>,
   watcher?: ApiWatcher,
 ): PredictionApi {
-  if (options.api !== undefined) return checkedApi(options.api);
   const { service, timeouts, retry, poll } = config;
+  if (options.api !== undefined) return checkedApi(options.api, timeouts.shutdown);
   const missing = missingOfService(config);
   if (missing.length > 0) return refusingApi(() => serviceMissing(missing));
   if (options.isServiceSpare && service.embedded && options.endpoint === undefined) {

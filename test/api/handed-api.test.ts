@@ -1,4 +1,5 @@
 /** Mistakes of a program's own client of the service: they lose no folio, and no file is paid for twice unnoticed. */
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { checkedApi } from '../../src/api/handed-api.js';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
@@ -11,7 +12,9 @@ const part = { folio: 'F1', part: 0, fileStatus: 'SUCCESSFUL' as const, maxBytes
 const { signal } = new AbortController();
 
 /** A client whose methods give whatever a program in plain JavaScript may give. */
-const clientWith = (methods: object): PredictionApi => checkedApi({ ...createFakeApi(), ...methods });
+const clientWith = (methods: object, grace = 5): PredictionApi =>
+  checkedApi({ ...createFakeApi(), ...methods }, grace);
+const never = () => new Promise<never>(() => undefined);
 const errorOf = (work: Promise<unknown>) =>
   work.then(
     () => expect.unreachable(),
@@ -38,25 +41,55 @@ describe('upload', () => {
     expect(receipt).toEqual({ folio: '12', totalRecords: null, rehearsal: false });
   });
 
-  it('is in doubt when the client obeys the signal after it has read the file', async () => {
+  /** Aborts the call when the client has read the file, and then does as told. */
+  const stopWhenRead = (stop: AbortController, then: (given: AbortSignal) => unknown) => ({
+    upload: async (sent: typeof request, given: AbortSignal) => {
+      for await (const _ of sent.file.open());
+      stop.abort();
+      return then(given);
+    },
+  });
+
+  it('gets its reply after an abort, though the client would obey the signal as fetch does', async () => {
     const stop = new AbortController();
-    const client = clientWith({
-      upload: async (sent: typeof request, given: AbortSignal) => {
-        for await (const _ of sent.file.open());
-        stop.abort();
-        throw given.reason;
-      },
-    });
-    const error = await errorOf(client.upload(request, stop.signal));
+    const receipt = { folio: 'F1', totalRecords: 1, rehearsal: false };
+    const client = clientWith(
+      stopWhenRead(stop, (given) => {
+        given.throwIfAborted();
+        return receipt;
+      }),
+      60_000,
+    );
+    expect(await client.upload(request, stop.signal)).toEqual(receipt);
+  });
+
+  it.each([
+    ['obeys the signal', (given: AbortSignal) => once(given, 'abort').then(() => given.throwIfAborted())],
+    ['listens to nothing', never],
+  ])('is in doubt without a reply in that time, from a client that %s', async (_, then) => {
+    const stop = new AbortController();
+    const error = await errorOf(clientWith(stopWhenRead(stop, then)).upload(request, stop.signal));
     expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', doubt: 'no-reply' });
   });
 
-  it('was not sent when the client obeys the signal before that', async () => {
+  it('was not sent when it ends before the file is read, and then the file cannot be read', async () => {
     const stop = new AbortController();
-    stop.abort();
-    const client = clientWith({ upload: async () => Promise.reject(stop.signal.reason) });
-    expect(await errorOf(client.upload(request, stop.signal))).toBe(stop.signal.reason);
+    let late: Promise<unknown> | undefined;
+    const upload = (sent: typeof request, given: AbortSignal) => {
+      late = once(given, 'abort').then(() => sent.file.open());
+      stop.abort();
+      return never();
+    };
+    expect(await errorOf(clientWith({ upload }).upload(request, stop.signal))).toBe(stop.signal.reason);
+    await expect(late).rejects.toBe(stop.signal.reason);
   });
+});
+
+it('a poll ends with its signal, though the client listens to nothing', async () => {
+  const stop = new AbortController();
+  const asked = clientWith({ track: never }).track('F1', stop.signal);
+  stop.abort();
+  expect(await errorOf(asked)).toBe(stop.signal.reason);
 });
 
 it('calls a report broken that does not say what it must', async () => {
@@ -103,14 +136,12 @@ describe('download', () => {
   });
 });
 
-it('counts a search as possibly paid when the client obeys the signal', async () => {
+it('counts a search as possibly paid that has no reply when its time is over', async () => {
   const stop = new AbortController();
-  const client = clientWith({
-    search: async () => {
-      stop.abort();
-      throw stop.signal.reason;
-    },
-  });
-  const error = await errorOf(client.search({ name: 'A' }, stop.signal));
+  const search = (_: object, given: AbortSignal) => {
+    stop.abort();
+    return once(given, 'abort').then(() => given.throwIfAborted());
+  };
+  const error = await errorOf(clientWith({ search }).search({ name: 'A' }, stop.signal));
   expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH', doubt: 'no-reply' });
 });
