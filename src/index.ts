@@ -113,6 +113,7 @@ export {
   helpTexts,
   outcomeText,
 } from './report/adoptable.js';
+export { paidRecords } from './report/cost-figures.js';
 export {
   exceededReasons,
   judgedCounts,

@@ -121,9 +121,14 @@ function checkDrift(
   );
 }
 
+/** The columns of the key, in the order of the output. */
+export function keyColumns(columns: readonly FittedColumn[]): readonly FittedColumn[] {
+  return columns.filter(({ role }) => role === 'key');
+}
+
 /** A unique index makes the database itself refuse a second row of a key. */
 function checkKey({ table }: LoadTable, found: FoundTable, columns: readonly FittedColumn[]): void {
-  const key = columns.filter(({ role }) => role === 'key').map(({ name }) => name);
+  const key = keyColumns(columns).map(({ name }) => name);
   const loose = found.columns.find(({ name, equality }) => equality === 'loose' && key.includes(name));
   if (loose !== undefined) throw looseKeyError(table, loose.name);
   const sorted = JSON.stringify([...key].sort());

@@ -1,10 +1,10 @@
 /** The load of a publication in one transaction, the same for every database: lock, row of the load, staging, rows. */
 import { ConfigError } from '../errors.js';
 import { countOf } from '../quantities.js';
-import { showText } from '../text.js';
+import { showNames, showText } from '../text.js';
 import { checkRecords } from './check-read-file.js';
 import type { FoundTable, TableName, Transaction } from './database.js';
-import { type FittedTable, fitTable } from './fit-table.js';
+import { type FittedTable, fitTable, keyColumns } from './fit-table.js';
 import { doubleKeyError, rowsLeftOut, storedKeyError } from './load-errors.js';
 import type { LoadDelta, Loaded, LoadFile, LoadOptions, LoadRequest, LoadTable } from './load-target.js';
 import {
@@ -188,15 +188,17 @@ async function writeStaged(
 }
 
 async function checkKeys(transaction: Transaction, plan: StatementPlan): Promise<void> {
-  const shown = (key: readonly string[]) => key.map((text) => showText(text, 63)).join(', ');
   const kept = await firstKey(transaction, findKeptKey(plan));
   if (kept !== undefined)
-    throw rowsLeftOut(`it has kept the row with the key ${shown(kept)}, which was to be deleted`, plan.table);
+    throw rowsLeftOut(
+      `it has kept the row with the key ${showNames(kept, 63)}, which was to be deleted`,
+      plan.table,
+    );
   const unfit = await firstKey(transaction, findUnfitKey(plan));
   if (unfit === undefined) return;
   throw plan.isPlain
     ? storedKeyError(keyOf(plan), unfit)
-    : rowsLeftOut(`it has no row with the key ${shown(unfit)}`, plan.table);
+    : rowsLeftOut(`it has no row with the key ${showNames(unfit, 63)}`, plan.table);
 }
 
 /** The key that a statement finds. @param find undefined if there is nothing to ask. */
@@ -224,7 +226,7 @@ async function checkStored(
 }
 
 function keyOf({ columns }: StatementPlan): readonly string[] {
-  return columns.filter(({ role }) => role === 'key').map(({ name }) => name);
+  return keyColumns(columns).map(({ name }) => name);
 }
 
 async function deleteRows(transaction: Transaction, plan: StatementPlan): Promise<number> {

@@ -1,7 +1,7 @@
 /** The statements of a load, from the staging table into the table. Pure: texts from names and roles of columns. */
 import { quoteName } from '../sql-text.js';
 import type { CopyTarget, SqlDialect, Statement, TableName } from './database.js';
-import type { FittedColumn } from './fit-table.js';
+import { type FittedColumn, keyColumns } from './fit-table.js';
 import type { LoadRequest } from './load-target.js';
 import { RUN_COLUMN } from './names.js';
 
@@ -68,7 +68,7 @@ export function createTable(
   const lines = columns.map(
     ({ name, role }) => `${quoteName(name)} text${role === 'key' ? ' not null' : ''}`,
   );
-  const key = columns.filter(({ role }) => role === 'key').map(({ name }) => quoteName(name));
+  const key = keyColumns(columns).map(({ name }) => quoteName(name));
   const run = quoteName(RUN_COLUMN);
   if (mode === 'append') lines.push(`${run} text${runDefault === null ? '' : ` default ${runDefault}`}`);
   if (mode === 'merge') lines.push(`primary key (${key.join(', ')})`);
@@ -186,7 +186,7 @@ where ${changed(excluded)}`;
  */
 export function findUnfitKey(plan: StatementPlan): string | undefined {
   const { dialect, table, mode, columns, isDelta, isPlain } = plan;
-  const key = columns.filter(({ role }) => role === 'key');
+  const key = keyColumns(columns);
   if (mode !== 'merge' || (isPlain && !key.some(({ mayAlias }) => mayAlias))) return undefined;
   const isStored = key.flatMap((column) => [
     `t.${quoteName(column.name)} = ${stagedValue(column)}`,
@@ -205,7 +205,7 @@ export function findUnfitKey(plan: StatementPlan): string | undefined {
 export function findKeptKey(plan: StatementPlan): string | undefined {
   const { dialect, table, columns, isDelta, deletesGone, isPlain } = plan;
   if (isPlain || !isDelta || !deletesGone) return undefined;
-  const staged = columns.filter(({ role }) => role === 'key').map((column) => `s.${column.staged}`);
+  const staged = keyColumns(columns).map((column) => `s.${column.staged}`);
   return `select ${staged.join(', ')}
   from ${dialect.staging} s
  where s.${CHANGE} = 'removed' and exists (select 1 from ${table} t where ${isSameKey(columns)})
@@ -214,8 +214,7 @@ export function findKeptKey(plan: StatementPlan): string | undefined {
 
 /** The condition that a row of the table has the key of a staged one. */
 function isSameKey(columns: readonly FittedColumn[]): string {
-  return columns
-    .filter(({ role }) => role === 'key')
+  return keyColumns(columns)
     .map((column) => `t.${quoteName(column.name)} = ${stagedValue(column)}`)
     .join(' and ');
 }

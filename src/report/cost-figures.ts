@@ -23,6 +23,15 @@ export interface CostFigures {
   readonly inVain: Price & { readonly perhaps: number };
 }
 
+/** Records of a run that were, or may have been, paid for, on any day. */
+export async function paidRecords(
+  checkpoint: Pick<CheckpointReader, 'spending'>,
+  { id, pipeline }: Pick<Run, 'id' | 'pipeline'>,
+  budget: Config['budget'],
+): Promise<number> {
+  return (await checkpoint.spending(pipeline, id, budgetAt(budget, 0).day)).run;
+}
+
 type CostReads = Pick<CheckpointReader, 'chunksIn' | 'spending' | 'replyKinds' | 'uploadSums'>;
 
 export async function costFigures(
@@ -34,8 +43,7 @@ export async function costFigures(
   // A run that a local and another service have answered ends with exit 6. What the other one accepted is paid for.
   const { mixed } = await checkpoint.replyKinds(run.id);
   const isPaid = mixed || !run.rehearsal;
-  const { day } = budgetAt(budget, run.createdAt);
-  const sent = isPaid ? (await checkpoint.spending(run.pipeline, run.id, day)).run : 0;
+  const sent = isPaid ? await paidRecords(checkpoint, run, budget) : 0;
   const paid = mixed ? sent - (await acceptedLocally(checkpoint, run.id)) : sent;
   const lost = isPaid && tally.chunks.unprocessed > 0 ? await unanswered(checkpoint, run.id) : 0;
   const { split, ...cut } = tally.records;

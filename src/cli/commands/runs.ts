@@ -1,6 +1,6 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
-import { budgetAt, loadStatus, partialFacts, type Run, recordsToSend } from '../../../pipelines/index.js';
+import { loadStatus, paidRecords, partialFacts, type Run, recordsToSend } from '../../../pipelines/index.js';
 import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
 import { print, printJson, stderr } from '../output.js';
 import { openState } from '../session.js';
@@ -25,7 +25,7 @@ export function addRuns(command: Command, finish: Finish): void {
       const listed: ListedRun[] = [];
       for (const run of runs) {
         const load = await loadStatus(state, { ...config, load: null }, run);
-        const paid = (await state.spending(run.pipeline, run.id, budgetAt(config.budget, 0).day)).run;
+        const paid = await paidRecords(state, run, config.budget);
         if (options.json) await printJson('run', { ...runFields(run), paid, load: load?.state ?? null });
         else listed.push({ run, paid, isLoadFailed: load?.state === 'failed' });
       }

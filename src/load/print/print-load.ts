@@ -4,7 +4,7 @@ import { quoteText as quoteDuckdb, quoteName } from '../../sql-text.js';
 import { inShellQuotes, oneLine, presentTexts } from '../../text.js';
 import type { CopyTarget, SqlDialect } from '../database.js';
 import { duckdbDialect, inlined, insertText } from '../duckdb/dialect.js';
-import { fitTable } from '../fit-table.js';
+import { fitTable, keyColumns } from '../fit-table.js';
 import { createLoadsText } from '../loads-table.js';
 import { checkNames, foldName, LOADS_TABLE, namesIn, RUN_COLUMN } from '../names.js';
 import { copyText, postgresDialect, quoteText as quotePostgres } from '../postgres/dialect.js';
@@ -123,7 +123,7 @@ function loadScript({ table: load, publication, run, sha256, file }: PrintedLoad
   ]);
   const values = [client.recorded(name!), pipeline, publication, run, sha256, mode, onRemoved];
   const names = JSON.stringify([...columns.map((column) => column.name)]);
-  const key = columns.filter(({ role }) => role === 'key').map((column) => quoteName(column.name));
+  const key = keyColumns(columns).map((column) => quoteName(column.name));
   return presentTexts([
     client.note,
     '',

@@ -1,10 +1,10 @@
 /** What is lost when a new run replaces an unfinished one: what was paid for, less what later runs take. */
 import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import { budgetAt } from '../../config/sections/calendar.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { countOf, formatAmount, formatCount, formatDuration } from '../../quantities.js';
 import { abandonCommand, newRunCommand } from '../../report/adoptable.js';
+import { paidRecords } from '../../report/cost-figures.js';
 import { priceOf } from '../../report/origins.js';
 import { presentTexts } from '../../text.js';
 import type { Source } from '../../types.js';
@@ -56,7 +56,7 @@ export async function findGivenUp(
 ): Promise<GivenUpRun | undefined> {
   const { pricePerRecord, currency } = config.budget;
   const { chunks, records } = await checkpoint.tally(run.id);
-  const paid = (await checkpoint.spending(run.pipeline, run.id, budgetAt(config.budget, 0).day)).run;
+  const paid = await paidRecords(checkpoint, run, config.budget);
   const kinds = await checkpoint.replyKinds(run.id);
   if (paid === 0 || isFree(run, kinds)) return undefined;
   const open = { chunks: chunks.submitted + chunks.finished, records: records.submitted + records.finished };
@@ -84,11 +84,8 @@ export async function findGivenUp(
 }
 
 /** Whether a run has sent nothing that was, or may have been, paid for. */
-export async function hasPaidNothing(
-  { config, checkpoint }: GivenUpContext,
-  { id, pipeline }: Run,
-): Promise<boolean> {
-  return (await checkpoint.spending(pipeline, id, budgetAt(config.budget, 0).day)).run === 0;
+export async function hasPaidNothing({ config, checkpoint }: GivenUpContext, run: Run): Promise<boolean> {
+  return (await paidRecords(checkpoint, run, config.budget)) === 0;
 }
 
 /** Whether a local service has answered, and nothing else. */
