@@ -9,7 +9,7 @@ import { advance, aim, lookAt, type StepTarget } from '../helpers/checkpoint/wal
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 import { usePostgres } from '../helpers/postgres/postgres.js';
 import { openState, useStateDatabase } from '../helpers/postgres/postgres-state.js';
-import { forTime } from '../helpers/properties/for-time.js';
+import { wholeRuns } from '../helpers/properties/for-time.js';
 import { expectRecovered } from '../helpers/state/expect-recovered.js';
 import { withEmptyState } from '../helpers/state/prepared-state.js';
 
@@ -193,18 +193,13 @@ const allChanges = Object.keys({ ...runChanges, ...chunkChanges }).sort();
 
 /** Random walks. @param take takes the checkpoint and a new model through one. */
 async function tryWalks(take: (steps: readonly Step[]) => Promise<Set<string>>): Promise<void> {
-  let latest: Promise<unknown> = Promise.resolve();
+  const walk = async (random: readonly Step[]): Promise<void> => {
+    const succeeded = await take([...begun, ...random]);
+    expect([...succeeded].filter((name) => name in wrongChanges)).toEqual([]);
+  };
+  const { parameters, check } = wholeRuns(2_000, 50, walk);
   const steps = fc.array(step, { minLength: 20, maxLength: 120, size: 'max' });
-  const property = fc.asyncProperty(steps, (random) => {
-    const walked = take([...begun, ...random]).then((succeeded) => {
-      expect([...succeeded].filter((name) => name in wrongChanges)).toEqual([]);
-    });
-    latest = walked;
-    return walked;
-  });
-  await fc.assert(property, forTime(2_000, 50));
-  // The one that the time limit has left behind.
-  await latest;
+  await fc.assert(fc.asyncProperty(steps, check), parameters);
 }
 
 describe('SQLite', () => {
