@@ -22,7 +22,8 @@ import { writeTextfile } from './write-textfile.js';
 export interface NotifyOptions {
   /** Where earlier successes are looked up; null where the state cannot be read. */
   readonly reader: Pick<CheckpointReader, 'runs'> | null;
-  readonly logger: Pick<Logger, 'warn' | 'info' | 'debug'>;
+  /** Default: nothing tells of a report that fails. */
+  readonly logger?: Pick<Logger, 'warn' | 'info' | 'debug'> | undefined;
   /** If it has aborted before, the webhook is tried once, for a short time. If it aborts later, the tries end soon. */
   readonly signal?: AbortSignal | undefined;
   readonly proxies?: Proxies | undefined;
@@ -47,7 +48,7 @@ export async function notifyEnd(
   checkCall('notifyEnd', { report: config?.report, end, needs: options });
   const { textfile, webhook } = config.report;
   const { reader, signal, proxies = {}, times = USUAL } = options;
-  const logger = guardLogger(options.logger as Logger);
+  const logger = guardLogger(options.logger as Logger | undefined);
   if (!isEnd(end)) return;
   const { run, outcome } = end;
   if (textfile !== null) {

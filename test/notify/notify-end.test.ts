@@ -77,7 +77,7 @@ const tell = (
   });
 };
 
-it('never fails because of the logger', async () => {
+it('never fails because of the logger, or without one', async () => {
   const fail = () => {
     throw new Error('no log');
   };
@@ -86,6 +86,7 @@ it('never fails because of the logger', async () => {
     logger: { warn: fail, info: fail, debug: fail },
     times: { attempt: 100, all: 10, firstRetry: 5 },
   });
+  await tell({ textfile }, endOf(), { logger: undefined });
 });
 
 describe('the file of metrics', () => {
