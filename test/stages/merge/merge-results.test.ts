@@ -192,6 +192,18 @@ describe('results that do not match', () => {
   });
 });
 
+it('the reasons that are counted, shown and posted hide the token; a row has what the service says', async () => {
+  const answer = () => ({ status: 'FAILED' as const, added: { reason: 't0ken is wrong' } });
+  const run = await createStageRun(await folder(), {
+    api: createFakeApi({ answer }),
+    config: { failures: { tolerate: 1 } },
+  });
+  await downloadAll(run);
+  const [merged] = await collect(mergeResults(run)(nothing()));
+  expect(merged!.bytes.toString()).toContain('t0ken is wrong');
+  expect(JSON.stringify(merged!.reasons)).toMatch(/^(?!.*t0ken).* is wrong/);
+});
+
 describe('records of a later chunk that were sent alike, and have different results', () => {
   const own = (count: number) => Array.from({ length: count }, (_, at) => `of ${count}, ${at}`);
   const equal = (count: number) => Array<string>(count).fill(`one of ${count}`);
