@@ -89,5 +89,5 @@ function lostRunText(run: string, reason: string): string {
   const folios = reason.endsWith('is damaged')
     ? ' Ask the provider for the folios in paid.log ("type":"accepted").'
     : '';
-  return `${run}  cannot be rebuilt: ${reason}. Restore a copy of paid.log or of checkpoint.db and run foliopipe recover again. If there is no copy: move the folder runs/${run} away; the next foliopipe run pays for this source again.${folios}`;
+  return `${run}  cannot be rebuilt: ${reason}. Restore a copy of paid.log or of checkpoint.db and run foliopipe recover again. If there is no copy: move the folder runs/${run} away; foliopipe run --yes then pays for this source again.${folios}`;
 }

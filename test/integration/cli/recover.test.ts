@@ -115,7 +115,7 @@ describe('foliopipe recover', () => {
       /cannot be rebuilt: line \d+ of \S+paid\.log is damaged\. Restore a copy of paid\.log or/,
     );
     expect(stdout).toContain(
-      `move the folder runs/${run} away; the next foliopipe run pays for this source again`,
+      `move the folder runs/${run} away; foliopipe run --yes then pays for this source again`,
     );
     expect(stdout).not.toContain('adopt');
     const again = await here(job, '--dry-run');
