@@ -9,7 +9,7 @@ import { loadPgBoss } from '../../fleet/pg-boss.js';
 import { type PreparedJob, prepareJob } from '../../fleet/prepare-job.js';
 import { isAlive } from '../../fleet/read-fleet.js';
 import { secretsOf } from '../../hide-secrets.js';
-import { type CommonOptions, type Finish, layersOf, usage, withCommonOptions } from '../common-options.js';
+import { type CommonOptions, layersOf, usage, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { type EnqueuedJob, enqueuedText } from '../fleet/enqueue-text.js';
 import { findFleet } from '../fleet/fleet-place.js';
@@ -29,7 +29,7 @@ interface Options extends CommonOptions {
   readonly publishPartial?: boolean;
 }
 
-export function addEnqueue(command: Command, finish: Finish): void {
+export function addEnqueue(command: Command): void {
   command
     .argument(
       '[config...]',
@@ -52,12 +52,10 @@ export function addEnqueue(command: Command, finish: Finish): void {
       'as for run: stop after this time with exit 8; the job is repeated after a pause',
     )
     .option('--publish-partial', 'as for run');
-  withCommonOptions(command).action(async (named: string[], options: Options) => {
-    finish(await enqueue(named, options));
-  });
+  withCommonOptions(command).action(enqueue);
 }
 
-async function enqueue(named: readonly string[], options: Options): Promise<number> {
+async function enqueue(named: readonly string[], options: Options): Promise<void> {
   await loadPgBoss(process.versions.node);
   const { again = false, dismiss = false, remove = false, schedule = false } = options;
   if ([again, dismiss, remove, schedule].filter(Boolean).length > 1) {
@@ -79,7 +77,6 @@ async function enqueue(named: readonly string[], options: Options): Promise<numb
       ? withFleet(options, (fleet) => removeAll(fleet, named, dismiss))
       : enqueueConfigs(named, flags, options));
   await printResult(options, { jobs: done, workers, exitCode: 0 }, enqueuedText(done, workers, configs));
-  return 0;
 }
 
 /** What was done, and how many workers are alive. */

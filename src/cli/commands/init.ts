@@ -7,7 +7,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../../pipelines/index.js';
 import { diskError } from '../../disk-error.js';
 import { escapeUnprintable, quoteForShell } from '../../text.js';
-import { DEFAULT_FILE, type Finish } from '../common-options.js';
+import { DEFAULT_FILE } from '../common-options.js';
 import { type Ask, isInteractive, withQuestions } from '../init/ask.js';
 import {
   chooseColumns,
@@ -32,7 +32,7 @@ interface Options extends InitFlags {
   readonly json?: boolean;
 }
 
-export function addInit(command: Command, finish: Finish): void {
+export function addInit(command: Command): void {
   command
     .argument(
       '[csv]',
@@ -57,7 +57,7 @@ export function addInit(command: Command, finish: Finish): void {
     .action(async (csv: string | undefined, options: Options) => {
       const mayAsk = isInteractive() && !options.yes && !options.json;
       const write = (ask?: Ask) => withStopSignal((signal) => writeConfig(csv, options, signal, ask));
-      finish(await (mayAsk ? withQuestions(write) : write()));
+      await (mayAsk ? withQuestions(write) : write());
     });
 }
 
@@ -66,7 +66,7 @@ async function writeConfig(
   options: Options,
   signal: AbortSignal,
   ask: Ask | undefined,
-): Promise<number> {
+): Promise<void> {
   const file = options.config?.at(-1) ?? DEFAULT_FILE;
   if (existsSync(file) && !options.force) throw existsError(file);
   refuseOtherKinds(file);
@@ -89,7 +89,6 @@ async function writeConfig(
   await write(file, configText(config), options.force === true);
   if (options.json) writeJson('summary', { ...summaryOf(file, config, guesses), exitCode: 0 });
   stderr.write(asStarted(nextText(file, config)));
-  return 0;
 }
 
 function formatFlags({ delimiter, encoding, skipLines, header }: FormatFlags) {

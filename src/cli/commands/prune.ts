@@ -3,13 +3,7 @@ import type { Command } from 'commander';
 import { type Config, ConfigError, type Pruned, type PrunedRun, prune } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatDuration } from '../../quantities.js';
 import { quoteForShell } from '../../text.js';
-import {
-  type CommonOptions,
-  type Finish,
-  lockHolder,
-  readConfig,
-  withCommonOptions,
-} from '../common-options.js';
+import { type CommonOptions, lockHolder, readConfig, withCommonOptions } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { isConfirmed, isInteractive } from '../init/ask.js';
 import { print, printList } from '../output.js';
@@ -21,7 +15,7 @@ interface Options extends CommonOptions {
   readonly yes?: boolean;
 }
 
-export function addPrune(runs: Command, finish: Finish): void {
+export function addPrune(runs: Command): void {
   const command = runs
     .command('prune')
     .description('remove the results of runs of this pipeline that ended long ago; outputs stay')
@@ -31,11 +25,11 @@ export function addPrune(runs: Command, finish: Finish): void {
     .option('--yes', 'do not ask before results are removed that retention.results keeps');
   withCommonOptions(command).action(async (file: string | undefined, _: object, self: Command) => {
     // `runs` has the same flags: they may be given before or after `prune`.
-    finish(await pruneNow(self.optsWithGlobals<Options>(), file));
+    await pruneNow(self.optsWithGlobals<Options>(), file);
   });
 }
 
-async function pruneNow(options: Options, file: string | undefined): Promise<number> {
+async function pruneNow(options: Options, file: string | undefined): Promise<void> {
   const olderThan = options.olderThan === undefined ? undefined : parseAge(options.olderThan);
   const config = await readConfig(options, file, 'nothing');
   const { dryRun = false, yes = false } = options;
@@ -45,12 +39,11 @@ async function pruneNow(options: Options, file: string | undefined): Promise<num
   const isMore = olderThan !== undefined && olderThan < config.retention.results;
   if (isMore && !dryRun && !yes && !(await mayRemove(await remove(true), config, options))) {
     await print('nothing was removed\n');
-    return 0;
+    return;
   }
   const { runs, unknown } = await remove(dryRun);
   const fields = { runs: runs.length, bytes: bytesOf(runs), unknown, dryRun, exitCode: 0 };
   await printList(options, 'run', runs, fields, textOf(runs, unknown, dryRun));
-  return 0;
 }
 
 /**

@@ -35,7 +35,7 @@ export function addRetry(command: Command, finish: Finish): void {
     async (run: string, file: string | undefined, options: Options) => {
       refuseFileAsRun('retry', run, file);
       const { by } = options;
-      if (options.dryRun) return finish(await printRetryPlan(options, run, file));
+      if (options.dryRun) return printRetryPlan(options, run, file);
       finish(await runJob(options, file, (config, rest) => retry(config, run, { ...rest, by })));
     },
   );
@@ -45,7 +45,6 @@ async function printRetryPlan({ by, ...options }: Options, run: string, file: st
   const config = await readConfig(options, file, 'nothing');
   const plan = await planRetry(config, run, { by });
   await printResult(options, { ...plan, exitCode: 0 }, planText(plan));
-  return 0;
 }
 
 function planText(plan: RetryPlan): string {

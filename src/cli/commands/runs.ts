@@ -1,7 +1,7 @@
 /** `foliopipe runs`: lists the runs of a pipeline, newest first; `runs prune` removes the results of old runs. */
 import type { Command } from 'commander';
 import { loadStatus, paidRecords, partialFacts, type Run, recordsToSend } from '../../../pipelines/index.js';
-import { type CommonOptions, type Finish, readConfig, withCommonOptions } from '../common-options.js';
+import { type CommonOptions, readConfig, withCommonOptions } from '../common-options.js';
 import { print, printJson, stderr } from '../output.js';
 import { openState } from '../session.js';
 import { nextSteps } from '../texts/next-steps.js';
@@ -13,9 +13,9 @@ interface Options extends CommonOptions {
   readonly all?: boolean;
 }
 
-export function addRuns(command: Command, finish: Finish): void {
+export function addRuns(command: Command): void {
   command.argument('[file]', 'config file').option('--all', 'every pipeline in the state folder');
-  addPrune(command, finish);
+  addPrune(command);
   addShow(command);
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     const config = await readConfig(options, file, 'nothing');

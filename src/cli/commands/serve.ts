@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../../quantities.js';
-import { type Finish, wholeNumber } from '../common-options.js';
+import { wholeNumber } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { stdout } from '../output.js';
 import { rememberSecrets } from '../redact.js';
@@ -22,7 +22,7 @@ interface Options {
   readonly timeScale: number;
 }
 
-export function addServe(command: Command, finish: Finish): void {
+export function addServe(command: Command): void {
   command
     .option('--port <number>', '0 takes a free port', wholeNumber(0, 65_535), 8787)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -51,12 +51,10 @@ export function addServe(command: Command, finish: Finish): void {
       wholeNumber(1, 100_000),
       1,
     )
-    .action(async (options: Options) => {
-      finish(await serve(options));
-    });
+    .action(serve);
 }
 
-async function serve(options: Options): Promise<number> {
+async function serve(options: Options): Promise<void> {
   const given = options.token ?? process.env.FOLIOPIPE_SERVE_TOKEN;
   const token = given ?? randomBytes(12).toString('hex');
   rememberSecrets(process.argv, [token]);
@@ -85,7 +83,6 @@ async function serve(options: Options): Promise<number> {
     stop.signal.addEventListener('abort', () => stop.close());
   });
   await service.close();
-  return 0;
 }
 
 function size(text: string): number {

@@ -8,7 +8,7 @@ import { openStatusPort } from '../../fleet/status-port.js';
 import { fleetTimes } from '../../fleet/times.js';
 import { type Worker, type WorkerStatus, work } from '../../fleet/work.js';
 import { countOf } from '../../quantities.js';
-import { type CommonOptions, type Finish, wholeNumber, withOutputOptions } from '../common-options.js';
+import { type CommonOptions, wholeNumber, withOutputOptions } from '../common-options.js';
 import { findFleet, waitForDatabase, withPlaceOptions } from '../fleet/fleet-place.js';
 import { startRun } from '../fleet/start-run.js';
 import { printJson } from '../output.js';
@@ -21,7 +21,7 @@ interface Options extends CommonOptions {
   readonly host: string;
 }
 
-export function addWorker(command: Command, finish: Finish): void {
+export function addWorker(command: Command): void {
   command
     .argument('[file]', 'a config that names the state')
     .option(
@@ -37,11 +37,11 @@ export function addWorker(command: Command, finish: Finish): void {
     )
     .option('--host <address>', 'address to listen on; 0.0.0.0: all', '127.0.0.1');
   withOutputOptions(withPlaceOptions(command)).action(async (file: string | undefined, options: Options) => {
-    finish(await runWorker(file, options));
+    await runWorker(file, options);
   });
 }
 
-async function runWorker(file: string | undefined, options: Options): Promise<number> {
+async function runWorker(file: string | undefined, options: Options): Promise<void> {
   const { state, scratchDir, fleetOptions } = await findFleet(options, file);
   const { logger } = fleetOptions;
   const facts = {
@@ -103,8 +103,7 @@ async function runWorker(file: string | undefined, options: Options): Promise<nu
   }
 }
 
-async function endWorker(ended: WorkerStatus['ended'], { json }: Options, logger: Logger): Promise<number> {
+async function endWorker(ended: WorkerStatus['ended'], { json }: Options, logger: Logger): Promise<void> {
   logger.info({ ...ended }, 'the worker has stopped');
   if (json) await printJson('summary', { ended, exitCode: 0 });
-  return 0;
 }
