@@ -79,7 +79,7 @@ export function addStatus(command: Command, finish: Finish): void {
       const missing = await missingLoad(state, config, run);
       const account = await findAccount(config, run.service);
       if (doubt !== undefined && !options.json) await print(`${doubt}\n`);
-      if (options.json)
+      if (options.json) {
         await printJson('summary', {
           ...summary,
           missingLoad: missing,
@@ -92,28 +92,21 @@ export function addStatus(command: Command, finish: Finish): void {
               ? null
               : { place: String(config.state), setBy: config.state.origin ?? null },
         });
-      else if (isCompleted(run)) {
-        const text = summaryText(summary, nextTerms(config));
-        const notes =
-          endedText(run) + copiedText(run) + missingLoadText(missing) + (await otherSourceText(run));
-        await print(
-          nextSteps(text + notes + workingText(holder, nextStop) + accountLine(account) + stateLine(config)),
-        );
+        return;
+      }
+      let text: string;
+      if (isCompleted(run)) {
+        text = summaryText(summary, nextTerms(config)) + endedText(run) + copiedText(run);
+        text += missingLoadText(missing) + (await otherSourceText(run)) + workingText(holder, nextStop);
       } else {
         rememberValues(config, run);
         const snapshot = (await createProgressReader(run.id, { checkpoint: reader, clock: systemClock })())!;
-        const text = await unfinishedText(reader, run, summary, snapshot, config.poll.timeout);
-        await print(
-          nextSteps(
-            text +
-              missingLoadText(missing) +
-              (holder === undefined ? await touchedSourceText(run, config) : '') +
-              workingText(holder, nextStop, snapshot, run.source.files[0]?.name) +
-              accountLine(account) +
-              stateLine(config),
-          ),
-        );
+        text = await unfinishedText(reader, run, summary, snapshot, config.poll.timeout);
+        text += missingLoadText(missing);
+        if (holder === undefined) text += await touchedSourceText(run, config);
+        text += workingText(holder, nextStop, snapshot, run.source.files[0]?.name);
       }
+      await print(nextSteps(text + accountLine(account) + stateLine(config)));
     } finally {
       await state?.close();
       stop?.close();
