@@ -1,9 +1,11 @@
-/** What is said of a publication that is not loaded. */
+/** What is said of a publication that is not loaded, and when the target of a load is checked. */
 import { expect, it } from 'vitest';
-import { loadPublication } from '../../../src/run/load/load-run.js';
+import { checkLoadOfRest, loadPublication } from '../../../src/run/load/load-run.js';
+import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
 import { samplePublication } from '../../helpers/checkpoint/samples.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { createStageRun } from '../../helpers/stages/stage-run.js';
+import { createStageRun, downloadAll } from '../../helpers/stages/stage-run.js';
+import { collect } from '../../helpers/streams/collect.js';
 
 const folder = useFolder();
 
@@ -18,4 +20,20 @@ it('a run of the local service that has sent nothing is a rehearsal too', async 
   await expect(loadPublication(run, row, row.publication!)).resolves.toMatchObject({ state: 'left', why });
   expect(run.log).toEqual([`warn publication 1 is not loaded into businesses: ${why}`]);
   expect(await run.checkpoint.lastLoad(run.id)).toMatchObject({ state: 'left', why });
+});
+
+it('the target is checked while something is left to send, and not afterwards', async () => {
+  const load = { into: 'postgres://localhost/warehouse', table: 'businesses', mode: 'append' };
+  const made = await createStageRun(await folder(), { config: { load } });
+  let checks = 0;
+  const check = async () => void checks++;
+  const run = { ...made, loadTarget: { check, load: () => Promise.reject(new Error('no load')) } };
+  await checkLoadOfRest(run);
+  expect(checks).toBe(1);
+  await collect(chunkRecords(run)());
+  await checkLoadOfRest(run);
+  expect(checks).toBe(2);
+  await downloadAll(run);
+  await checkLoadOfRest(run);
+  expect(checks).toBe(2);
 });
