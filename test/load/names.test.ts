@@ -13,6 +13,9 @@ describe('foldName', () => {
   });
 
   it('gives at most 63 bytes, and cuts no character', () => {
+    const longest = 'x'.repeat(63);
+    expect([longest, `${longest}y`].map(foldName)).toEqual([longest, longest]);
+    expect(foldName(`${'x'.repeat(62)}é`)).toBe('x'.repeat(62));
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 90 }), (name) => {
         const folded = foldName(name);

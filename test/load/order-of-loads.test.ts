@@ -47,6 +47,7 @@ describe('takesDelta', () => {
       { mode: 'replace', onRemoved: 'keep' },
     ],
     ['after a load in mode append', false, {}, { mode: 'append' }],
+    ['and where removed rows are left', false, { onRemoved: 'keep' }, { mode: 'append', onRemoved: 'keep' }],
     ['where earlier loads have left removed rows', false, {}, { onRemoved: 'keep' }],
     ['where removed rows are left anyway', true, { onRemoved: 'keep' }, { onRemoved: 'keep' }],
   ])('%s: %s', (_, expected, change, before) => {
