@@ -129,7 +129,7 @@ export type JoinMethod = (
   | { readonly by: 'key'; readonly column: string }
   | { readonly by: 'echo'; readonly columns: readonly string[] }
 ) & {
-  /** Null in a run of version 0.1, which judged nothing. */
+  /** Null in a run from before version 0.1.0, which judged nothing. */
   readonly judged: Judgement | null;
 };
 

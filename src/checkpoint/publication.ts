@@ -19,7 +19,7 @@ export interface Publication {
   readonly partial: boolean;
   /** Kept here because the chunks lose their counts when the output is written again. */
   readonly counts: Counts;
-  /** The same by origin. Missing in publications of version 0.1, which sent every record. */
+  /** The same by origin. Missing in publications from before version 0.1.0, which sent every record. */
   readonly origins?: Origins;
   /** Columns that the service adds, in output order. */
   readonly resultColumns: readonly string[];

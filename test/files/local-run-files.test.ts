@@ -94,7 +94,7 @@ describe('part files', () => {
     expect((await readWhole(files.readPart(3, newer))).toString()).toBe('two');
   });
 
-  it('of version 0.1 are read under their old name, until the part is there under its own', async () => {
+  it('from before version 0.1.0 are read under their old name, until the part is there under its own', async () => {
     const { files, path } = await open();
     const old = join(path, 'part-000003-failed-2.csv.gz');
     await writeFile(old, gzipSync('one'));

@@ -35,7 +35,7 @@ describe('publishedOrigins', () => {
     expect(publishedOrigins(published)).toEqual({ ...origins, skipped: none });
   });
 
-  it('of version 0.1 are all sent', () => {
+  it('from before version 0.1.0 are all sent', () => {
     const sent = { records: 30, successful: 30, failed: 0, unprocessed: 0 };
     expect(publishedOrigins(samplePublication)).toEqual({
       sent,

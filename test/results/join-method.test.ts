@@ -68,7 +68,7 @@ describe('an echo', () => {
     expect(gone).toMatchObject({ code: 'JOIN_WEAKER' });
   });
 
-  it('is unknown in a run that version 0.1 began', () => {
+  it('is unknown in a run from before version 0.1.0', () => {
     checkEchoes({ by: 'key', column: 'id', judged: null }, [successful('id\n1\n')]);
   });
 });

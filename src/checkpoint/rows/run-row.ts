@@ -88,12 +88,12 @@ export function toFile(row: FileRow): PublishedFile {
   return { ...row, isSample: Boolean(row.isSample) };
 }
 
-/** A publication of version 0.1 has no `partial`, because it was never partial. */
+/** A publication from before version 0.1.0 has no `partial`, because it was never partial. */
 function toPublication(json: string | null): Publication | null {
   return json === null ? null : { partial: false, ...(JSON.parse(json) as Omit<Publication, 'partial'>) };
 }
 
-/** A join of version 0.1 has no `judged`. */
+/** A join from before version 0.1.0 has no `judged`. */
 function toJoinMethod(json: string | null): JoinMethod | null {
   return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
 }

@@ -21,7 +21,7 @@ export function rebuiltText(recovered: Recovered, config: Config, dryRun: boolea
     searches > 0 && `${countOf(searches, 'search', 'searches')} outside of runs ${done}`,
     ...asideText(aside),
     mayLackPruned &&
-      'if foliopipe 0.1 was ever used in this folder: runs whose results it removed are missing from the ledger',
+      'if a foliopipe before 0.1.0 was ever used in this folder: runs whose results it removed are missing from the ledger',
     rebuilt.length + lost.length + searches === 0 && base === 'whole' && 'nothing is missing',
     ...(dryRun ? [] : nextText(rebuilt, config)),
   ]).join('\n')}\n`;

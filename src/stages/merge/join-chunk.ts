@@ -205,7 +205,7 @@ export function uploadedColumns(upload: UploadOptions): ReadonlySet<string> {
 
 /**
  * Whether the results of a run were joined with a different `result.echo` than the config has now. False if no chunk is
- * joined yet. Runs of version 0.1 had no such key.
+ * joined yet. Runs from before version 0.1.0 have no such key.
  */
 export function isEchoChanged({ result }: Pick<Config, 'result'>, { join }: Pick<Run, 'join'>): boolean {
   return join !== null && !isDeepStrictEqual(join.judged?.declared ?? null, result.echo);

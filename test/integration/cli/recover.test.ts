@@ -124,7 +124,7 @@ describe('foliopipe recover', () => {
     expect(again.stdout).not.toMatch(/nothing is missing|checkpoint is whole/);
   });
 
-  it('says that a run of foliopipe 0.1 has no journal, and leaves it alone', async () => {
+  it('says that a run from before version 0.1.0 has no journal, and leaves it alone', async () => {
     const job = await killed('without');
     const run = (await readdir(join(job.stateDir, 'runs')))[0]!;
     await rm(join(job.stateDir, 'runs', run, 'paid.log'));
@@ -132,7 +132,7 @@ describe('foliopipe recover', () => {
     const { code, stdout } = await here(job);
     expect(code).toBe(2);
     expect(stdout).toMatch(/cannot be rebuilt: .*paid\.log is missing/);
-    expect(stdout).toContain('if foliopipe 0.1 was ever used in this folder');
+    expect(stdout).toContain('if a foliopipe before 0.1.0 was ever used in this folder');
     expect(stdout).not.toContain('"type":"accepted"');
     expect((await here(job)).code).toBe(2);
     expect((await callMain(['run', job.config], { env: job.env })).stderr).toMatch(/\[CHECKPOINT_BEHIND\]/);

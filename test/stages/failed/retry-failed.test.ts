@@ -167,7 +167,7 @@ describe('results of a closed round that are damaged', () => {
     const run = await damaged(new OutageError('SERVICE_UNAVAILABLE', 'out'));
     expect(await mergedCodes(run)).toEqual([]);
     expect(run.deferred.error).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-    // As version 0.1 left it when it was killed while it fetched the chunk anew.
+    // As versions before 0.1.0 left it when it was killed while it fetched the chunk anew.
     const nextChunk: StageRun['checkpoint']['nextChunk'] = async (...args) => {
       const chunk = await run.checkpoint.nextChunk(...args);
       return chunk?.number === 5 ? { ...chunk, state: 'finished' } : chunk;
