@@ -113,8 +113,11 @@ const kinds = {
   clock: {
     fits: (value) =>
       value === undefined ||
-      (isObject(value) && typeof value.now === 'function' && Number.isSafeInteger(value.now())),
-    what: 'a clock whose now() gives whole milliseconds since 1970',
+      (isObject(value) &&
+        typeof value.sleep === 'function' &&
+        typeof value.now === 'function' &&
+        Number.isSafeInteger(value.now())),
+    what: 'a clock with sleep(), and whose now() gives whole milliseconds since 1970',
     hint: 'such as { now: () => Math.floor(time), sleep: systemClock.sleep }',
   },
   onProgress: {

@@ -30,6 +30,7 @@ const names = [
   'withReadyRun',
   'enrichedRecords',
   'enrichedBytes',
+  'mergeResults',
   'loadConfig',
   'showReuse',
   'pruneReuse',
@@ -93,10 +94,17 @@ const wrong: readonly Wrong[] = [
     (now) =>
       [
         'enrich',
-        [config, { clock: { now: () => now } }],
-        'clock must be a clock whose now\\(\\) gives whole',
+        [config, { clock: { ...library.systemClock, now: () => now } }],
+        'clock must be a clock with sleep\\(\\), and whose now\\(\\) gives whole',
       ] as const,
   ),
+  ['enrich', [config, { clock: { now: Date.now } }], 'clock must be a clock .*, and is another object'],
+  // Rows from the first one on must not become rows from where a work file ends.
+  [
+    'mergeResults',
+    [{ given: {}, source: {} }, async () => undefined, { fromFirst: true }],
+    'options must be an object with options, and is a function',
+  ],
   ['collect', [config, null], 'options must be an object with options, and is null'],
   ['withRun', [config, {}], 'body must be a function, and is missing'],
   ['loadConfig', [{ files: 'a.yaml' }], 'files must be a list of paths, and is the text "a.yaml"'],

@@ -2,6 +2,7 @@
  * Fifth stage: joins the results of chunks to their records and gives the rows of the output, stretch by stretch. Only
  * this stage restores the order of the source; chunks that come early wait on the disk.
  */
+import { checkCall } from '../../check-call.js';
 import type { Checkpoint, ChunkRow } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../../checkpoint/walk-run.js';
 import { OutageError, SourceError, type UntrustedError } from '../../errors.js';
@@ -37,8 +38,10 @@ export type MergeResultsNeeds = MergeChunksNeeds &
  */
 export function mergeResults(
   run: MergeResultsNeeds,
-  { fromFirst = false }: MergeResultsOptions = {},
+  options: MergeResultsOptions = {},
 ): (chunks: AsyncIterable<ChunkRow>) => AsyncGenerator<MergedStretch> {
+  checkCall('mergeResults', { opened: run, options });
+  const { fromFirst = false } = options;
   const mergeAll = async function* (chunks: AsyncIterable<ChunkRow>) {
     const last = fromFirst ? undefined : await lastMerged(run);
     const merged = last?.lastRecord ?? 0;
