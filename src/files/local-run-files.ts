@@ -64,7 +64,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
    */
   const partPath = (chunk: number, part: NamedPart) =>
     `${partName(chunk, part)}-${part.sha256.slice(0, HASH_DIGITS)}.csv.gz`;
-  /** The path at which the part is, or should be. Version 0.1 named parts without their hash. */
+  /** The path at which the part is, or should be. Versions before 0.1.0 named parts without their hash. */
   const storedPath = (chunk: number, part: NamedPart) => {
     const path = partPath(chunk, part);
     const older = `${partName(chunk, part)}.csv.gz`;

@@ -39,7 +39,7 @@ export function createColumnFinder(run: MergeChunksNeeds, merged: number): FindC
     const row = (await run.checkpoint.run(run.id))!;
     const expected = await expectedColumns(run, row);
     if (run.config.result.columns.length > 0 && merged === 0) return fix(expected, false);
-    // Version 0.1 recorded an empty list for a run without a success.
+    // A run from before version 0.1.0 has an empty list if it had no success.
     if (row.columns !== null && row.columns.length > 0) {
       fixed = row.columns;
       return fixed;
