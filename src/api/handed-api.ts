@@ -9,7 +9,7 @@ import type { Milliseconds } from '../types.js';
 import type { Failure } from './failure.js';
 import { finalError } from './final-error.js';
 import type { DownloadRequest, PartReply, PredictionApi } from './prediction-api.js';
-import { count, countOrNull, percentOrNull, textOrNull } from './read-reply.js';
+import { count, countOrNull, percentOrNull, searchReply, textOrNull } from './read-reply.js';
 import { isPaid, type Operation } from './requests.js';
 
 /**
@@ -67,7 +67,7 @@ export function checkedApi(api: PredictionApi, grace: Milliseconds): PredictionA
     search: async (record, signal, waits) => {
       const asked: Asked = { operation: 'search', facts: {} };
       const search = (own: AbortSignal) => api.search(record, own, waits);
-      return checked(asked, searchReply, await untilStopped(asked, signal, () => grace, search));
+      return checked(asked, searched, await untilStopped(asked, signal, () => grace, search));
     },
 
     ready: async (signal) => api.ready?.(signal),
@@ -168,4 +168,4 @@ const report = z.object({
 
 const partReply = z.object({ rehearsal });
 
-const searchReply = z.object({ answer: z.unknown(), rehearsal });
+const searched = z.object({ answer: searchReply, rehearsal });

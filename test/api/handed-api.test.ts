@@ -145,3 +145,11 @@ it('counts a search as possibly paid that has no reply when its time is over', a
   const error = await errorOf(clientWith({ search }).search({ name: 'A' }, stop.signal));
   expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH', doubt: 'no-reply' });
 });
+
+it('counts a search as possibly paid whose answer holds itself, and so cannot be written', async () => {
+  const answer: Record<string, unknown> = {};
+  answer.self = answer;
+  const search = async () => ({ answer, rehearsal: false });
+  const error = await errorOf(clientWith({ search }).search({ name: 'A' }, signal));
+  expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH', doubt: 'unreadable' });
+});

@@ -226,6 +226,7 @@ const ofFolio: Prepared<StoredUpload> = statement(`
   SELECT ${UPLOAD_COLUMNS} FROM uploads
   WHERE folio = @folio AND run IN (SELECT id FROM runs WHERE service = @service)
   ORDER BY run COLLATE "C", chunk, attempt LIMIT 1`);
+
 /** Makes `uploads`, `unusualUploads` and `uploadOf`. */
 export function uploadReads(
   db: StateSession,

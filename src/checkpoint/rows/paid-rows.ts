@@ -72,6 +72,9 @@ export interface StoredSingleSearch extends Omit<SingleSearch, 'local'> {
   readonly local: 0 | 1 | null;
 }
 
+/** The columns of such a search with the names of the port. */
+export const SINGLE_SEARCH_COLUMNS = 'id, pipeline, service, state, local, started_at AS "startedAt", day';
+
 export function toSingleSearch({ local, ...row }: StoredSingleSearch): SingleSearch {
   return { ...row, local: local === null ? null : local === 1 };
 }

@@ -5,6 +5,7 @@ import { unpackNumbers } from '../packed-numbers.js';
 import type { RecordedLoad } from '../publication.js';
 import { STORED_PARTS, type StoredStretch, toStretchIfAny } from './chunk-rows.js';
 import {
+  SINGLE_SEARCH_COLUMNS,
   type StoredSearch,
   type StoredSingleSearch,
   type StoredSum,
@@ -202,7 +203,7 @@ function paidReads(read: MakeRead): Pick<CheckpointReader, PaidRead> {
     SELECT record, state, "values", started_at AS "startedAt" FROM searches
     WHERE run = @run AND record > @after ORDER BY record ${UP_TO_LIMIT}`);
   const singles = read<StoredSingleSearch>(`
-    SELECT id, pipeline, service, state, local, started_at AS "startedAt", day FROM single_searches
+    SELECT ${SINGLE_SEARCH_COLUMNS} FROM single_searches
     WHERE id > @after AND (CAST(@pipeline AS TEXT) IS NULL OR pipeline = @pipeline) ORDER BY id ${UP_TO_LIMIT}`);
 
   return {

@@ -2,7 +2,6 @@
  * The publication of a run: it is being put in place, is in place, is loaded, is confirmed instead, is withheld, or is
  * undone to be written again (rule "A file appears whole", docs/architecture.md#a-file-appears-whole).
  */
-
 import type { Segment } from '../../../types.js';
 import type { PublicationChanges } from '../../change-groups.js';
 import type { Checkpoint } from '../../checkpoint.js';

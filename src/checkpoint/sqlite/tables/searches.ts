@@ -3,7 +3,7 @@
  * request, and its record is reserved in the budget (rule "Intent first", docs/architecture.md#intent-first).
  */
 import type { Checkpoint, SingleSearch } from '../../checkpoint.js';
-import { type StoredSingleSearch, toSingleSearch } from '../../rows/paid-rows.js';
+import { SINGLE_SEARCH_COLUMNS, type StoredSingleSearch, toSingleSearch } from '../../rows/paid-rows.js';
 import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
 import { budgetChanges } from './spending.js';
 
@@ -70,8 +70,9 @@ export function singleSearchChanges(
 
 /** Prepares the read of all rows. Must be called within a transaction or `db.read`. */
 export function allSingleSearches(db: StateDatabase): () => readonly SingleSearch[] {
-  const all = db.prepare<[], StoredSingleSearch>(`
-    SELECT id, pipeline, service, state, local, started_at AS startedAt, day FROM single_searches ORDER BY id`);
+  const all = db.prepare<[], StoredSingleSearch>(
+    `SELECT ${SINGLE_SEARCH_COLUMNS} FROM single_searches ORDER BY id`,
+  );
   return () => all.all().map(toSingleSearch);
 }
 
