@@ -30,7 +30,7 @@ import { translateStateError } from './translate-state-error.js';
  *   `CHECKPOINT_DAMAGED`, `CHECKPOINT_NEWER`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`; LockedError `PIPELINE_LOCKED`, if it
  *   must be migrated while another pipeline runs
  * @throws TroubleError `DISK_FULL`, `CHECKPOINT_BUSY`, `CHECKPOINT_IO`; these also from every method, and ConfigError
- *   `CHECKPOINT_GONE` from each change
+ *   `CHECKPOINT_GONE` from each change and from `close`
  */
 export async function openSqliteCheckpoint(stateDir: string): Promise<Checkpoint> {
   const path = join(stateDir, 'checkpoint.db');
@@ -61,7 +61,15 @@ async function openForWriting(path: string): Promise<StateDatabase> {
       await db.close();
       if (log.failure === undefined) rememberCheck(path, opened, checkedAt ?? now);
     };
-    return { ...db, close };
+    let closing: Promise<void> | undefined;
+    return {
+      ...db,
+      close: () => {
+        // A second one would find that SQLite has removed the log, and would close a descriptor that others may use.
+        closing ??= close();
+        return closing;
+      },
+    };
   } catch (error) {
     connection.close();
     throw error;

@@ -39,6 +39,15 @@ describe('openSqliteCheckpoint', () => {
       await second.close();
     }));
 
+  it('ends a second close as the first, and leaves nothing behind', () =>
+    withFolder(async (folder) => {
+      const checkpoint = await openSqliteCheckpoint(folder);
+      await Promise.all([checkpoint.close(), checkpoint.close()]);
+      const names = await readdir(folder);
+      await checkpoint.close();
+      expect(await readdir(folder)).toEqual(names);
+    }));
+
   it('reads the source of a run again after another process has changed it', () =>
     withFolder(async (folder) => {
       const checkpoint = await openSqliteCheckpoint(folder);
