@@ -161,18 +161,21 @@ it('cancels a web stream that gives nothing more when it is stopped', async () =
   const stop = new AbortController();
   let asked = 0;
   let cancelled = 0;
-  const stream = new ReadableStream<Buffer>({
-    pull: (pieces) => {
-      asked += 1;
-      if (asked === 1) return pieces.enqueue(Buffer.from('name\n'));
-      // When the next piece is waited for.
-      setTimeout(() => stop.abort(), 20);
-      return new Promise(() => undefined);
+  const stream = new ReadableStream<Buffer>(
+    {
+      pull: (pieces) => {
+        asked += 1;
+        if (asked === 1) return pieces.enqueue(Buffer.from('name\n'));
+        setImmediate(() => stop.abort());
+        return new Promise(() => undefined);
+      },
+      cancel: () => {
+        cancelled += 1;
+      },
     },
-    cancel: () => {
-      cancelled += 1;
-    },
-  });
+    // Without a queue, a piece is asked for only when somebody waits for it.
+    { highWaterMark: 0 },
+  );
   const spool = { folder, signal: stop.signal, at: () => undefined };
   await expect(new HandedRecords(stream).copyInto(spool, undefined)).rejects.toThrow('aborted');
   expect(cancelled).toBe(1);
