@@ -74,7 +74,7 @@ export function checkBudget(
     }
     logger.warn(
       { cap, limit, spent, left, records },
-      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run sends ${left === 0 ? 'nothing' : `at most ${formatCount(left)}, because only whole chunks are sent,`} and ends with exit 9; the same command goes on when there is more`,
+      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run sends ${left === 0 ? 'nothing' : `at most ${formatCount(left)}, because only whole chunks are sent,`} and ends with exit 9; the same command goes on when the cap allows more`,
     );
     if (Math.min(records, maxRecords) <= limit) continue;
     logger.warn(

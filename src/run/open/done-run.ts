@@ -60,7 +60,7 @@ function pickDoneRun(done: readonly Run[], frozen: Readonly<Record<string, strin
     'RUN_DONE_OTHERWISE',
     `run ${newest.id} has done this source with other values:${lines}`,
     {
-      hint: 'restore the old values to get its output; foliopipe run --new sends the source again, and pays again',
+      hint: 'restore the old values to get its output; foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it',
       facts: { run: newest.id, keys: keys.join(', ') },
     },
   );

@@ -125,7 +125,7 @@ export function checkRetryBudget({ run, records, budget }: RetryPlan, logger: Lo
     }
     logger.warn(
       facts,
-      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the retry sends at most ${formatCount(left)}, because only whole chunks are sent, and ends with exit 9; the same command goes on when there is more`,
+      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the retry sends at most ${formatCount(left)}, because only whole chunks are sent, and ends with exit 9; the same command goes on when the cap allows more`,
     );
   }
 }
