@@ -194,7 +194,7 @@ function foldedIfNeeded(
     : { ...column, isFolded: kindByValues(parts, column, records) === 'folded' };
 }
 
-/** The kind so far of a column by which results are matched. Versions before 0.1.0 stored no kinds and matched exact bytes. */
+/** The kind so far of a column by which results are matched. Versions before 0.1.0 stored none and matched exact bytes. */
 function knownKind(method: JoinMethod | null, column: string) {
   if (method?.by !== 'echo') return undefined;
   if (method.judged === null) return 'exact';

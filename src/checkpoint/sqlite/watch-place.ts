@@ -33,8 +33,8 @@ const UNFINISHED = '.tmp';
 /** Looks at the files of an open database. */
 export interface WatchedPlace {
   /**
-   * Called before a change and before the end. The first time that a file is gone, it writes a copy of the complete database
-   * beside it.
+   * Called before a change and before the end. The first time that a file is gone, it writes a copy of the whole
+   * database beside it.
    * @param looks whether it looks at the files, which takes some ten microseconds; if not, it uses what it saw last.
    * @throws ConfigError `CHECKPOINT_GONE`.
    */
