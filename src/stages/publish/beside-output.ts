@@ -1,7 +1,7 @@
 /**
  * The files that are published beside an output: its rejects, its delta, and the lists of answers that have changed. Each
- * is written to the local disk before "publishing" is committed, and put in place together with the output. A kill may
- * leave either of the two.
+ * is written to the local disk before "publishing" is committed, and put in place together with the output. After a kill
+ * it may be in either place.
  */
 import type { Publication } from '../../checkpoint/checkpoint.js';
 import { isLocalFile, waitsOrIsInPlace, workPathOf } from '../../files/work-file.js';
