@@ -31,7 +31,7 @@ it('fetches a folio that was recorded after its chunk was given up', async () =>
   const first = await site.machine('first');
   const second = await site.machine('second');
   const env = { ...first.env, FOLIOPIPE_CRASH_AT: 'after-post-before-commit:3:pause' };
-  // It polls nothing yet: the server would end a transaction that another stage leaves open for so long.
+  // It polls nothing yet, so that few statements of other stages are in progress when it is paused.
   const flags = ['--set', 'poll.first=1m', '--set', 'poll.max=1m'];
   const paused = spawnCli(['run', ...first.args, ...flags], { cwd: first.folder, env });
   await expect
@@ -45,7 +45,8 @@ it('fetches a folio that was recorded after its chunk was given up', async () =>
 
   paused.kill('SIGCONT');
   const lost = await paused.ended;
-  expect(lost.code, lost.stderr).toBe(11);
+  // 5 if another stage was within a transaction, which the server has ended meanwhile: its connection is lost first.
+  expect([5, 11], lost.stderr).toContain(lost.code);
   const [upload] = await site.database.query('SELECT state FROM foliopipe.uploads WHERE chunk = 3');
   expect(upload).toEqual({ state: 'accepted' });
 
