@@ -62,18 +62,14 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E, G 
     return stage(guard(source, controller, failures));
   });
   const run = pipeline as unknown as (...chain: unknown[]) => Promise<Result>;
-  // The last stage may end while an earlier one still finishes work, such as an upload that is paid for.
-  const allEnded = () => Promise.allSettled(sources.map((source) => source.return?.()));
   controller.signal.throwIfAborted();
-  try {
-    return await run(first, ...guarded);
-  } catch (error) {
-    // A stage that fails closes its source before its own error arrives here, so a later stage may throw first.
-    if (!failures.some(isFailure) && !isFailure(error)) await allEnded();
-    throw failures.find(isFailure) ?? error;
-  } finally {
-    await allEnded();
-  }
+  const [end] = await Promise.allSettled([run(first, ...guarded)]);
+  if (end.status === 'rejected') failures.push(end.reason);
+  // The last stage may end while an earlier one still finishes work, such as an upload that is paid for. A stage that
+  // fails closes its source before its own error arrives, so a later stage may have thrown first.
+  await Promise.allSettled(sources.map((source) => source.return?.()));
+  if (end.status === 'fulfilled') return end.value;
+  throw failures.find(isFailure) ?? end.reason;
 }
 
 /** A last stage that reads all items and drops them. */
