@@ -11,6 +11,7 @@ import { finalError } from './final-error.js';
 import type { DownloadRequest, PartReply, PredictionApi } from './prediction-api.js';
 import { count, countOrNull, percentOrNull, searchReply, textOrNull } from './read-reply.js';
 import { isPaid, type Operation } from './requests.js';
+import { type AwakeClock, withGrace } from './timeout.js';
 
 /**
  * The same client with checked replies.
@@ -20,27 +21,21 @@ export function checkedApi(api: PredictionApi, grace: Milliseconds): PredictionA
   return {
     upload: async (request, signal) => {
       const asked: Asked = { operation: 'upload', facts: { fileName: request.file.name } };
-      let isRead = false;
-      const given = await untilStopped(
-        asked,
-        signal,
-        () => (isRead ? grace : null),
-        (own) => {
-          const open = () => {
-            own.throwIfAborted();
-            isRead = true;
-            return request.file.open();
-          };
-          return api.upload({ ...request, file: { ...request.file, open } }, own);
-        },
-      );
+      const given = await untilStopped(asked, signal, grace, (own, begun) => {
+        const open = () => {
+          own.throwIfAborted();
+          begun();
+          return request.file.open();
+        };
+        return api.upload({ ...request, file: { ...request.file, open } }, own);
+      });
       return checked(asked, receipt, given);
     },
 
     track: async (folio, signal, until, begins) => {
       const asked: Asked = { operation: 'track', facts: { folio } };
       const track = (own: AbortSignal) => api.track(folio, own, until, begins);
-      return checked(asked, report, await untilStopped(asked, signal, () => null, track));
+      return checked(asked, report, await untilStopped(asked, signal, grace, track));
     },
 
     download: async <T>(
@@ -66,8 +61,11 @@ export function checkedApi(api: PredictionApi, grace: Milliseconds): PredictionA
 
     search: async (record, signal, waits) => {
       const asked: Asked = { operation: 'search', facts: {} };
-      const search = (own: AbortSignal) => api.search(record, own, waits);
-      return checked(asked, searched, await untilStopped(asked, signal, () => grace, search));
+      const search = (own: AbortSignal, begun: () => void) => {
+        begun();
+        return api.search(record, own, waits);
+      };
+      return checked(asked, searched, await untilStopped(asked, signal, grace, search));
     },
 
     ready: async (signal) => api.ready?.(signal),
@@ -81,40 +79,37 @@ interface Asked {
   readonly facts: ErrorFacts;
 }
 
+const CLOCK: AwakeClock = { now: () => performance.now() };
+
 /**
- * Sends a request under a signal of its own, and ends with it although the client may not listen.
- * @param grace asked when `signal` aborts: how long a paid request goes on that may have been sent. A client may obey its
- *   signal in the middle of a request, as `fetch` does, and the reply is paid for. Null: it was not sent, or is not paid.
- * @throws AmbiguousUploadError when there was no reply in that time.
+ * Sends a request with `withGrace`, and ends with its signal although the client may not listen to it.
+ * @param send calls `begun` when the request may be sent and is paid for. A client may obey its signal in the middle of
+ *   a request, as `fetch` does.
+ * @throws AmbiguousUploadError when a request that has begun has no reply in the grace.
  */
 async function untilStopped<T>(
   asked: Asked,
   signal: AbortSignal,
-  grace: () => Milliseconds | null,
-  send: (own: AbortSignal) => Promise<T>,
+  grace: Milliseconds,
+  send: (own: AbortSignal, begun: () => void) => Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
-  const own = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const stop = () => {
-    const time = grace();
-    if (time === null) own.abort(signal.reason);
-    else timer = setTimeout(() => own.abort(signal.reason), time);
-  };
-  const stopped = new Promise<never>((_, reject) => {
-    own.signal.addEventListener('abort', () => reject(own.signal.reason));
+  let isBegun = false;
+  return withGrace({ grace, clock: CLOCK }, signal, async ({ signal: own }, begun) => {
+    const stopped = new Promise<never>((_, reject) => {
+      own.addEventListener('abort', () => reject(own.reason));
+    });
+    const sent = send(own, () => {
+      isBegun = true;
+      begun();
+    });
+    try {
+      return await Promise.race([sent, stopped]);
+    } catch (error) {
+      if (!own.aborted || error !== own.reason || !isBegun) throw error;
+      const message = 'the client of the program has no reply, and its time is over';
+      throw errorOf(asked, { kind: 'cut', code: 'ABORTED', message });
+    }
   });
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([send(own.signal), stopped]);
-  } catch (error) {
-    if (!own.signal.aborted || error !== signal.reason || grace() === null) throw error;
-    const message = 'the client of the program has no reply, and its time is over';
-    throw errorOf(asked, { kind: 'cut', code: 'ABORTED', message });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 /** @throws AmbiguousUploadError for a reply to a paid request that does not fit, else BrokenReplyError. */

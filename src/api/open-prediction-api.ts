@@ -13,7 +13,7 @@ import { createRequests, isPaid, type Operation, searchAddressMissing } from './
 import { type ApiLogger, type ApiWatcher, type CallWaits, RetryLoop, type RetryTimes } from './retry-loop.js';
 import { type HttpReply, type HttpRequest, isSuccess } from './send-request.js';
 import { createServiceText, type ServiceText, type TokenSecret } from './service-text.js';
-import { type AwakeClock, openAwakeClock, Timeout } from './timeout.js';
+import { type AwakeClock, openAwakeClock, Timeout, withGrace } from './timeout.js';
 
 export interface ApiOptions {
   readonly baseUrl: string;
@@ -195,37 +195,20 @@ interface PaidTimes {
   readonly clock: AwakeClock;
 }
 
-/**
- * Runs paid work under its own signal, which aborts after `time`, or `grace` after `signal` aborted. Before the work has
- * called `begun` nothing is paid, and it aborts with `signal`. Removes its timers and its listener when the work has ended.
- * @throws the signal's reason if it is already aborted: then the work does not begin.
- */
-async function withDeadline<T>(
-  { time, grace, clock }: PaidTimes,
+/** Runs paid work as `withGrace` does, and aborts it after `time` too. */
+function withDeadline<T>(
+  { time, ...times }: PaidTimes,
   signal: AbortSignal,
   work: (signal: AbortSignal, begun: () => void) => Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
-  const controller = new AbortController();
-  const deadline = new Timeout(clock);
-  const end = new Timeout(clock);
-  deadline.begin(time, () => {
-    const error = new Error(`not done after ${formatDuration(time)}`);
-    controller.abort(Object.assign(error, { code: 'TIMEOUT' }));
-  });
-  let isBegun = false;
-  const abort = (): void => controller.abort(signal.reason);
-  const forward = (): void => (isBegun ? end.begin(grace, abort) : abort());
-  signal.addEventListener('abort', forward, { once: true });
-  try {
-    return await work(controller.signal, () => {
-      isBegun = true;
+  return withGrace(times, signal, (own, begun) => {
+    const deadline = new Timeout(times.clock);
+    deadline.begin(time, () => {
+      const error = new Error(`not done after ${formatDuration(time)}`);
+      own.abort(Object.assign(error, { code: 'TIMEOUT' }));
     });
-  } finally {
-    deadline.end();
-    end.end();
-    signal.removeEventListener('abort', forward);
-  }
+    return work(own.signal, begun).finally(() => deadline.end());
+  });
 }
 
 /** @param begins called when the limiter lets the request be written. If it throws, the request is not written. */

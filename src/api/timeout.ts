@@ -97,3 +97,30 @@ export class Timeout {
     return this.#isPaused ? this.#time : this.#time - (this.#clock.now() - this.#startedAt);
   }
 }
+
+/**
+ * Runs work that may be paid for under its own signal, which aborts with `signal`; once the work has called `begun`,
+ * only `grace` later, so that the reply can still come. Removes its timer and its listener when the work has ended.
+ * @throws the signal's reason if it is already aborted: then the work does not begin.
+ */
+export async function withGrace<T>(
+  { grace, clock }: { readonly grace: Milliseconds; readonly clock: AwakeClock },
+  signal: AbortSignal,
+  work: (own: AbortController, begun: () => void) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const own = new AbortController();
+  const end = new Timeout(clock);
+  let isBegun = false;
+  const abort = (): void => own.abort(signal.reason);
+  const forward = (): void => (isBegun ? end.begin(grace, abort) : abort());
+  signal.addEventListener('abort', forward, { once: true });
+  try {
+    return await work(own, () => {
+      isBegun = true;
+    });
+  } finally {
+    end.end();
+    signal.removeEventListener('abort', forward);
+  }
+}
