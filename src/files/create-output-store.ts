@@ -31,7 +31,9 @@ export function createOutputStore(
   const local = createLocalOutputStore();
   const folders = createFolderOutputStore(options);
   const { connect: connectMs, idle: idleMs } = timeouts;
-  const s3 = createS3OutputStore({ ...output.s3, connectMs, idleMs, ...options }, options.begunUploads);
+  // Callers give more than these, such as the `endpoint` of a job, which is the service.
+  const { signal, attempts, begunUploads } = options;
+  const s3 = createS3OutputStore({ ...output.s3, connectMs, idleMs, signal, attempts }, begunUploads);
   const placeOf = (name: string) => (isS3(name) ? s3 : local);
   const storeOf = (name: string) => (isFolder(name) ? folders : placeOf(name));
   return {

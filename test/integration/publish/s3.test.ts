@@ -216,6 +216,14 @@ describe('an output in S3 that cannot be written', () => {
     });
   });
 
+  it.each(['check', 'plan'])('is asked by the command %s at the address of the config', async (command) => {
+    await withS3Job(async (job) => {
+      const { code, stderr } = await callMain([command, '-c', job.file], { env: s3Environment });
+      expect(server.seen.map(({ what }) => what)).toContain('POST begin');
+      expect(code, stderr).toBe(0);
+    });
+  });
+
   it('without credentials is exit 7, and credentials are shown nowhere', async () => {
     await withS3Job(async (job) => {
       const none = await runCli(['run', '-c', job.file], {
