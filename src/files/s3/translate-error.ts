@@ -9,6 +9,21 @@ export interface S3Request {
   readonly right: string;
 }
 
+/** What helps against some of the codes of a refusal, in place of a right. */
+const DENIED_HINTS: ReadonlyMap<string, string> = new Map([
+  [
+    'CredentialsProviderError',
+    'no credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+  ],
+  ...['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'].map(
+    (code) => [code, 'renew the credentials, which have expired (aws sts get-caller-identity)'] as const,
+  ),
+  ['RequestTimeTooSkewed', 'correct the clock of this machine (date -u)'],
+]);
+
+const OTHER_DENIED_HINT =
+  'check the credentials (aws sts get-caller-identity) and give them this right (docs/output.md)';
+
 /** Codes for requests that are refused whatever the bucket is. */
 const DENIED: ReadonlySet<string> = new Set([
   'AccessDenied',
@@ -69,17 +84,15 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
     return new RefusedError(
       'OUTPUT_DENIED',
       `${name}: the store refuses ${right} (${reply})`,
-      details(
-        code === 'CredentialsProviderError'
-          ? `no credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ${GO_ON}`
-          : `check the credentials (aws sts get-caller-identity) and give them this right (docs/output.md), ${GO_ON}`,
-      ),
+      details(`${DENIED_HINTS.get(code) ?? OTHER_DENIED_HINT}, ${GO_ON}`),
     );
   }
   if (isPassing(error, code, status)) {
+    const { hostname } = error as { readonly hostname?: string };
+    const host = hostname === undefined ? '' : ` ${hostname}`;
     return new TroubleError(
       'OUTPUT_STORE_DOWN',
-      `${name}: the store does not answer ${right} (${reply})`,
+      `${name}: the store does not answer ${right} (${reply}${host})`,
       details(
         'run the same command again later: nothing is paid again; if it never answers, check output.s3',
       ),

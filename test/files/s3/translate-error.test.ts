@@ -52,6 +52,23 @@ describe('an error of an S3 store', () => {
     expect(translateError(fail(facts), request)).toMatchObject({ code, exitCode, hint: expect.any(String) });
   });
 
+  it('names the host that is not found', () => {
+    const error = Object.assign(fail({ code: 'ENOTFOUND' }), { hostname: 's3.us-east-1.amazonaws.com' });
+    expect(translateError(error, request)).toMatchObject({
+      message: expect.stringContaining('(ENOTFOUND s3.us-east-1.amazonaws.com)'),
+    });
+  });
+
+  it.each([
+    ['ExpiredToken', 400, 'renew the credentials'],
+    ['RequestTimeTooSkewed', 403, 'clock of this machine'],
+    ['AccessDenied', 403, 'give them this right'],
+  ])('%s says what helps', (name, status, hint) => {
+    expect(translateError(fail({ name, status }), request)).toMatchObject({
+      hint: expect.stringContaining(hint),
+    });
+  });
+
   it('is left as it is if it is not one of the store', () => {
     const other = new TypeError('a bug');
     expect(translateError(other, request)).toBe(other);
