@@ -4,7 +4,7 @@
  * message.
  */
 import { Socket } from 'node:net';
-import type { Client, ClientConfig } from 'pg';
+import type { Client, ClientConfig, CustomTypesConfig } from 'pg';
 import type { ConfigError } from '../errors.js';
 
 /** How long a server may take to end a connection. */
@@ -35,6 +35,14 @@ export function createClient(
   });
   sockets.set(client, socket);
   return client;
+}
+
+const INT8 = 20;
+
+/** How a client reads numbers: counts and sizes are below 2^53. */
+export function numbersAsNumbers({ getTypeParser }: CustomTypesConfig): CustomTypesConfig {
+  const parserOf = (oid: number, format?: 'text') => (oid === INT8 ? Number : getTypeParser(oid, format));
+  return { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 }
 
 /** Connects a client. The driver itself never reports that a client was ended while it connected. */

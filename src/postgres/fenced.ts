@@ -10,8 +10,11 @@ import { type Prepared, statement, type Value } from './statement.js';
 export interface Fence {
   /** Undefined for commands that change no run, and take no lock. */
   held: { readonly pipeline: string; readonly number: number } | undefined;
-  /** Whether the lease was lost: then nothing can be changed under it any more. */
-  isLost?: boolean;
+  /**
+   * The error of a lease that was lost, or has ended by the clock of this process; undefined while it is held. Asks no
+   * database.
+   */
+  loss?(): unknown;
 }
 
 /** A change with and without a lease. */

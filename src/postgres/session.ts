@@ -3,10 +3,17 @@
  * the next call connects again, and waits for a server that restarts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, CustomTypesConfig } from 'pg';
+import type { Client } from 'pg';
 import type { DatabaseAddress } from '../config/sections/load-section.js';
 import type { ConfigError } from '../errors.js';
-import { connectClient, createClient, destroyClient, endClient, importPostgres } from './client.js';
+import {
+  connectClient,
+  createClient,
+  destroyClient,
+  endClient,
+  importPostgres,
+  numbersAsNumbers,
+} from './client.js';
 import { copyBytes } from './copied-bytes.js';
 import { isLoss, isPassing } from './read-error.js';
 import { type Prepared, type Value, valuesOf } from './statement.js';
@@ -70,8 +77,8 @@ export interface SessionOptions {
   readonly address: DatabaseAddress;
   /** Statements that each new connection begins with. */
   readonly settings?: string;
-  /** Whether the session is no longer needed, so that it does not wait for a database that is away. */
-  readonly isGivenUp?: () => boolean;
+  /** Why the session is no longer needed: it waits for no database then, and a loss is this error. Undefined before. */
+  readonly givenUp?: (() => unknown) | undefined;
   /** How long a call waits for a lost connection, in ms. */
   readonly patience: number;
   /** The same for an outcome, which must not be forgotten. */
@@ -149,7 +156,11 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     if (client === lost) client = undefined;
     destroyClient(lost);
   };
-  const isOver = (repeat: Repeat) => repeat !== 'outcome' && (isClosed || options.isGivenUp?.() === true);
+  const isOver = (repeat: Repeat) => repeat !== 'outcome' && (isClosed || options.givenUp?.() !== undefined);
+  const failure = (error: unknown, repeat: Repeat) => {
+    if (!(error instanceof ConnectionLost)) return translate(error, place);
+    return (repeat === 'outcome' ? undefined : options.givenUp?.()) ?? translate(error.cause, place);
+  };
   const connected = async (repeat: Repeat): Promise<Client> => {
     const began = performance.now();
     // Otherwise each of many waiting calls would wait again.
@@ -171,9 +182,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
     }
     return client;
   };
-  const end = async () => {
-    if (client !== undefined) await endClient(client);
-  };
+  const end = async () => client && endClient(client);
   /** Runs work when all earlier work has ended. */
   const inOrder = async <T>(work: (client: Client) => Promise<T>, repeat: Repeat): Promise<T> => {
     // After `close`, only an outcome justifies a new connection.
@@ -193,7 +202,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
             repeat === 'outcome'
               ? (isLost || isPassing(error)) && performance.now() < until
               : isLost && repeat && !isRepeated && !isOver(repeat);
-          if (used === undefined || !mayRepeat) throw translate(isLost ? error.cause : error, place);
+          if (used === undefined || !mayRepeat) throw failure(error, repeat);
         } finally {
           waiting = undefined;
         }
@@ -208,7 +217,7 @@ export async function openSession(options: SessionOptions): Promise<PostgresSess
   try {
     client = await connect();
   } catch (error) {
-    throw translate(error instanceof ConnectionLost ? error.cause : error, place);
+    throw failure(error, false);
   }
   const watch = setInterval(() => {
     if (waiting === undefined || !isOver(waiting.repeat)) return;
@@ -288,12 +297,4 @@ class ConnectionLost extends Error {
 
 function throwLoss(error: unknown): never {
   throw isLoss(error) ? new ConnectionLost(error) : error;
-}
-
-const INT8 = 20;
-
-/** Counts and sizes are below 2^53. */
-function numbersAsNumbers({ getTypeParser }: CustomTypesConfig): CustomTypesConfig {
-  const parserOf = (oid: number, format?: 'text') => (oid === INT8 ? Number : getTypeParser(oid, format));
-  return { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 }

@@ -190,7 +190,6 @@ function hold(
   const controller = new AbortController();
   const values = { pipeline, fence: number };
   fence.held = { pipeline, number };
-  fence.isLost = false;
   let isClosed = false;
   let { end } = taken;
   let lead = leadOf(taken.now, 0);
@@ -207,9 +206,12 @@ function hold(
     leaseLost(pipeline, isOutput(pipeline) ? `the output ${pipeline.slice(OUTPUT.length)}` : undefined);
   const lose = () => {
     if (isClosed) return;
-    fence.isLost = true;
     // A process that was paused itself knows of no trouble: it cannot say whether the database has answered.
     controller.abort(trouble() ?? lostError());
+  };
+  fence.loss = () => {
+    if (isOver()) lose();
+    return controller.signal.reason;
   };
   /**
    * @returns whether it is still held.

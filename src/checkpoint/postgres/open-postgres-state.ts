@@ -82,8 +82,8 @@ export async function openPostgresState(
   { isCopied = false, hear }: OpenOptions = {},
 ): Promise<PostgresState> {
   const fence: Fence = { held: undefined };
-  const isGivenUp = () => fence.isLost === true;
-  const session = await openConnection(address, { isGivenUp });
+  const givenUp = () => fence.loss?.();
+  const session = await openConnection(address, { givenUp });
   const expectUnmoved = async () => refuseMarked(session.place, await readMark(session), 'change');
   try {
     await migrate(session, migrations);
@@ -97,7 +97,7 @@ export async function openPostgresState(
   const accounts: Account[] = [];
   const leases = createLeases(openLeases, fence, leaseTimes(), hear);
   const outputs = createLeases(openLeases, { held: undefined });
-  const openParts = once(() => openConnection(address, { isGivenUp }));
+  const openParts = once(() => openConnection(address, { givenUp }));
   return {
     checkpoint: { ...reads(db), ...changes(db), close: async () => undefined },
     lock: leases,
@@ -233,10 +233,7 @@ const OUTCOME_LEASES = 20;
 /** Opens one connection to the state, which finds its tables. */
 export function openConnection(
   address: DatabaseAddress,
-  {
-    isGivenUp = () => false,
-    answerMs = 2 * leaseTimes().lease,
-  }: Partial<Pick<SessionOptions, 'isGivenUp' | 'answerMs'>> = {},
+  { givenUp, answerMs = 2 * leaseTimes().lease }: Partial<Pick<SessionOptions, 'givenUp' | 'answerMs'>> = {},
 ): Promise<PostgresSession> {
   return openSession({
     address,
@@ -244,7 +241,7 @@ export function openConnection(
     patience: leaseTimes().lease,
     outcomePatience: OUTCOME_LEASES * leaseTimes().lease,
     answerMs,
-    isGivenUp,
+    givenUp,
     driverMissing,
     translate: translateStateError,
   });

@@ -1,6 +1,6 @@
 /** What the database has recorded while its answer was lost with the connection: paid requests, and parts. */
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { createPostgresParts } from '../../../src/files/postgres/postgres-parts.js';
 import { readWhole } from '../../../src/streams/read-pieces.js';
@@ -57,6 +57,23 @@ it.each([
   expect(await checkpoint.chunk('r1', 2)).toMatchObject({ state: 'uploading', attempt: 2 });
   expect(await spent()).toBe(10);
   expect(await checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget())).toMatchObject({ attempt: 2 });
+});
+
+it('ends the process as one without its lease, if it was paused beyond the end of that', async () => {
+  const { checkpoint } = state;
+  await checkpoint.recordCut('r1', sampleChunk(1));
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const lock = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 1 });
+    silent.network.loseAnswer('COMMIT');
+    const intent = checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget({ perRun: 100 }));
+    vi.advanceTimersByTime(31_000);
+    await expect(intent).rejects.toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
+    expect(lock.lost?.reason).toMatchObject({ code: 'LEASE_LOST' });
+    await lock.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('is known of an upload that was refused, which is refunded once', async () => {
