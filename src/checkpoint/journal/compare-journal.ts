@@ -1,4 +1,5 @@
 /** Compares a run's journal with the database: does one of them lack paid requests that the other one has? */
+import type { Statement } from 'better-sqlite3';
 import type { RunRow } from '../rows/run-row.js';
 import type { StateDatabase } from '../sqlite/state-database.js';
 import type { FolioLine, JournalLine } from './journal-line.js';
@@ -113,7 +114,7 @@ interface RunFacts extends Pick<RunRow, 'state' | 'chunks' | 'columns' | 'round'
 }
 
 /** Prepares the read of a run's row. */
-export function factsRead(db: StateDatabase) {
+export function factsRead(db: StateDatabase): Statement<[string], RunFacts> {
   const highest = 'SELECT coalesce(max(number), 0) FROM publications AS p WHERE p.pipeline = runs.pipeline';
   return db.prepare<[string], RunFacts>(`
     SELECT state, chunks, columns, round, mixed, pruned_at, (${highest}) AS highest,

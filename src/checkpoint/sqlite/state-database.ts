@@ -19,7 +19,7 @@ import { watchPlace } from './watch-place.js';
 
 export interface StateDatabase {
   /** Makes a statement. Called once for each, when the methods are made. */
-  readonly prepare: Prepare;
+  readonly prepare: Database['prepare'];
   /**
    * Makes a method of the port from work that writes, as one transaction that takes the write lock at its start. When
    * its promise resolves, the change and all earlier changes are on the disk.
@@ -80,7 +80,7 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
     };
   }
   return {
-    prepare: prepareWhenUsed(connection),
+    prepare: connection.prepare.bind(connection),
     change: committing({ isSynced: true }),
     unsyncedChange: committing({ isSynced: false }),
     outcomeChange: committing({ isSynced: true, isOutcome: true }),
@@ -104,55 +104,6 @@ export function createStateDatabase(connection: Database, log?: LogSync): StateD
           connection.close();
         }
       }),
-  };
-}
-
-/** What the checkpoint uses of a statement of better-sqlite3. */
-export interface StateStatement<Values extends unknown[], Row> {
-  run(...values: Values): RunResult;
-  get(...values: Values): Row | undefined;
-  all(...values: Values): Row[];
-  iterate(...values: Values): IterableIterator<Row>;
-  /** Makes each row its first column only. Called before the statement is used. */
-  pluck(): StateStatement<Values, Row>;
-  /** Makes each row the list of its columns. Called before the statement is used. */
-  raw(): StateStatement<Values, Row>;
-}
-
-/** @param Values those of the placeholders in the statement: a list for `?`, an object for `@name`. */
-export type Prepare = <Values extends unknown[] | object = unknown[], Row = unknown>(
-  sql: string,
-) => StateStatement<Values extends unknown[] ? Values : [Values], Row>;
-
-/**
- * SQLite prepares a statement when it is first used: the checkpoint has more than a hundred, a command uses a few of
- * them, and preparing all takes longer than opening the database.
- * @returns a function that makes statements of this connection. An invalid one throws when it is first used.
- */
-export function prepareWhenUsed(connection: Database): Prepare {
-  return <Values extends unknown[] | object, Row>(sql: string) => {
-    type Places = Values extends unknown[] ? Values : [Values];
-    let shape: 'pluck' | 'raw' | undefined;
-    let prepared: StateStatement<Places, Row> | undefined;
-    const ready = () => {
-      if (prepared !== undefined) return prepared;
-      const made = connection.prepare<unknown[], Row>(sql);
-      prepared = shape === undefined ? made : made[shape]();
-      return prepared;
-    };
-    const shaped = (as: 'pluck' | 'raw') => () => {
-      shape = as;
-      return statement;
-    };
-    const statement: StateStatement<Places, Row> = {
-      run: (...values) => ready().run(...values),
-      get: (...values) => ready().get(...values),
-      all: (...values) => ready().all(...values),
-      iterate: (...values) => ready().iterate(...values),
-      pluck: shaped('pluck'),
-      raw: shaped('raw'),
-    };
-    return statement;
   };
 }
 
