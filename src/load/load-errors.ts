@@ -57,6 +57,18 @@ export function tableUnfit(text: string, place: string, details: ErrorDetails, c
   });
 }
 
+/** @param table the table of loads, in SQL. @param missing its columns that are gone, or were never there. */
+export function loadsUnfit(table: string, missing: readonly string[]): ConfigError {
+  return new ConfigError(
+    'LOAD_UNFIT',
+    `the table ${table}, which records the loads of its schema, lacks the column ${missing.join(', ')}`,
+    {
+      hint: 'nothing was loaded; give it the column again, or rename the table if it is not of foliopipe, which then creates its own; then run the same command again',
+      facts: { table, columns: missing.join(', ') },
+    },
+  );
+}
+
 /** @param manual the text that explains the message. */
 export function loadFailed(text: string, place: string, details: ErrorDetails, manual: string): ConfigError {
   return new ConfigError('LOAD_FAILED', `${place} refuses the load: ${text}`, {

@@ -1,6 +1,7 @@
 /** The table `foliopipe_loads`, which records what was loaded into the tables of its schema. All SQL about it is here. */
 import { quoteName } from '../sql-text.js';
 import type { TableName, Transaction } from './database.js';
+import { loadsUnfit } from './load-errors.js';
 import type { Loaded, LoadRequest } from './load-target.js';
 import { LOADS_TABLE } from './names.js';
 import type { EarlierLoad } from './order-of-loads.js';
@@ -11,30 +12,45 @@ export interface LastLoad extends EarlierLoad {
   readonly columns: readonly string[];
 }
 
-/** Creates the table if it is missing. Of two loads that create it at once, one waits for the other. */
+/** The columns, and their types. */
+const COLUMNS = {
+  target: 'text not null',
+  pipeline: 'text not null',
+  publication: 'bigint not null',
+  run: 'text not null',
+  sha256: 'text not null',
+  mode: 'text not null',
+  on_removed: 'text not null',
+  base: 'bigint',
+  columns: 'text not null',
+  records: 'bigint not null',
+  written: 'bigint',
+  removed: 'bigint',
+  loaded_at: 'timestamptz not null default now()',
+};
+
+/**
+ * Creates the table if it is missing. Of two loads that create it at once, one waits for the other.
+ * @throws ConfigError `LOAD_UNFIT` if a table of this name lacks a column.
+ */
 export async function createLoadsTable(transaction: Transaction, { schema }: TableName): Promise<void> {
   const loads = { schema, name: LOADS_TABLE };
-  if ((await transaction.readTable(loads)) !== undefined) return;
+  const found = await transaction.readTable(loads);
+  if (found !== undefined) {
+    const names = new Set(found.columns.map(({ name }) => name));
+    const missing = Object.keys(COLUMNS).filter((name) => !names.has(name));
+    if (missing.length > 0) throw loadsUnfit(quoted(schema), missing);
+    return;
+  }
   await transaction.lock(loads);
   await transaction.query(createLoadsText(quoted(schema)));
 }
 
 /** The statement that creates the table. @param table its quoted name. */
 export function createLoadsText(table: string): string {
+  const columns = Object.entries(COLUMNS).map(([name, type]) => `${name} ${type},`);
   return `create table if not exists ${table} (
-  target text not null,
-  pipeline text not null,
-  publication bigint not null,
-  run text not null,
-  sha256 text not null,
-  mode text not null,
-  on_removed text not null,
-  base bigint,
-  columns text not null,
-  records bigint not null,
-  written bigint,
-  removed bigint,
-  loaded_at timestamptz not null default now(),
+  ${columns.join('\n  ')}
   primary key (target, pipeline, publication)
 )`;
 }

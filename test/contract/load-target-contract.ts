@@ -612,6 +612,21 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
       }),
     );
 
+    it(
+      'names what its own table lacks',
+      withWarehouse(async ({ load, query, refuses, target }) => {
+        await load(publication(1, first));
+        await query('alter table foliopipe_loads rename column written to rows_written');
+        const next = publication(2, second);
+        await expect(target.check(next, options.signal)).rejects.toMatchObject({
+          code: 'LOAD_UNFIT',
+          hint: expect.stringMatching(/give it the column again, or rename the table/),
+          facts: { columns: 'written' },
+        });
+        await refuses(next, 'LOAD_UNFIT', 2);
+      }),
+    );
+
     it.each(['replace', 'merge'] as const)(
       '%s: a file with fewer rows, or other bytes, leaves nothing',
       (mode) =>
