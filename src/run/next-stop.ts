@@ -6,11 +6,12 @@ import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { isUnfinished } from '../checkpoint/walk-run.js';
 import type { Config } from '../config/schema.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../config/sections/output-path.js';
-import { FoliopipeError, UntrustedError } from '../errors.js';
+import { ConfigError, FoliopipeError, UntrustedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { findBehind } from '../report/output-owner.js';
 import { checkNotMisread, checkOneService } from '../stages/submit/check-replies.js';
 import { codeOf } from '../streams/system-error.js';
+import { refuseMoved } from './state-reader.js';
 
 interface NextStopSources {
   readonly config: Config;
@@ -28,10 +29,16 @@ export async function findNextStop(
   { config, checkpoint, output }: NextStopSources,
   run: Run,
 ): Promise<FoliopipeError | undefined> {
+  const moved = await errorOf(() => refuseMoved(config));
+  if (moved !== undefined) return moved;
   const path = nextOutputPath(config, run);
   const behind = await findBehind(output, path, run.pipeline, checkpoint).catch(unlessUnreadable);
   if (behind !== undefined || run.state !== 'open') return behind;
-  return findStopOfReplies(checkpoint, run.id);
+  // Replies to earlier uploads that stop every later process.
+  return errorOf(async () => {
+    await checkNotMisread(checkpoint, run.id);
+    await checkOneService(checkpoint, run.id);
+  });
 }
 
 /** The path that the next `foliopipe run` looks at. An unfinished run has its own. */
@@ -47,17 +54,13 @@ function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof FoliopipeError) && codeOf(error) === '') throw error;
 }
 
-/** Replies to earlier uploads that stop every later process. */
-async function findStopOfReplies(
-  checkpoint: RepliesReader,
-  run: string,
-): Promise<UntrustedError | undefined> {
+/** @returns undefined if the check passes. */
+async function errorOf(check: () => Promise<void>): Promise<FoliopipeError | undefined> {
   try {
-    await checkNotMisread(checkpoint, run);
-    await checkOneService(checkpoint, run);
+    await check();
     return undefined;
   } catch (error) {
-    if (error instanceof UntrustedError) return error;
+    if (error instanceof ConfigError || error instanceof UntrustedError) return error;
     throw error;
   }
 }

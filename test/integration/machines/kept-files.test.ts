@@ -174,7 +174,10 @@ it('a copied state goes on in the copy, and back in a folder', async () => {
   // The folder can be read, and sends nothing.
   expect(await ledger()).toEqual(paid);
   const status = await call('status');
-  expect(status).toMatchObject({ code: 0, summary: { moved: { place: database.place } } });
+  expect(status).toMatchObject({
+    code: 0,
+    summary: { moved: { place: database.place }, nextStop: { code: 'STATE_MOVED' } },
+  });
   expect(status.stderr).toContain(`this state was copied to ${database.place} on 20`);
   expect(status.stderr).toMatch(
     /next: write state: \$\{STATE_URL\} into the config .* then: foliopipe status -c \S+job/,
