@@ -31,7 +31,7 @@ export interface PostTimes {
   readonly attempt: Milliseconds;
   /** No try begins after this time, and none lasts beyond it. */
   readonly all: Milliseconds;
-  /** The wait before the first retry; it doubles with each one. */
+  /** The wait before the first retry; it doubles with each one. As long as `all`: one try, and no wait after it. */
   readonly firstRetry: Milliseconds;
 }
 
@@ -83,6 +83,7 @@ export async function postJson(options: PostOptions): Promise<void> {
     if (wait !== null) await pause(wait, stop);
     throw new Error(last);
   };
+  const isRetried = (error: Error) => !(error instanceof FinalError) && times.firstRetry < times.all;
   try {
     await withTimeLimit(signal, times.all, (stop) =>
       pRetry(() => attempt(stop), {
@@ -92,9 +93,9 @@ export async function postJson(options: PostOptions): Promise<void> {
         maxRetryTime: times.all,
         randomize: true,
         signal: stop,
-        shouldRetry: ({ error }) => !(error instanceof FinalError),
+        shouldRetry: ({ error }) => isRetried(error),
         onFailedAttempt: ({ error, attemptNumber }) => {
-          if (attemptNumber === 1 && !(error instanceof FinalError)) onRetry?.(last);
+          if (attemptNumber === 1 && isRetried(error)) onRetry?.(last);
         },
       }),
     );

@@ -70,7 +70,6 @@ export async function notifyEnd(
       times: isStopped ? HURRIED : times,
       signal: signal === undefined || isStopped ? new AbortController().signal : signal,
       onRetry: (why) => {
-        if (isStopped) return;
         const time = formatDuration(times.all);
         logger.info({ run, why }, `report.webhook (${webhook}): ${why}; this is tried again for ${time}`);
       },

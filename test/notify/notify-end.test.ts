@@ -332,5 +332,11 @@ describe('the webhook', () => {
     await tell({ webhook: address }, endOf(failed), { signal: stop.signal });
     expect(got).toHaveLength(3);
     expect(told).toEqual(['report.webhook is told: failure']);
+    answer = withStatus(500);
+    infos = [];
+    await tell({ webhook: address }, endOf(failed), { signal: stop.signal });
+    expect(got).toHaveLength(4);
+    expect(warnings[2]).toMatch(/: HTTP 500$/);
+    expect(infos).toEqual([]);
   });
 });
