@@ -43,8 +43,7 @@ async function lastSuccess(
   { outcome, summary, times, pipeline }: RunEnd,
   reader: Pick<CheckpointReader, 'runs'> | null,
 ): Promise<number | null> {
-  if (outcome === 'success' && summary?.rehearsal !== true && summary?.sample == null)
-    return Date.parse(times.ended);
+  if (outcome === 'success' && summary?.rehearsal !== true) return Date.parse(times.ended);
   const runs = (await reader?.runs(pipeline)) ?? [];
   const ends = runs.flatMap(({ rehearsal, publication, finishedAt, source }) =>
     rehearsal || source.limit !== undefined || publication?.exitCode !== 0 || finishedAt === null
