@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { checkedApi } from '../../src/api/handed-api.js';
 import type { PredictionApi } from '../../src/api/prediction-api.js';
-import { AmbiguousUploadError, BrokenReplyError } from '../../src/errors.js';
+import { AmbiguousUploadError, BrokenReplyError, RefusedError } from '../../src/errors.js';
 import { contentOf, createFakeApi, report } from '../fake-service/fake-api.js';
 
 const file = { name: 'p-1.csv', bytes: 5, open: () => contentOf('id\n1\n') };
@@ -72,6 +72,15 @@ describe('upload', () => {
     expect(error).toMatchObject({ code: 'AMBIGUOUS_UPLOAD', doubt: 'no-reply' });
   });
 
+  it('keeps what the client itself says of a file that it has read, such as that it was refused', async () => {
+    const refused = new RefusedError('REFUSED', 'the service refuses the file');
+    const upload = async (sent: typeof request) => {
+      for await (const _ of sent.file.open());
+      throw refused;
+    };
+    expect(await errorOf(uploadWith(upload))).toBe(refused);
+  });
+
   it('was not sent when it ends before the file is read, and then the file cannot be read', async () => {
     const stop = new AbortController();
     let late: Promise<unknown> | undefined;
@@ -125,6 +134,14 @@ describe('download', () => {
   it.each([
     ['never calls consume', async () => undefined, 'no whole part'],
     [
+      'hides that its last call of consume has failed',
+      async (_: unknown, consume: Consume) => {
+        await consume(contentOf('i'));
+        await consume([5]).catch(() => undefined);
+      },
+      'no whole part',
+    ],
+    [
       'hands texts in',
       async (_: unknown, consume: Consume) => consume(['id\n1']),
       'a piece of a part is a string',
@@ -152,4 +169,26 @@ it('counts a search as possibly paid whose answer holds itself, and so cannot be
   const search = async () => ({ answer, rehearsal: false });
   const error = await errorOf(clientWith({ search }).search({ name: 'A' }, signal));
   expect(error).toMatchObject({ code: 'AMBIGUOUS_SEARCH', doubt: 'unreadable' });
+});
+
+it('hands the client all that it is asked with: who polls, fetches or searches waits and ends by it', async () => {
+  const given: Record<string, readonly unknown[]> = {};
+  const keep = (name: string, first: number, reply?: unknown) => {
+    return async (...args: readonly unknown[]) => {
+      given[name] = args.slice(first);
+      return reply;
+    };
+  };
+  const [until, begins, waits] = [new AbortController().signal, () => undefined, { begins: () => undefined }];
+  const client = clientWith({
+    track: keep('track', 2, report('PROCESSING')),
+    download: keep('download', 3),
+    search: keep('search', 2, { answer: {}, rehearsal: false }),
+    ready: keep('ready', 0),
+  });
+  await client.track('F1', signal, until, begins);
+  await errorOf(client.download(part, async () => undefined, signal, until));
+  await client.search({ name: 'A' }, signal, waits);
+  await client.ready?.(signal);
+  expect(given).toEqual({ track: [until, begins], download: [until], search: [waits], ready: [signal] });
 });

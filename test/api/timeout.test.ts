@@ -1,6 +1,7 @@
 /** Time-outs of requests, on timers and clocks that the test moves. */
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openAwakeClock, Timeout } from '../../src/api/timeout.js';
+import { openAwakeClock, Timeout, withGrace } from '../../src/api/timeout.js';
 import { longestTimerMs } from '../../src/quantities.js';
 
 /** On fake timers a turn of the event loop takes a millisecond. */
@@ -63,11 +64,13 @@ describe('a time-out', () => {
   );
 
   test('may be longer than a timer can wait', () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
     timeout.begin(longestTimerMs + 1000, end('upload'));
     vi.advanceTimersByTime(longestTimerMs + 999);
     expect(ended).toEqual([]);
     vi.advanceTimersByTime(TURN + 1);
     expect(ended).toEqual(['upload']);
+    for (const [, time] of timers.mock.calls) expect(time).toBeLessThanOrEqual(longestTimerMs);
   });
 
   test('goes on where it was after a sleep', () => {
@@ -106,5 +109,29 @@ describe('the clock', () => {
     expect(gaps).toEqual([3_600_100 - 2000]);
     expect(tickAfter(500)).toBe(4400);
     clock.close();
+  });
+});
+
+describe('work that may be paid for', () => {
+  const times = { grace: 1000, clock: { now: () => performance.now() } };
+
+  test('leaves no timer and no listener behind', async () => {
+    const [stop, never] = [new AbortController(), new AbortController()];
+    const work = withGrace(times, stop.signal, async (_, begun) => {
+      begun();
+      stop.abort();
+      return 'reply';
+    });
+    expect(await work).toBe('reply');
+    expect(vi.getTimerCount()).toBe(0);
+    await withGrace(times, never.signal, async () => 'reply');
+    expect(getEventListeners(never.signal, 'abort')).toEqual([]);
+  });
+
+  test('does not begin after an abort', async () => {
+    const reason = new Error('SIGTERM');
+    const work = vi.fn();
+    await expect(withGrace(times, AbortSignal.abort(reason), work)).rejects.toBe(reason);
+    expect(work).not.toHaveBeenCalled();
   });
 });

@@ -67,6 +67,13 @@ describe('startJob', () => {
     expect(await eventsOf(job)).toEqual([scan(1000), copy]);
   });
 
+  it('gives the events that are kept in the order in which they came', async () => {
+    const { job, tell, resolve } = heldJob();
+    for (const event of [scan(1), copy, scan(2)]) tell(event);
+    resolve('summary');
+    expect(await eventsOf(job)).toEqual([copy, scan(2)]);
+  });
+
   it('throws its error at who awaits it, at who iterates, and at both', async () => {
     for (const consume of [
       (job: ReturnType<typeof heldJob>['job']) => [job],
@@ -81,6 +88,13 @@ describe('startJob', () => {
       await turn();
       for (const end of await ends) expect(end).toEqual({ status: 'rejected', reason: trouble });
     }
+  });
+
+  it('leaves its error to the process if nobody consumes it', async () => {
+    const { reject } = heldJob();
+    reject(trouble);
+    await turn();
+    expect(unhandled.splice(0)).toEqual([trouble]);
   });
 
   it('throws it also at a loop whose body is busy when the job fails', async () => {
@@ -101,6 +115,7 @@ describe('startJob', () => {
       const { job, tell, resolve, reject } = heldJob();
       tell(copy);
       for await (const _ of job) break;
+      expect(tell.isHeard?.()).toBe(false);
       if (typeof end === 'string') resolve(end);
       else reject(end);
       const [ended] = await Promise.allSettled([job]);
@@ -127,7 +142,9 @@ describe('startJob', () => {
   it('survives a callback that throws, and says so once', async () => {
     const lines: string[] = [];
     const logger = { ...silentLogger, warn: (_: object, text: string) => void lines.push(text) };
+    let calls = 0;
     const onProgress = () => {
+      calls += 1;
       throw new Error('no screen');
     };
     const { job, tell, resolve } = heldJob({ onProgress, logger });
@@ -136,6 +153,14 @@ describe('startJob', () => {
     resolve('summary');
     expect(await job).toBe('summary');
     expect(lines).toEqual(['onProgress has thrown and is called no more; the job goes on: no screen']);
+    expect(calls).toBe(1);
+  });
+
+  it('survives a callback that throws where there is no logger', async () => {
+    const { job, tell, resolve } = heldJob({ onProgress: throwing });
+    tell(copy);
+    resolve('summary');
+    expect(await job).toBe('summary');
   });
 
   it.each<[string, OnProgress]>([
@@ -158,6 +183,7 @@ describe('startJob', () => {
     const lines: string[] = [];
     const logger = { ...silentLogger, warn: (__: object, text: string) => void lines.push(text) };
     const { job, tell, resolve } = heldJob({ onProgress, logger });
+    tell(copy);
     tell(copy);
     tell.isHeard?.();
     await turn();

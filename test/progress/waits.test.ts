@@ -28,3 +28,16 @@ it('tells each wait when it begins, and lists those of now', () => {
     { type: 'waiting', on: 'outage', why: 'track fails: ECONNRESET' },
   ]);
 });
+
+it('tells a throttle that begins after the last one has passed', () => {
+  let now = 1_000_000;
+  const told: JobEvent[] = [];
+  const waits = createWaits(
+    (event) => void told.push(event),
+    () => now,
+  );
+  waits.throttled(5_000, 'the service answered 429');
+  now += 60_000;
+  waits.throttled(5_000, 'the service answered 503');
+  expect(told).toMatchObject([{ why: 'the service answered 429' }, { since: now, until: now + 5_000 }]);
+});

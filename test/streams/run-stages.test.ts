@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/errors.js';
 import { abortable } from '../../src/streams/abortable.js';
 import { systemClock } from '../../src/streams/clock.js';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
@@ -133,7 +134,7 @@ describe('a failure', () => {
       slow,
       async function* (items: AsyncIterable<number>) {
         for await (const item of items) {
-          if (item === 3) throw new Error('refused');
+          if (item === 3) throw new ConfigError('COLUMNS_DIFFER', 'refused');
           yield item;
         }
       },
