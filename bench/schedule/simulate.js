@@ -141,6 +141,7 @@ function createModelledFiles() {
     hasChunk: async (number) => kept.has(number),
     chunkContent: async () => ({ bytes: 0, open: () => Readable.from([]) }),
     removeChunk: async (number) => void kept.delete(number),
+    syncParts: async () => undefined,
     writePart: async (_chunk, _part, content) => {
       let bytes = 0;
       for await (const piece of content) bytes += piece.length;
