@@ -18,23 +18,14 @@ import {
   type OnBegin,
   sendRequest,
 } from './send-request.js';
-import type { AwakeClock } from './timeout.js';
 
-export interface HttpClientOptions {
-  /** Longest time until a connection is open, including TLS and a proxy's tunnel. */
-  readonly connectTimeout: Milliseconds;
-  /** Longest time without a byte of a reply's body, and the period in which the least rate of a reply is measured. */
-  readonly idleTimeout: Milliseconds;
-  readonly clock: AwakeClock;
+export interface HttpClientOptions extends Omit<Connection, 'agent'> {
   readonly proxies: Proxies;
-  /** Makes messages safe to show. */
-  readonly show: (text: string) => string;
 }
 
 export interface HttpClient {
   /**
-   * @param onBegin called when the connection is open. It may return a promise: the request is written when that has
-   *   resolved.
+   * @param onBegin called when the connection is open; the request is written when its promise has resolved.
    * @throws AttemptError when no reply came.
    */
   send(request: HttpRequest, signal: AbortSignal, onBegin?: OnBegin): Promise<HttpReply>;

@@ -152,7 +152,8 @@ function createCall(
       begun: () => void = () => undefined,
     ): Promise<T> => {
       let refusal: { readonly error: unknown } | undefined;
-      const begins = () => {
+      const begins = async () => {
+        await written();
         try {
           waits.begins?.();
         } catch (error) {
@@ -161,8 +162,7 @@ function createCall(
         }
         begun();
       };
-      const sent = client.send(request, attemptSignal, () => begin(written, begins));
-      const reply = await sent.catch((error: unknown) => {
+      const reply = await client.send(request, attemptSignal, begins).catch((error: unknown) => {
         throw refusal === undefined ? error : refusal.error;
       });
       if (!isSuccess(reply.status)) {
@@ -209,16 +209,4 @@ function withDeadline<T>(
     });
     return work(own.signal, begun).finally(() => deadline.end());
   });
-}
-
-/** @param begins called when the limiter lets the request be written. If it throws, the request is not written. */
-function begin(written: Written, begins: () => void): Promise<void> | undefined {
-  const held = written();
-  if (held !== undefined) return held.then(begins);
-  try {
-    begins();
-    return undefined;
-  } catch (error) {
-    return Promise.reject(error);
-  }
 }

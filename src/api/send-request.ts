@@ -33,11 +33,13 @@ export interface HttpReply {
 }
 
 /** Called before a request is written, with its connection open. It is written when the promise resolves. */
-export type OnBegin = () => Promise<void> | undefined | void;
+export type OnBegin = () => Promise<void>;
 
 export interface Connection {
   readonly agent: Agent;
+  /** Longest time until a connection is open, including TLS and a proxy's tunnel. */
   readonly connectTimeout: Milliseconds;
+  /** Longest time without a byte of a reply's body, and the period in which the least rate of a reply is measured. */
   readonly idleTimeout: Milliseconds;
   readonly clock: AwakeClock;
   /** Makes messages safe to show. */
@@ -46,7 +48,7 @@ export interface Connection {
 
 /**
  * Sends a request and waits for the reply's headers. Does not follow redirects; any status is a reply.
- * @param onBegin called when the connection is open. If it returns a promise, the request is written after that.
+ * @param onBegin called when the connection is open. If it throws, the request is not written.
  * @throws AttemptError when no reply came, also after an abort: the caller must know whether the request began.
  */
 export async function sendRequest(
@@ -134,9 +136,8 @@ async function receiveReply(
       if (rest !== undefined) readBeforeError(socket);
       const begin = (): void => {
         timeout.end();
-        const held = onBegin?.();
-        if (held === undefined) write();
-        else held.then(write, fail);
+        if (onBegin === undefined) write();
+        else onBegin().then(write, fail);
       };
       // Node flushes a request after this event. A request that is ended before that would be finished twice.
       if (request.reusedSocket) queueMicrotask(begin);
