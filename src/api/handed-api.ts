@@ -47,14 +47,20 @@ export function checkedApi(api: PredictionApi, grace: Milliseconds): PredictionA
       const { folio, part, fileStatus } = request;
       const asked: Asked = { operation: 'download', facts: { folio, part, fileStatus } };
       let read: { readonly result: T } | undefined;
+      let consumed: Promise<unknown> = Promise.resolve();
       const use: typeof consume = async (content, reply) => {
+        signal.throwIfAborted();
         read = undefined;
         const pieces = abortable(piecesOf(asked, content), signal);
-        const result = await consume(pieces, checked(asked, partReply, reply ?? {}));
+        const using = consume(pieces, checked(asked, partReply, reply ?? {}));
+        consumed = using.catch(() => undefined);
+        const result = await using;
         read = { result };
         return result;
       };
-      await api.download(request, use, signal, until);
+      const download = (own: AbortSignal) => api.download(request, use, own, until);
+      // The caller may give the folio up next, so nothing of the part is written after a stop.
+      await untilStopped(asked, signal, grace, download).finally(() => signal.aborted && consumed);
       if (read === undefined) throw wrongError(asked, 'it passes no whole part to consume');
       return read.result;
     },

@@ -94,11 +94,37 @@ describe('upload', () => {
   });
 });
 
-it('a poll ends with its signal, though the client listens to nothing', async () => {
-  const stop = new AbortController();
-  const asked = clientWith({ track: never }).track('F1', stop.signal);
-  stop.abort();
-  expect(await errorOf(asked)).toBe(stop.signal.reason);
+describe('ends with its signal, though the client listens to nothing:', () => {
+  it('a poll', async () => {
+    const stop = new AbortController();
+    const asked = clientWith({ track: never }).track('F1', stop.signal);
+    stop.abort();
+    expect(await errorOf(asked)).toBe(stop.signal.reason);
+  });
+
+  it('a download, when nothing reads its part any more', async () => {
+    const stop = new AbortController();
+    let late: Promise<unknown> | undefined;
+    const download = async (_: object, use: (content: unknown) => Promise<unknown>) => {
+      late = once(stop.signal, 'abort').then(() => use(contentOf('id')));
+      await use(contentOf('id\n1')).catch(() => undefined);
+      return never();
+    };
+    let isRead = false;
+    const consume = async (content: AsyncIterable<Buffer>) => {
+      try {
+        for await (const _ of content) stop.abort();
+      } finally {
+        await Promise.resolve();
+        isRead = true;
+      }
+    };
+    expect(await errorOf(clientWith({ download }).download(part, consume, stop.signal))).toBe(
+      stop.signal.reason,
+    );
+    expect(isRead).toBe(true);
+    await expect(late).rejects.toBe(stop.signal.reason);
+  });
 });
 
 it('calls a report broken that does not say what it must', async () => {
