@@ -56,7 +56,7 @@ async function afterDoubt(
   error: AmbiguousUploadError,
 ): Promise<void> {
   const { run, breaker } = submission;
-  if (error.doubt === 'redirected') throw stopForRedirect(run, chunk, error);
+  if (error.doubt === 'redirected') throw await stopForRedirect(run, chunk, error);
   await warnAmbiguous(submission, chunk, error);
   if (breaker.allowsRequest || (await isOnlyToGiveUp(run))) return;
   await stopForUnreadable(run, breaker, error.message);

@@ -4,7 +4,7 @@
  */
 import type { ChunkRow } from '../../checkpoint/checkpoint.js';
 import { AmbiguousUploadError, type FoliopipeError, OutageError, UntrustedError } from '../../errors.js';
-import { adoptHint, adoptHints, newRunCommand } from '../../report/adoptable.js';
+import { adoptHint, adoptHints, ambiguousFile, newRunCommand } from '../../report/adoptable.js';
 import type { ReplyBreaker } from './check-replies.js';
 import type { SubmitChunksNeeds } from './submission.js';
 import { unreadableHint } from './unreadable-replies.js';
@@ -50,15 +50,17 @@ export async function stopForUnreadable(
  * Stops after a redirect: the service would redirect every other upload too, and might accept each of them.
  * @returns the error with which the run ends at once.
  */
-export function stopForRedirect(
+export async function stopForRedirect(
   run: SubmitChunksNeeds,
   { number: chunk }: ChunkRow,
   { code, doubt, message, hint, facts }: AmbiguousUploadError,
-): AmbiguousUploadError {
-  const fileName = String(facts.fileName);
+): Promise<AmbiguousUploadError> {
+  // The client of a program may name neither the file nor what to do.
+  const fileName = (await ambiguousFile(run.checkpoint, run.id, chunk))!;
+  const hints = [hint, adoptHint(run.id, { chunk, fileName })].filter((each) => each !== undefined);
   const named = new AmbiguousUploadError(code, `chunk ${chunk}: ${message}`, {
     doubt,
-    hint: `${hint}; ${adoptHint(run.id, { chunk, fileName })}`,
+    hint: hints.join('; '),
     facts: { ...facts, chunk },
   });
   // A run ends with its first error only. The redirects of other uploads in flight are logged here.

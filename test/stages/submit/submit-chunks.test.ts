@@ -552,6 +552,18 @@ describe('an upload that is redirected', () => {
     expect((await run.checkpoint.tally(run.id)).ambiguousRecords).toBe(2);
   });
 
+  it('is named with its file where the client of a program has named nothing', async () => {
+    const upload = async () => {
+      throw new AmbiguousUploadError('MOVED', 'upload: HTTP 303', { doubt: 'redirected' });
+    };
+    const run = await open({ config: { concurrency: one }, api: { ...failing({}), upload } });
+    await expect(submitAll(run)).rejects.toMatchObject({
+      hint: expect.stringMatching(
+        /^if the service lists the file \S+-1-1-\w+\.csv, bind it: foliopipe adopt/,
+      ),
+    });
+  });
+
   it('is decided on last of all by the next process, which is stopped by a redirect at once too', async () => {
     const run = await open({ config: { concurrency: one }, api: redirecting(1) });
     await expect(submitAll(run)).rejects.toMatchObject({ exitCode: 7 });
