@@ -1,12 +1,11 @@
 /**
- * Runs the attempts of a call: waits for the rate limiter before each one and for a back-off after each failure, and
- * decides when to give up. It is written by hand because p-retry measures the time of an outage for each call, so each
- * call in an outage would wait as long again, and because it drops a value that arrives together with an abort, which may
- * be a folio that is paid for.
+ * Runs the attempts of a call with p-retry, which waits between them. This file waits for the rate limiter before each
+ * attempt, and decides when to give up. It measures the time of an outage for each operation. p-retry's `maxRetryTime`
+ * would measure it for each call, and each call in an outage would wait as long again.
  */
+import pRetry from 'p-retry';
 import type { Logger } from '../logger.js';
 import { formatDuration } from '../quantities.js';
-import { systemClock } from '../streams/clock.js';
 import type { Milliseconds } from '../types.js';
 import { type Failure, failureOf } from './failure.js';
 import { type Call, callFacts, describeFailure, finalError } from './final-error.js';
@@ -51,6 +50,9 @@ export interface RetryLoopOptions {
   readonly clock: AwakeClock;
 }
 
+/** How a call ended: with a value, or with the error to throw. */
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
 /** What the attempts of one call have shown so far. */
 interface CallState {
   failingSince: number | null;
@@ -89,7 +91,7 @@ export class RetryLoop {
     signal: AbortSignal,
     { until, refused, paused }: CallWaits = {},
   ): Promise<T> {
-    const { retry, show, clock, watcher } = this.#options;
+    const { retry, show, clock } = this.#options;
     const state: CallState = {
       failingSince: null,
       missing: null,
@@ -97,24 +99,48 @@ export class RetryLoop {
       skipsBackOff: false,
       pause: 0,
     };
-    for (let backOff = retry.first; ; ) {
+    let outcome: Outcome<T> | undefined;
+    const attemptOnce = async (): Promise<void> => {
       try {
-        const value = await this.#limited(call.operation, attempt, signal);
+        outcome = { value: await this.#limited(call.operation, attempt, signal) };
         this.#outages.get(call.operation)?.recordSuccess(clock.now());
-        watcher?.works(call.operation);
-        return value;
+        this.#options.watcher?.works(call.operation);
       } catch (error) {
         const failure = failureOf(error, show);
-        if (failure === undefined) throw error;
-        this.#decide(call, failure, state, signal, until?.aborted === true);
-        if (failure.kind === 'status' && failure.status === 429) await refused?.();
-        if (state.pause !== null) await paused?.(state.pause);
+        const isLast = until?.aborted === true;
+        outcome = failure === undefined ? { error } : this.#decide(call, failure, state, signal, isLast);
+        if (outcome !== undefined) return;
+        if (isTooMany(failure)) outcome = await errorOf(refused);
+        const { pause } = state;
+        if (outcome === undefined && pause !== null) outcome = await errorOf(() => paused?.(pause));
+        if (outcome === undefined) throw error;
       }
-      signal.throwIfAborted();
-      if (state.skipsBackOff) continue;
-      await systemClock.sleep(Math.min(Math.round((1 + Math.random()) * backOff), retry.max), signal);
-      backOff *= 2;
+    };
+    try {
+      // Uses p-retry only after a failure, because it costs as much as the rest of a call.
+      let failed = await errorOf(attemptOnce);
+      const next = async (): Promise<void> => {
+        const before = failed;
+        failed = undefined;
+        if (before !== undefined) throw before.error;
+        await attemptOnce();
+      };
+      if (failed !== undefined) {
+        await pRetry(next, {
+          retries: Number.POSITIVE_INFINITY,
+          minTimeout: retry.first,
+          maxTimeout: retry.max,
+          randomize: true,
+          signal,
+          shouldConsumeRetry: () => !state.skipsBackOff,
+        });
+      }
+    } catch (error) {
+      // p-retry drops a value that arrives together with an abort, but it may be a folio that is paid for.
+      if (outcome === undefined) throw error;
     }
+    if (outcome !== undefined && 'value' in outcome) return outcome.value;
+    throw outcome?.error;
   }
 
   /** Makes one attempt when the limiter lets it start. */
@@ -133,19 +159,24 @@ export class RetryLoop {
   }
 
   /**
-   * Returns if another attempt follows.
    * @param isLast whether this is the last reply about a missing folio or part that the caller waits for.
-   * @throws the error that ends the call.
+   * @returns the error that ends the call, or undefined for another attempt.
    */
-  #decide(call: Call, failure: Failure, state: CallState, signal: AbortSignal, isLast: boolean): void {
+  #decide(
+    call: Call,
+    failure: Failure,
+    state: CallState,
+    signal: AbortSignal,
+    isLast: boolean,
+  ): { readonly error: unknown } | undefined {
     const { limiter, retry, lostAfter, logger, clock, watcher } = this.#options;
     const { operation } = call;
     const now = clock.now();
     const missing = countMissing(state, failure, now);
     const isBroken = isConclusive(countBroken(state, failure, now), lostAfter);
     const decision = decideRetry(operation, failure, isLast || isConclusive(missing, lostAfter), isBroken);
-    if (decision.kind !== 'retry') throw finalError(decision.kind, failure, call);
-    signal.throwIfAborted();
+    if (decision.kind !== 'retry') return { error: finalError(decision.kind, failure, call) };
+    if (signal.aborted) return { error: signal.reason };
 
     state.pause = 0;
     const facts = callFacts(call, failure);
@@ -162,7 +193,7 @@ export class RetryLoop {
       this.#outages.get(operation)?.recordSuccess(now);
       state.failingSince = null;
       state.skipsBackOff = false;
-      return;
+      return undefined;
     }
     state.failingSince ??= now;
     const since = this.#outage(operation).recordFailure(now, facts, message);
@@ -171,7 +202,7 @@ export class RetryLoop {
     const isBreach = failure.kind === 'malformed' && failure.breach !== null;
     const giveUpAfter = isBreach ? Math.max(retry.giveUpAfter, lostAfter) : retry.giveUpAfter;
     const lasting = now - Math.min(since, state.failingSince);
-    if (lasting >= giveUpAfter) throw finalError('gave-up', failure, call);
+    if (lasting >= giveUpAfter) return { error: finalError('gave-up', failure, call) };
     if (decision.after === null) {
       watcher?.failing(operation, lasting, giveUpAfter - lasting, `${operation} fails: ${message}`);
     } else {
@@ -182,6 +213,7 @@ export class RetryLoop {
       watcher?.throttled(pause, message);
     }
     state.skipsBackOff = decision.after !== null && decision.after >= retry.first;
+    return undefined;
   }
 
   #outage(operation: Operation): Outage {
@@ -212,4 +244,20 @@ function countBroken(state: CallState, failure: Failure, now: number): SameRepli
   const before = state.broken?.breach === breach ? state.broken : { since: now, count: 0 };
   state.broken = { breach, since: before.since, count: before.count + 1 };
   return { count: state.broken.count, duration: now - before.since };
+}
+
+function isTooMany(failure: Failure | undefined): boolean {
+  return failure?.kind === 'status' && failure.status === 429;
+}
+
+/** What a function throws. */
+async function errorOf(
+  call: (() => Promise<void> | void) | undefined,
+): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await call?.();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }
