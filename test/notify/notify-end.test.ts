@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebhookAddress } from '../../src/config/sections/report-section.js';
 import { type NotifyOptions, notifyEnd } from '../../src/notify/notify-end.js';
-import { describeEnd, type EndFacts, type RunEnd } from '../../src/notify/run-end.js';
+import { describeEnd, type EndFacts, isEnd, type RunEnd } from '../../src/notify/run-end.js';
 import type { RunSummary } from '../../src/report/run-summary.js';
 import { useFolder } from '../helpers/folders/folders.js';
 import { readMetrics } from '../helpers/notify/parse-prometheus.js';
@@ -87,6 +87,25 @@ it('never fails because of the logger, or without one', async () => {
     times: { attempt: 100, all: 10, firstRetry: 5 },
   });
   await tell({ textfile }, endOf(), { logger: undefined });
+});
+
+it.each<[RunEnd['outcome'], Partial<EndFacts>]>([
+  ['success', {}],
+  ['partial', { exitCode: 3 }],
+  ['partial', { exitCode: 8 }],
+  ['failure', { exitCode: 6 }],
+  // A deadline that has stopped the run, and published nothing.
+  ['failure', { exitCode: 8, error }],
+  ['withheld', { exitCode: 9, summary: { ...summary, state: 'withheld' } as RunSummary }],
+])('an end is a %s, by its error, exit code and state: %o', (outcome, facts) => {
+  expect(endOf(facts).outcome).toBe(outcome);
+});
+
+it('an end names its run, and is reported, although no summary of it is known or its run is open', () => {
+  expect(endOf({ ...failed, run: 'r7' }).run).toBe('r7');
+  const open = { ...summary, state: 'open' } as RunSummary;
+  expect(isEnd(endOf({ ...failed, summary: open }))).toBe(true);
+  expect(isEnd(endOf({ summary: open }))).toBe(false);
 });
 
 describe('the file of metrics', () => {
