@@ -63,7 +63,7 @@ export function loadsUnfit(table: string, missing: readonly string[]): ConfigErr
     'LOAD_UNFIT',
     `the table ${table}, which records the loads of its schema, lacks the column ${missing.join(', ')}`,
     {
-      hint: 'nothing was loaded; give it the column again, or rename the table if it is not of foliopipe, which then creates its own; then run the same command again',
+      hint: 'nothing was loaded; give it the column again, or rename the table if another program made it (foliopipe then creates its own), and run the same command again',
       facts: { table, columns: missing.join(', ') },
     },
   );
