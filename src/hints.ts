@@ -59,8 +59,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     `raise max_connections of the database, or do fewer runs at once: each has up to three connections; then ${GO_ON}`,
   STATE_DATABASE_READ_ONLY: () =>
     `set state to the server that accepts changes (after a failover, the new primary), or make its database writable, then ${GO_ON}`,
-  FILES_FOLDER_MISSING: () =>
-    'mount it on this machine, then run the same command again; nothing is lost while it is away',
+  FILES_FOLDER_MISSING: ({ folder }) =>
+    `mount it on this machine, then run the same command again; nothing is lost while it is away; if it is gone for good, make it again, empty: mkdir -p ${quoteForShell(String(folder))}`,
   STATE_DATABASE_REFUSED: () =>
     'correct user and password in state, or let the server accept this user from this machine',
   STATE_DATABASE_MISSING: () => 'correct the database in state, or create it',

@@ -9,13 +9,17 @@ import { readPieces } from '../streams/read-pieces.js';
 import { isFileMissing, namesIn } from '../streams/system-error.js';
 import type { SharedContents } from './shared-files.js';
 
-/** @param folder made when it is first written to; its parent has other files of the state. */
-export function createFolderContents(folder: string): SharedContents {
+/**
+ * @param folder made when it is first written to; its parent has other files of the state.
+ * @param isUsed whether the state has files in it: then it is there, unless this machine sees another place.
+ */
+export function createFolderContents(folder: string, isUsed: () => Promise<boolean>): SharedContents {
   const own = join(folder, 'shared');
   const pathOf = (file: string) => join(own, file);
   return {
     folder,
     write: async (file, fill) => {
+      if (!existsSync(own) && (await isUsed())) throw folderMissing(own);
       makeFolder(own, 0o700);
       await writeFileAtomically(pathOf(file), 0o600, (fd) => fill(async (piece) => writeFileSync(fd, piece)));
       return 0;

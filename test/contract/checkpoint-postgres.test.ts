@@ -1,6 +1,6 @@
 /** The contracts of the checkpoint, the pipeline's lock and everything in files, over Postgres: one server for all. */
 import { randomBytes } from 'node:crypto';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLeases } from '../../src/checkpoint/postgres/lease.js';
@@ -127,6 +127,19 @@ it('keeps what another state has in the same folder', async () => {
   await shared.removeUnnamed(-60_000);
   expect(await readdir(join(folder, 'shared'))).toHaveLength(2);
   await session.close();
+});
+
+it('writes nothing into an empty mount point in place of the folder that has its files', async () => {
+  const folder = await newFolder();
+  const path = join(await newFolder(), 'segment');
+  await writeFile(path, 'bought');
+  const mounted = await openShared(folder);
+  await mounted.put('reuse/a', path);
+  await rename(join(folder, 'shared'), join(folder, 'elsewhere'));
+  await expect(mounted.put('reuse/b', path)).rejects.toMatchObject({ code: 'FILES_FOLDER_MISSING' });
+  expect(await readdir(folder)).toEqual(['elsewhere']);
+  await rename(join(folder, 'elsewhere'), join(folder, 'shared'));
+  await mounted.put('reuse/b', path);
 });
 
 /** Small lanes and blocks, as in the contract over the local disk. */

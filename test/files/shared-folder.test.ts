@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3_600_000;
 describe('the contents of a shared folder', () => {
   it('are no older on a machine whose clock is ahead', () =>
     withFolder(async (folder) => {
-      const contents = createFolderContents(folder);
+      const contents = createFolderContents(folder, async () => false);
       expect(await contents.olderThan(DAY_MS)).toEqual([]);
       await contents.write('begun', async (append) => append(Buffer.from('bought')));
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * DAY_MS });

@@ -20,6 +20,7 @@ const beginningWith: Prepared<SharedFile> = statement(
 );
 const named: Prepared<{ file: string }> = statement(`
   SELECT file FROM shared_files WHERE file IN (SELECT jsonb_array_elements_text(@files::text::jsonb))`);
+const inFolder = statement('SELECT 1 FROM shared_files WHERE folder = @folder LIMIT 1');
 
 type Content = Pick<SharedFile, 'file' | 'folder'>;
 
@@ -57,8 +58,11 @@ export function createSharedFiles({ open, place, fence, folder }: SharedPlace): 
   const own = `${createHash('sha256').update(place).digest('hex').slice(0, 12)}-`;
   const isOfOther = (file: string) => OF_A_STATE.test(file) && !file.startsWith(own);
   /** A file stays where it was written, also after the setting was changed. */
-  const contentsIn = (where: string | null): SharedContents =>
-    where === null ? pieces : createFolderContents(where);
+  const contentsIn = (where: string | null): SharedContents => {
+    if (where === null) return pieces;
+    const isUsed = async () => (await (await open()).query(inFolder, { folder: where }, true)).length > 0;
+    return createFolderContents(where, isUsed);
+  };
   const removeContent = ({ file, folder: where }: Content) => contentsIn(where).remove([file]);
 
   const removeUnnamed = async (contents: SharedContents, files: readonly string[]) => {
