@@ -3,14 +3,7 @@
  * come first, in the order of the last `hold`; all other data is loaded after them. Only a slice of large records is
  * held at a time, because a memory never shrinks.
  */
-import {
-  aligned,
-  bytesOf,
-  INT_BYTES,
-  KernelMemory,
-  SPARE_BYTES,
-  sharedMemory,
-} from '../../kernel/kernel-memory.js';
+import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 import { giveBack, takeNumbers } from '../../streams/buffer-pool.js';
 import { COMMA } from '../bytes.js';
 import { bytesBetween, endOfFitting, type Table } from '../table.js';
@@ -210,28 +203,7 @@ export function fieldRuns(fields: readonly number[], delimiter: number): Int32Ar
   return Int32Array.from(runs);
 }
 
-/** What assembly/copy.ts exports. */
-interface CopyExports {
-  readonly memory: WebAssembly.Memory;
-  shiftOffsets(address: number, count: number, shift: number): void;
-}
-
-/** Offsets of one call: few enough to stay in the processor's cache. */
-const WINDOW_OFFSETS = 4096;
-
-const kernelMemory = sharedMemory<CopyExports>(WINDOW_OFFSETS * INT_BYTES + SPARE_BYTES);
-
-/**
- * Copies offsets to `into[at...]` and adds `shift` to each: the distance by which their bytes have moved. Uses
- * WebAssembly, which adds to four offsets at once.
- */
+/** Copies offsets to `into[at...]` and adds `shift` to each: the distance by which their bytes have moved. */
 export function copyShifted(into: Int32Array, at: number, offsets: Int32Array, shift: number): void {
-  const { bytes, exports } = kernelMemory();
-  const target = bytesOf(into);
-  for (let from = 0; from < offsets.length; from += WINDOW_OFFSETS) {
-    const window = offsets.subarray(from, from + WINDOW_OFFSETS);
-    bytes.set(bytesOf(window));
-    exports.shiftOffsets(0, window.length, shift);
-    target.set(bytes.subarray(0, window.byteLength), (at + from) * INT_BYTES);
-  }
+  for (let i = 0; i < offsets.length; i++) into[at + i] = offsets[i]! + shift;
 }

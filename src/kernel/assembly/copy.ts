@@ -63,10 +63,3 @@ export function copyPlain(from: i32, to: i32, out: i32): i32 {
   }
   return out + to - at;
 }
-
-/** Adds `shift` to each of `count` offsets (numbers of 32 bits) at `at`. Up to 12 bytes after them are overwritten. */
-export function shiftOffsets(at: i32, count: i32, shift: i32): void {
-  const shifts = i32x4.splat(shift);
-  const behind = at + (count << 2);
-  for (; at < behind; at += 16) v128.store(at, i32x4.add(v128.load(at), shifts));
-}

@@ -12,7 +12,6 @@ export {
   spreadHashes,
   spreadTo,
 } from './buckets';
-export { shiftOffsets } from './copy';
 export { countLines, inQuotes, isFilled, lineCount } from './count';
 export { blankField, blankRow, digestKeys, digestRows } from './digest';
 export { differingPair, findDiffering } from './echo';
