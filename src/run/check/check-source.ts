@@ -2,6 +2,7 @@
  * Finds the files of the source and checks them from beginning to end (rule "Check before paying",
  * docs/architecture.md#check-before-paying), unless they still have the stamps of an earlier check.
  */
+import { dirname } from 'node:path';
 import type { Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { OWN_DIALECT } from '../../config/sections/source-section.js';
@@ -81,7 +82,9 @@ export async function checkSource(
   const scanning = {
     ...options,
     signal,
-    ...(onExcess && { onExcess: (error: SourceError) => onExcess(nameCopies(error, opened)) }),
+    ...(onExcess && {
+      onExcess: (error: SourceError) => onExcess(nameCopies(error, opened, options.folder)),
+    }),
   };
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
@@ -92,7 +95,7 @@ export async function checkSource(
   const source = isKnown
     ? known.source
     : await scan(withOwnDialect(config, opened), scanning, paths, limit).catch((error: unknown) => {
-        throw nameCopies(error, opened);
+        throw nameCopies(error, opened, options.folder);
       });
   if (opened.names !== null) await checkCopies(source);
   logChecked(logger, source, isKnown);
@@ -136,11 +139,14 @@ async function warnOfHeader(
   if (doubt !== undefined) logger.warn({ key: 'source.header' }, doubt);
 }
 
-/** Adds to an error what was copied. The path of the copy stays, so that a person can look at it. */
-function nameCopies<E>(error: E, { paths, names }: SourceFiles): E | SourceError {
+/**
+ * Adds to an error what was copied. The path of the copy stays, so that a person can look at it.
+ * @param planFolder the folder of a plan: copies in it are removed at once.
+ */
+function nameCopies<E>(error: E, { paths, names }: SourceFiles, planFolder?: string): E | SourceError {
   if (!(error instanceof SourceError) || names === null) return error;
   const named = (text: string, path: string, at: number) =>
-    text.replaceAll(path, `${names[at]} (copied to ${path})`);
+    text.replaceAll(path, dirname(path) === planFolder ? names[at]! : `${names[at]} (copied to ${path})`);
   return reworded(error, { message: paths.reduce(named, error.message) });
 }
 

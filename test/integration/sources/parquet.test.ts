@@ -167,6 +167,9 @@ describe('Parquet', () => {
       expect(check.stdout).toMatch(/ok {4}source: \S+a\.parquet: 5 columns\n/);
       const plan = await callMain(['plan', job.file]);
       expect(plan.stdout).toMatch(/a\.parquet: 60 records/);
+      await put(job, 'b.parquet', 'other.parquet');
+      const both = await callMain(['plan', job.file, '--source', join(job.folder, '*.parquet')]);
+      expect(both.stderr).toMatch(/in \S+a\.parquet and .* in \S+b\.parquet \[SOURCE_HEADERS_DIFFER\]/);
       expect(await job.spooled()).toEqual([]);
       await killCliAt('after-spool-fill-before-name', ['run', job.file]);
       expect(await job.spooled()).toEqual([expect.stringMatching(/^hostile\.d\/new\.\w+\.csv$/)]);
