@@ -198,7 +198,13 @@ export { printRunLoad } from './run/load/print-run-load.js';
 export { findNextStop } from './run/next-stop.js';
 export { supersede } from './run/open/begin-run.js';
 export { canReopen, checkDoneSource, prunedError } from './run/open/done-run.js';
-export { type FrozenValues, frozenValues, settingsToGoOn, sourceToGoOn } from './run/open/frozen-values.js';
+export {
+  type FrozenValues,
+  frozenValues,
+  settingsToGoOn,
+  sourceToGoOn,
+  unfinishedRun,
+} from './run/open/frozen-values.js';
 export { checkSuperseded, findGivenUp, type GivenUpRun, givenUpText } from './run/open/given-up-run.js';
 export { checkKnown, namedRun, shownRun, withNamedRun } from './run/open/named-run.js';
 export { openRequestLimit } from './run/open/open-limits.js';

@@ -13,6 +13,7 @@ import {
   settingsToGoOn,
   sourceToGoOn,
   stateMissing,
+  unfinishedRun,
 } from '../../pipelines/index.js';
 import { movedHint } from '../hints.js';
 import { presentTexts } from '../text.js';
@@ -211,6 +212,12 @@ export async function openState(config: Config) {
 export function rememberValues(config: Config, run: Run): void {
   const source = sourceToGoOn(config, run);
   rememberUnfinished(settingsToGoOn(config, run), { source, limit: run.source.limit });
+}
+
+/** As `rememberValues`, for a command that takes other values than those with which the unfinished run began. */
+export async function rememberUnfinishedRun(config: Config): Promise<void> {
+  const run = await unfinishedRun(config);
+  if (run !== undefined) rememberValues(config, run);
 }
 
 /**

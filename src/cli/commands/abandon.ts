@@ -12,6 +12,7 @@ import {
 } from '../common-options.js';
 import { createLogger } from '../create-logger.js';
 import { printResult } from '../output.js';
+import { rememberUnfinishedRun } from '../session.js';
 import { withStopSignal } from '../stop-signals.js';
 import { readTimeOptions, type TimeOptions, withWaitOption } from '../time-options.js';
 
@@ -30,6 +31,7 @@ export function addAbandon(command: Command): void {
   withOutputOptions(withWaitOption(withConfigOptions(command))).action(
     async (file: string | undefined, options: Options) => {
       const config = await readConfig(options, file, 'nothing');
+      await rememberUnfinishedRun(config);
       const logger = createLogger(options);
       const { run, chunk, yes } = options;
       const times = readTimeOptions(options, logger);

@@ -12,7 +12,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { printResult } from '../output.js';
-import { runJob } from '../session.js';
+import { type CommandWork, rememberUnfinishedRun, runJob } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
@@ -36,7 +36,11 @@ export function addRetry(command: Command, finish: Finish): void {
       refuseFileAsRun('retry', run, file);
       const { by } = options;
       if (options.dryRun) return printRetryPlan(options, run, file);
-      finish(await runJob(options, file, (config, rest) => retry(config, run, { ...rest, by })));
+      const job: CommandWork = async (config, rest) => {
+        await rememberUnfinishedRun(config);
+        return retry(config, run, { ...rest, by });
+      };
+      finish(await runJob(options, file, job));
     },
   );
 }

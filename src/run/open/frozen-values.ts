@@ -58,7 +58,8 @@ export function sourceToGoOn({ source: { path } }: Config, { source: { files } }
   return isNamed || !existsSync(first.path) ? undefined : first.path;
 }
 
-async function unfinishedRun(config: Config) {
+/** The unfinished run of the pipeline; undefined also if the state cannot be read: other commands report that. */
+export async function unfinishedRun(config: Config): Promise<Run | undefined> {
   try {
     const reader = await openStateReader(config);
     try {

@@ -76,6 +76,39 @@ it('a run with values of its own is gone on with by what status and the page of 
   }
 });
 
+it('what publish, retry and abandon print goes on with the unfinished run, also if they got other values', async () => {
+  const service = await openFakeService({
+    finishedAtPoll: ({ chunk }) => (chunk === 2 ? Number.POSITIVE_INFINITY : 1),
+  });
+  try {
+    const settings = { poll: { timeout: '200ms' } };
+    const job = await createJob(await folder(), {
+      pipeline: 'other',
+      baseUrl: service.url,
+      records: 30,
+      settings,
+    });
+    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
+    const own = ['--set', 'chunks.maxRecords=7'];
+    expect(await callMain(['run', 'job.yaml', ...own], here)).toMatchObject({ code: 5 });
+    const output = ['--set', `output.path=${job.output}`];
+    const other = ['-c', 'job.yaml', '--output', 'other.csv'];
+    const published = await callMain(['publish', 'last', ...other, ...own], here);
+    expect(published).toMatchObject({ code: 5 });
+    const goOn = ['run', '-c', 'job.yaml', ...own, ...output];
+    expect(commandAfter('  next: ', published.stderr.replace(' or foliopipe collect', ';'))).toEqual(goOn);
+    const retried = await callMain(['retry', 'last', ...other, ...own], here);
+    expect(commandAfter('finish it with: ', retried.stderr)).toEqual(goOn);
+    const abandoned = await callMain(['abandon', '-c', 'job.yaml', '--run', 'last', '--chunk', '2'], here);
+    const last = commandAfter('go on with: ', abandoned.stdout.replace(', which', ';'));
+    expect(last).toEqual(['run', '-c', 'job.yaml', ...own]);
+    expect(await callMain(last, here)).toMatchObject({ code: 3 });
+    expect(service.count('upload')).toBe(5);
+  } finally {
+    await service.close();
+  }
+});
+
 it('a run at a mistyped address gives way to one at the right address, without a word about --new', async () => {
   const wrong = await openFakeService({ trouble: () => ({ kind: 'answer', status: 404 }) });
   const service = await openFakeService({});
