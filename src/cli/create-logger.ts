@@ -15,7 +15,7 @@ import { stderr } from './output.js';
 import { redactLine } from './redact.js';
 import { nextSteps } from './texts/next-steps.js';
 
-export type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
+type LogOptions = Pick<CommonOptions, 'logLevel' | 'logFormat' | 'logFile'>;
 
 /**
  * Creates a logger that never throws: if stderr or the file can no longer be written, the other one gets one warning.

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 
-export interface LogFile {
+interface LogFile {
   /** Never throws. */
   write(line: string): void;
 }

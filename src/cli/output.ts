@@ -9,7 +9,7 @@ import { safeJson, safeLines } from '../text.js';
 import { nextSteps } from './texts/next-steps.js';
 
 /** stdout or stderr, or a substitute in a test. */
-export type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
+type OutputStream = Pick<NodeJS.WriteStream, 'write' | 'on'> &
   Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'rows' | 'writableLength' | 'writableNeedDrain'>>;
 
 export interface Sink {

@@ -9,7 +9,7 @@ import { packageFile, version } from './texts/page-paths.js';
 /** Gives a command its arguments, flags and action. */
 type Add = (command: Command, finish: Finish) => void;
 
-export interface Row {
+interface Row {
   readonly name: string;
   /** Flags and arguments, as the list of commands shows them. */
   readonly usage: string;

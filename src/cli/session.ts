@@ -81,7 +81,7 @@ export async function runJob(
 }
 
 /** Work on a run, and the functions that show its result. */
-export interface SessionWork<T extends object> {
+interface SessionWork<T extends object> {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
   readonly text: (result: T, config: Config) => string;
   /** Default: 0. */

@@ -28,7 +28,7 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
 }
 
 /** The sections that the search for failed records needs; invalid ones are left out. */
-export type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
+type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
   readonly service?: { readonly embedded: boolean; readonly legacyBaseUrl: string | null };
 };
 

@@ -94,7 +94,7 @@ export function isOnlyMoved(
 }
 
 /** The run whose fixed values are compared. */
-export interface FixedRun {
+interface FixedRun {
   readonly id: string;
   /** Whether it has sent anything that was, or may have been, paid for. Default: it has. */
   readonly hasPaid?: boolean;

@@ -52,7 +52,7 @@ export function readStatePlace(text: string, options: PlaceOptions): StatePlace 
 }
 
 /** What `readWrittenState` finds. */
-export interface WrittenState {
+interface WrittenState {
   /** The database of the state; null if no setting names one. */
   readonly state: DatabaseAddress | null;
   /** An absolute folder for files that this machine can make again. */

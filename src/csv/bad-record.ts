@@ -98,7 +98,7 @@ export const MARKED_UTF8 =
   'write these bytes as UTF-8 where the file comes from: its byte order mark says that it is UTF-8';
 
 /** Facts for the message of a bad record. */
-export interface BadRecordFacts {
+interface BadRecordFacts {
   /** Fields that every record must have. */
   readonly fields: number;
   readonly maxRecordBytes: number;

@@ -29,7 +29,7 @@ export function countLineFeeds(bytes: Uint8Array, from: number, to: number): num
   return count;
 }
 
-export type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
+type BadTextCode = 'SOURCE_NUL' | 'SOURCE_ENCODING';
 
 /**
  * The problem with the text of `bytes`, which hold complete records; undefined if there is none. Uses native calls over a

@@ -7,7 +7,7 @@ import type { Dialect } from '../types.js';
 import { COMMA, CR, LF, QUOTE } from './bytes.js';
 import type { FoundEncoding } from './detect-encoding.js';
 
-export interface FixedDialect {
+interface FixedDialect {
   /** `auto`, or one ASCII character. */
   readonly delimiter: string;
   /** `none`: quotes are text. */

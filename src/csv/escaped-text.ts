@@ -5,7 +5,7 @@
 import { CR, LF, QUOTE } from './bytes.js';
 
 /** `delimiters`: records whose fields are right only if backslashes are escapes. `nulls`: fields that are `\N`. */
-export type Escapes = 'delimiters' | 'nulls';
+type Escapes = 'delimiters' | 'nulls';
 
 const BACKSLASH = 0x5c;
 const CAPITAL_N = 0x4e;

@@ -7,7 +7,7 @@ import { CR, LF, QUOTE } from './bytes.js';
 import { type Grammar, MAX_ENDS, maxBytesToRecordEnd } from './kernel/scan-kernel.js';
 
 /** Why a scan stopped: the window's end, full arrays, or a malformed record. */
-export type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;
+type Stop = 'END' | 'FULL' | Exclude<BadRecordCode, 'SOURCE_NUL' | 'SOURCE_ENCODING'>;
 
 /** Means the end of the window, in place of a byte. */
 const END = 256;

@@ -18,7 +18,7 @@ import { RowPlaces } from './row-places.js';
 import { SortedPairs } from './sorted-pairs.js';
 
 /** What a delta is compared with. */
-export interface BaseOptions {
+interface BaseOptions {
   readonly store: DeltaStore;
   readonly pipeline: string;
   /** The last complete publication; undefined if there is none. */

@@ -66,7 +66,7 @@ export function createDigestWriter(
 }
 
 /** The texts of the keys of consecutive rows. */
-export interface KeyTexts {
+interface KeyTexts {
   /** Number of the first row, from 0. */
   readonly first: number;
   readonly count: number;

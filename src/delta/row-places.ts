@@ -25,7 +25,7 @@ interface Block {
 }
 
 /** Consecutive rows that are read again. */
-export interface RowsAgain {
+interface RowsAgain {
   /** Number of the first row, from 0. */
   readonly first: number;
   readonly count: number;

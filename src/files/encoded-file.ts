@@ -99,7 +99,7 @@ export async function compressFile(
 }
 
 /** What is known of the stored file of a publication. */
-export interface StoredOutput {
+interface StoredOutput {
   readonly path: string;
   readonly format: OutputFormat;
   readonly bytes: number;

@@ -183,7 +183,7 @@ const MAX_KEPT_BYTES = 4 * 1024 * 1024;
  * files need not be read, decompressed and hashed for that. Invariant: the content equals the file. After a change of
  * the file's stamp the content is not used.
  */
-export interface RecentParts {
+interface RecentParts {
   /**
    * Keeps the content of a file; must be called right after the file was written.
    * @param content the caller of `take` may return it to the buffer pool.

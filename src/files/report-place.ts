@@ -7,7 +7,7 @@ import { readBeginning } from '../streams/read-pieces.js';
 import { lookAt } from './output-place.js';
 
 /** A kind of report: the config key that names its file, and what the beginning of every such file matches. */
-export interface ReportKind {
+interface ReportKind {
   readonly key: string;
   readonly mark: RegExp;
 }

@@ -13,7 +13,7 @@ import type { FolderPart } from './folder-index.js';
 import { readStart } from './local-output-store.js';
 import { writeAll } from './work-file.js';
 
-export interface WritePartsOptions {
+interface WritePartsOptions {
   readonly mode: number;
   /** Of a part with its header; a record that does not fit is a part of its own. */
   readonly maxBytes: Bytes;

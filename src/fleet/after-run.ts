@@ -121,7 +121,7 @@ export function describeProblem(error: FoliopipeError): NonNullable<RunEnd['erro
   return { code: error.code, message: error.message, hint: hintOf(error) ?? null };
 }
 
-export interface SettleOptions {
+interface SettleOptions {
   /** Whether the worker itself has stopped the run. */
   readonly isHandedBack: boolean;
   /** This machine. */

@@ -13,7 +13,7 @@ export interface TakenJob {
 }
 
 /** A job that waits. */
-export interface WaitingJob {
+interface WaitingJob {
   readonly job: RunJob;
   /** Epoch milliseconds. */
   readonly since: number;
@@ -22,13 +22,13 @@ export interface WaitingJob {
 }
 
 /** A job that a worker has, or had when it was lost. */
-export interface WorkedJob {
+interface WorkedJob {
   readonly job: RunJob;
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
-export interface Schedule {
+interface Schedule {
   readonly pipeline: string;
   readonly cron: string;
   readonly timeZone: string;

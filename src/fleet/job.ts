@@ -31,7 +31,7 @@ export interface RunFlags {
 }
 
 /** Where the config was read, and must be corrected if it is wrong. */
-export interface JobOrigin {
+interface JobOrigin {
   readonly host: string;
   readonly files: readonly string[];
   /** The flags that were given, in the form that `--set` takes. Left out if there were none. */

@@ -14,7 +14,7 @@ import { createJobQueue, type JobQueue } from './job-queue.js';
 import { type Boss, type BossOptions, type BossQueueOptions, loadPgBoss, PG_BOSS } from './pg-boss.js';
 import { fleetTimes } from './times.js';
 
-export interface OpenJobsOptions {
+interface OpenJobsOptions {
   readonly address: DatabaseAddress;
   /** An open connection to the same database. */
   readonly tables: FleetTables;
@@ -27,7 +27,7 @@ export interface OpenJobsOptions {
 /** A worker makes the jobs of schedules, and takes jobs from silent workers. A reader makes and migrates nothing. */
 export type FleetRole = 'worker' | 'client' | 'reader';
 
-export interface OpenJobs extends JobQueue {
+interface OpenJobs extends JobQueue {
   close(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ export interface BossJob {
   readonly startedOn: Date | null;
 }
 
-export interface BossSchedule {
+interface BossSchedule {
   readonly key: string;
   readonly cron: string;
   readonly timezone: string;

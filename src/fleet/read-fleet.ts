@@ -20,7 +20,7 @@ export interface FleetFacts {
 }
 
 /** A worker that is gone has no state of its own, and no pipelines. */
-export interface SeenWorker extends Omit<KnownWorker, 'state'> {
+interface SeenWorker extends Omit<KnownWorker, 'state'> {
   readonly state: KnownWorker['state'] | 'gone';
   readonly isAlive: boolean;
 }
@@ -55,7 +55,7 @@ export interface WaitingRun {
   readonly madeUpFor: number | null;
 }
 
-export interface ScheduledRun {
+interface ScheduledRun {
   readonly pipeline: string;
   readonly schedule: string;
   readonly timeZone: string;

@@ -10,7 +10,7 @@ import type { WorkerStatus } from './work.js';
 /** A worker that has had no answer from the database for this long is not healthy. */
 const UNHEALTHY_AFTER_MS = 60_000;
 
-export interface StatusPort {
+interface StatusPort {
   readonly port: number;
   /** Such as `http://127.0.0.1:9100`. */
   readonly address: string;

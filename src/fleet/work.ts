@@ -24,7 +24,7 @@ export interface StartedRun {
   kill(): void;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   readonly queue: JobQueue;
   readonly tables: FleetTables;
   /** Unique to this worker. */

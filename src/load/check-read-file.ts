@@ -6,7 +6,7 @@ import type { AtFailpoint } from '../failpoints.js';
 import { countOf } from '../quantities.js';
 import type { LoadFile } from './load-target.js';
 
-export interface CheckedBytes {
+interface CheckedBytes {
   readonly bytes: AsyncIterable<Uint8Array>;
   /**
    * To be called after the last piece.

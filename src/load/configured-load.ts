@@ -23,7 +23,7 @@ export function createLoadTarget(options: TargetOptions): LoadTarget {
 }
 
 /** The values of the config that decide on a load. */
-export type LoadSettings = Pick<Config, 'pipeline' | 'load'> & {
+type LoadSettings = Pick<Config, 'pipeline' | 'load'> & {
   readonly source: Pick<Config['source'], 'key'>;
 };
 

@@ -63,7 +63,7 @@ export interface SqlDialect {
 }
 
 /** A column of the file, and the column that takes it. */
-export interface CopiedColumn {
+interface CopiedColumn {
   readonly name: string;
   /** The type to which its text is cast; null if it is stored as it is. */
   readonly cast: string | null;

@@ -17,7 +17,7 @@ export const RUN_COLUMN = 'foliopipe_run';
 export const LOADS_TABLE = 'foliopipe_loads';
 
 /** `load.table` as SQL reads a name: small letters unless it is in quotes. */
-export interface ParsedName {
+interface ParsedName {
   /** Null if the name has none. */
   readonly schema: string | null;
   readonly name: string;

@@ -92,7 +92,7 @@ export function addColumns({ runDefault }: TableDialect, table: string, names: r
 }
 
 /** The statements that delete rows, and the one that writes the staged rows. */
-export interface WriteStatements {
+interface WriteStatements {
   readonly deletes: readonly Statement[];
   readonly write: Statement;
 }

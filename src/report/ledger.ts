@@ -165,7 +165,7 @@ async function* uploadEntries(
 }
 
 /** The facts that all entries of a run share. */
-export interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
+interface LedgerRun extends Pick<Run, 'id' | 'pipeline'> {
   /** Whether the run has replies, and all of them came from a local service. */
   readonly isLocal: boolean;
   readonly isSample: boolean;

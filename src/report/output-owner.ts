@@ -62,7 +62,7 @@ export async function numberInPlace(
 }
 
 /** What to do about an output that this state has not published. */
-export interface OwnerOptions {
+interface OwnerOptions {
   /** Goes on anyway, with a warning. */
   readonly yes?: boolean | undefined;
   readonly logger: Logger;

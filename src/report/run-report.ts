@@ -71,12 +71,12 @@ const PAGE = 1000;
 const SPEND_DAYS = 31;
 const DAY = 86_400_000;
 
-export interface ReportSources extends SummarySources {
+interface ReportSources extends SummarySources {
   readonly checkpoint: SummarySources['checkpoint'] & Pick<CheckpointReader, 'chunkTimes' | 'spendingByDay'>;
   readonly config: Pick<Config, 'budget' | 'failures' | 'reuse'> & HoldsSecrets;
 }
 
-export interface ReportTerms {
+interface ReportTerms {
   readonly now: number;
   readonly found: RunSummary['found'];
   readonly notes?: SummaryNotes;

@@ -3,9 +3,9 @@ import type { ChunkTimes } from '../checkpoint/checkpoint.js';
 
 /** In the order in which a chunk passes them. `merging` includes the wait for the chunks before it. */
 export const phases = ['waiting', 'uploading', 'processing', 'downloading', 'merging'] as const;
-export type Phase = (typeof phases)[number];
+type Phase = (typeof phases)[number];
 
-export interface Interval {
+interface Interval {
   readonly phase: Phase;
   /** Epoch milliseconds. */
   readonly from: number;

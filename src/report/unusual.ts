@@ -8,7 +8,7 @@ import { countOf, formatDecimals, formatShare, formatSpan } from '../quantities.
 import { escapeUnprintable, presentTexts } from '../text.js';
 
 /** What is compared. */
-export type UnusualFigure =
+type UnusualFigure =
   | 'failureRate'
   | 'topCodeShare'
   | 'meanConfidence'

@@ -6,9 +6,9 @@ import { showNames, showText, typedText } from '../text.js';
 import { type OutputLayout, outputColumns } from './output-layout.js';
 
 /** `foliopipe`: status, error code and error. */
-export type ColumnOrigin = 'source' | 'foliopipe' | 'service' | 'lineage';
+type ColumnOrigin = 'source' | 'foliopipe' | 'service' | 'lineage';
 
-export interface OutputColumn {
+interface OutputColumn {
   readonly name: string;
   readonly type: ColumnType | 'string';
   readonly from: ColumnOrigin;

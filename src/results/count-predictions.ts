@@ -7,14 +7,14 @@ import { ZERO } from '../csv/bytes.js';
 import { fieldEnd, fieldStart, fieldText, type Table } from '../csv/table.js';
 
 /** Indexes of the columns in the output. */
-export interface PredictionFields {
+interface PredictionFields {
   readonly status: number;
   /** -1 if codes, or confidences, are not counted. */
   readonly code: number;
   readonly confidence: number;
 }
 
-export interface PredictionCounter {
+interface PredictionCounter {
   /** Adds the next rows. Only SUCCESSFUL ones count. */
   add(rows: Table): void;
   counted(names: Pick<Predictions, 'code' | 'confidence'>): Predictions;

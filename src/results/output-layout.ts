@@ -26,7 +26,7 @@ export interface LayoutSource {
   readonly files: readonly { readonly dialect: Pick<Dialect, 'delimiter'> }[];
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly columns: 'all' | readonly string[];
   readonly prefix: string;
   readonly lineage: boolean;

@@ -9,7 +9,7 @@ export type RowObject = Record<string, string>;
 const WINDOW = 64 * 1024;
 
 /** Reads rows with these columns: batches of one or more objects, in order. */
-export type RowReader = (bytes: Buffer) => Generator<RowObject[]>;
+type RowReader = (bytes: Buffer) => Generator<RowObject[]>;
 
 /**
  * @param columns the names of the fields, each once.

@@ -13,7 +13,7 @@ import type { OutputLayout } from './output-layout.js';
 import type { PartTable } from './part-table.js';
 import { countAnswers, countReasons } from './row-counts.js';
 
-export interface WrittenRows {
+interface WrittenRows {
   readonly bytes: Buffer;
   readonly counts: RowCounts;
   /** Why some of them have no prediction; left out if all have one. */
@@ -21,7 +21,7 @@ export interface WrittenRows {
 }
 
 /** Options that are the same for all rows of a run. */
-export interface RowOptions {
+interface RowOptions {
   /** Changes a failure's text for the counted reasons. The row has the unchanged text. */
   readonly showReason?: (text: string) => string;
   readonly run: string;

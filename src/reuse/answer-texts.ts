@@ -12,7 +12,7 @@ import { giveBack } from '../streams/buffer-pool.js';
 const LEADING_FIELDS = 4;
 const ERROR_FIELD = 3;
 
-export interface AnswerTexts {
+interface AnswerTexts {
   /**
    * Writes the answers of `count` records. Calls `take` with slices of them, in order: `from` is the index of the first
    * record of the slice, and the rows are valid during the call.
@@ -22,7 +22,7 @@ export interface AnswerTexts {
   release(): void;
 }
 
-export interface AnswerTextOptions {
+interface AnswerTextOptions {
   readonly run: string;
   /** The columns that the service added. */
   readonly columns: readonly string[];

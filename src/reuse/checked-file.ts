@@ -41,7 +41,7 @@ export interface CheckedFile<Directory> {
 }
 
 /** The error about a file; `cause` is what the system said. */
-export interface FileErrors {
+interface FileErrors {
   lost(cause: unknown): Error;
   damaged(): Error;
 }

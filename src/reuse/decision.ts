@@ -6,7 +6,7 @@ import type { NumberSet } from './choice-format.js';
 import type { ChoiceWriter } from './choice-writer.js';
 import type { SegmentReader } from './segment-reader.js';
 
-export interface DecisionOptions {
+interface DecisionOptions {
   readonly terms: ReuseTerms;
   /** The ids of segments of which no FAILED answer is taken. */
   readonly withheld: ReadonlySet<string>;
@@ -20,7 +20,7 @@ export interface DecisionOptions {
   readonly writer: ChoiceWriter | undefined;
 }
 
-export interface Decision {
+interface Decision {
   /** Takes the last matches of the join. @param count the number of entries in their block. */
   take(reader: SegmentReader, count: number, matches: number): void;
   /** Decides for the records of the bucket that take no old answer. */

@@ -27,7 +27,7 @@ import {
 import type { HashKey } from './secret.js';
 import type { BlockBuffers, SegmentReader } from './segment-reader.js';
 
-export interface LookupPlace {
+interface LookupPlace {
   /** Folder of the store, for the temporary file. */
   readonly folder: string;
   /** Path for the file of a run's choice, in an existing folder. */

@@ -15,7 +15,7 @@ import { type Blocks, ENTRY_INTS, isFailure, type SegmentDirectory, valueInts } 
 import type { SegmentReader } from './segment-reader.js';
 import { spanOf, writeSegmentFile } from './segment-writer.js';
 
-export interface RewriteTarget {
+interface RewriteTarget {
   readonly path: string;
   readonly id: string;
   readonly key: HashKey;

@@ -28,7 +28,7 @@ import {
   valueInts,
 } from './segment-format.js';
 
-export interface SegmentTarget {
+interface SegmentTarget {
   /** Folder of the store, for the temporary file. */
   readonly folder: string;
   readonly path: string;

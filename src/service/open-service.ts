@@ -204,7 +204,7 @@ async function makeDataDir(dataDir: string): Promise<void> {
 }
 
 /** Creates a predictor. Loads the dictionary of industries only if the predictor uses it. */
-export async function createPredictor(name: PredictorName): Promise<Predictor> {
+async function createPredictor(name: PredictorName): Promise<Predictor> {
   if (name === 'hash') return createHashPredictor();
   const { createNaicsPredictor } = await import('./predictors/naics-predictor.js');
   return createNaicsPredictor();

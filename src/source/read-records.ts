@@ -6,7 +6,7 @@ import { type Batch, indexFrom, rowsOf, sliceOf } from '../csv/table.js';
 import type { Dialect, Position, Source } from '../types.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 
-export interface ReadRecordsOptions {
+interface ReadRecordsOptions {
   /** The most bytes of a record without its line end. */
   readonly maxRecordBytes: number;
   /**

@@ -32,7 +32,7 @@ export function sliceOfBlock(block: SourceBlock, from: number, to: number): Sour
   };
 }
 
-export interface BlockLimits {
+interface BlockLimits {
   /** The most bytes of the records; the first record is taken whatever its size. */
   readonly maxBytes?: number;
   /** The last record that may be taken. */

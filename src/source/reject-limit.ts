@@ -47,7 +47,7 @@ export interface PlacedBad {
 }
 
 /** What the error says about a source. */
-export interface Excess extends Rejects {
+interface Excess extends Rejects {
   /** The first bad records, at most `SHOWN_BAD`. */
   readonly firstBad: readonly PlacedBad[];
   /** The first blank records, at most `SHOWN_BLANKS`. */

@@ -11,7 +11,7 @@ import type { NextObject } from './write-objects.js';
 /** The longest time for which the event loop is blocked: timers, signals and other requests wait meanwhile. */
 const TURN_MS = 15;
 
-export interface HandedItems {
+interface HandedItems {
   /** @throws SourceError `SOURCE_RECORDS_FAILED` with the error of the producer as its cause. */
   readonly next: NextObject;
   /** Tells the producer that nothing more is read. */

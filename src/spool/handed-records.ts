@@ -26,7 +26,7 @@ export function isHandedIn(name: string | undefined): boolean {
   return name === RECORDS || name === BYTES;
 }
 
-export interface CopiedRecords {
+interface CopiedRecords {
   readonly path: string;
   /** `records` if they are objects. */
   readonly name: string;

@@ -28,7 +28,7 @@ export interface SourceFiles {
 }
 
 /** A run that has read copies. */
-export interface CopyReader {
+interface CopyReader {
   readonly id: string;
   readonly source: Source;
   /** Epoch milliseconds. */

@@ -104,7 +104,7 @@ async function printLines<Line extends LedgerLine>(
 }
 
 /** A format of the ledger: a table for people, CSV or JSON lines. Formats one line at a time. */
-export interface LedgerFormat<Line extends LedgerLine> {
+interface LedgerFormat<Line extends LedgerLine> {
   readonly head: string;
   readonly line: (line: Line) => string;
   readonly end: (totals: LedgerTotals, reuse: LedgerReuse) => string;

@@ -18,7 +18,7 @@ import {
 import { hideSecrets } from '../redact.js';
 import { describeFailure } from '../texts/report-failure.js';
 
-export interface EndNotifier {
+interface EndNotifier {
   readonly measure: RunMeasure;
   /** Remembers the run, because an error does not name it. */
   onRun(run: string): void;
@@ -26,7 +26,7 @@ export interface EndNotifier {
   failed(thrown: unknown): Promise<void>;
 }
 
-export interface EndNotifierOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
+interface EndNotifierOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
   readonly logger: Logger;
   /** As node gives it. */
   readonly argv: readonly string[];

@@ -18,7 +18,7 @@ import {
 } from './progress-block.js';
 import type { Terminal } from './terminal.js';
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly json: boolean;
   readonly logger: Logger;
   readonly terminal: Pick<Terminal, 'width' | 'show'>;
@@ -26,7 +26,7 @@ export interface ProgressOptions {
 }
 
 /** Times in milliseconds. */
-export interface ProgressPace {
+interface ProgressPace {
   /** Time between two updates. */
   readonly lookEvery: number;
   /** The shortest time between two lines of the log, if something changed. It grows to a tenth of the time so far. */

@@ -20,7 +20,7 @@ export function withPlaceOptions(command: Command): Command {
     .option('--set <key=value>', 'state or scratchDir, for example --set scratchDir=/tmp/foliopipe', collect);
 }
 
-export type Place = ReturnType<typeof readFleetPlace> & {
+type Place = ReturnType<typeof readFleetPlace> & {
   readonly fleetOptions: FleetOptions & { readonly logger: Logger };
 };
 

@@ -18,7 +18,7 @@ import type { StartedRun } from '../../fleet/work.js';
 import { makeFolder } from '../../make-folder.js';
 import { inJobWords, problemInJobWords } from './job-words.js';
 
-export interface StartOptions {
+interface StartOptions {
   /** The folder for files that this machine can make again. */
   readonly scratchDir: string;
   /** The address of the state, with its secrets. The process of the run gets it in the environment. */

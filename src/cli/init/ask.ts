@@ -6,7 +6,7 @@ import { InterruptedError, reworded } from '../../errors.js';
 import { escapeUnprintable } from '../../text.js';
 import { stderr, terminalInput } from '../output.js';
 
-export interface Question {
+interface Question {
   readonly text: string;
   /** The answer if the person types nothing. It is shown in brackets. */
   readonly fallback: string;

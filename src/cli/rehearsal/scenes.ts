@@ -2,7 +2,7 @@
 import { ConfigError, type Milliseconds } from '../../../pipelines/index.js';
 
 /** The middle of a run, where the trouble begins. */
-export interface Middle {
+interface Middle {
   /** 1-based number of the chunk; a fresh service numbers its folios in the same way. */
   readonly chunk: number;
   /** The service's time since its start, at which half of the source is processed. */

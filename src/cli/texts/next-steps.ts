@@ -184,7 +184,7 @@ function flagsOfWorker({
 }
 
 /** Where a config comes from: its files, and the values of `--set`. */
-export interface ConfigOrigin {
+interface ConfigOrigin {
   readonly files: readonly string[];
   readonly settings?: readonly string[];
 }

@@ -3,7 +3,7 @@ import type { RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { field } from './summary-field.js';
 
-export interface ReuseFigures {
+interface ReuseFigures {
   readonly reused: number;
   readonly duplicates: number;
   readonly sent: number;

@@ -12,7 +12,7 @@ export interface ListedRun {
   readonly isLoadFailed: boolean;
 }
 
-export interface RunsTableOptions {
+interface RunsTableOptions {
   /** The config section `budget`: its time zone and price. */
   readonly timeZone: string;
   readonly pricePerRecord: number | null;

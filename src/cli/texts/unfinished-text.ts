@@ -5,7 +5,7 @@ import { presentTexts } from '../../text.js';
 import { field } from './summary-field.js';
 
 /** Records and chunks of a run that is not complete. */
-export interface Stand {
+interface Stand {
   readonly run: string;
   readonly pipeline: string;
   /** Records to send. */

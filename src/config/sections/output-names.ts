@@ -90,7 +90,7 @@ export function partName(index: number): string {
 }
 
 /** An object in S3, or in another store with its interface: `s3://bucket/key`. */
-export interface S3Address {
+interface S3Address {
   readonly bucket: string;
   readonly key: string;
 }

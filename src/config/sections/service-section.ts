@@ -55,7 +55,7 @@ export const serviceSchema = z.strictObject({
 });
 
 /** The section as the schema gives it: the token may still be in its file. */
-export type ParsedService = Readonly<z.output<typeof serviceSchema>>;
+type ParsedService = Readonly<z.output<typeof serviceSchema>>;
 
 /** The local service in this process, or a service at an address that takes a token. */
 export type ServiceConfig =

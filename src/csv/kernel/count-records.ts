@@ -1,7 +1,7 @@
 /** Counts the records of a CSV stream in WebAssembly. */
 import { SPARE_BYTES, sharedMemory } from '../../kernel/kernel-memory.js';
 
-export interface CountedContent {
+interface CountedContent {
   /** The same bytes. */
   readonly content: AsyncIterable<Buffer>;
   /** Records seen so far, without the header and without blank lines. */

@@ -21,7 +21,7 @@ interface DigestExports {
   digestRows(...addresses: number[]): number;
 }
 
-export interface KeyDigests {
+interface KeyDigests {
   /** An entry for each record. */
   readonly entries: Int32Array;
   /** The first record with a blank key column, and which column of the key it is; else undefined. */

@@ -8,7 +8,7 @@ import { fieldValue, type Table } from '../table.js';
 import type { TableMemory } from './table-memory.js';
 
 /** A field of a tuple. */
-export interface TupleField {
+interface TupleField {
   /** Its index in the table; -1 only in a table without rows. */
   readonly field: number;
   /** Makes texts equal that count as equal; null if only equal texts do. */
@@ -21,7 +21,7 @@ export interface TupleTable extends Table {
 }
 
 /** Which result belongs to each record. Records with equal tuples get their results in order. */
-export interface TupleMatches {
+interface TupleMatches {
   /** For each record: the index of its part, and of its result there; the part is -1 if it has no result. */
   readonly part: Int32Array;
   readonly result: Int32Array;
@@ -36,7 +36,7 @@ export interface TupleMatches {
 }
 
 /** A result without a record. */
-export interface UnmatchedResult {
+interface UnmatchedResult {
   readonly part: number;
   readonly result: number;
   /** The first record with its tuple; -1 if there is none. All records with this tuple have other results. */

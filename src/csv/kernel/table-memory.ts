@@ -87,7 +87,7 @@ export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }
 }
 
 /** Rows of a table. */
-export interface Slice {
+interface Slice {
   readonly table: Table;
   /** Index of its first row in the whole table. */
   readonly from: number;

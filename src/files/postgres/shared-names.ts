@@ -41,7 +41,7 @@ const unname = fenced<{ file: string | null; folder: string | null }>(`
   SELECT gone.file, gone.folder FROM held LEFT JOIN gone ON true`);
 
 /** Where shared files are. */
-export interface SharedPlace {
+interface SharedPlace {
   /** Gives the connection; called when it is needed. */
   open(): Promise<PostgresSession>;
   /** The database, without secrets, for messages. */

@@ -23,7 +23,7 @@ export interface S3Options {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Sdk = typeof import('@aws-sdk/client-s3');
+type Sdk = typeof import('@aws-sdk/client-s3');
 
 /** A store that answers requests. */
 export interface S3Connection extends Pick<S3Options, 'idleMs'> {
@@ -42,7 +42,7 @@ export interface S3Connection extends Pick<S3Options, 'idleMs'> {
 }
 
 /** Where a request goes. */
-export interface AskAt {
+interface AskAt {
   /** Bucket and key. */
   readonly object: { readonly Bucket: string; readonly Key: string };
   readonly options: { readonly abortSignal?: AbortSignal };

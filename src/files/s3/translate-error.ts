@@ -2,7 +2,7 @@
 import { ConfigError, type ErrorDetails, RefusedError, TroubleError } from '../../errors.js';
 
 /** What was asked of the store. */
-export interface S3Request {
+interface S3Request {
   /** The name that it was about, `s3://bucket/key`. */
   readonly name: string;
   /** The right that it needs, such as `s3:PutObject`. */

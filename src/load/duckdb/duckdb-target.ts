@@ -23,7 +23,7 @@ import { translateError } from './translate-error.js';
 /** How long to wait before a file that another process holds is tried again. */
 const RETRY_MS = 100;
 
-export interface DuckdbTargetOptions extends TargetOptions {
+interface DuckdbTargetOptions extends TargetOptions {
   /** Starts the process of DuckDB, such as one that is kept from load to load. Default: a new one for each load. */
   readonly start?: () => ChildProcess;
 }

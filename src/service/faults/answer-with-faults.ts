@@ -20,7 +20,7 @@ import type { CallFacts, FaultSession } from './fault-session.js';
 import { type FaultyAnswer, type OperateContext, operateWithFaults } from './operate-with-faults.js';
 import type { FaultPlan } from './rule.js';
 
-export interface FaultContext extends OperateContext {
+interface FaultContext extends OperateContext {
   /** Aborted when the service closes; ends stalls and slow replies. */
   readonly closing: AbortSignal;
   readonly logger: ServiceLogger | undefined;

@@ -11,7 +11,7 @@ const PIECE_MS = 50;
 /** Not in the base64 alphabet. */
 const INVALID_BASE64 = '*'.charCodeAt(0);
 
-export interface BytesOptions {
+interface BytesOptions {
   /** Whether the reply holds a part. */
   readonly hasContent: boolean;
   readonly time: TimeScale;

@@ -19,14 +19,14 @@ export interface Call {
   readonly file?: UploadedFile;
 }
 
-export interface CalledFolio {
+interface CalledFolio {
   /** 1-based number among the folios that rules count; 0 and less for those before them. */
   readonly ordinal: number;
   /** 1-based number among the calls of the operation for this folio. */
   readonly call: number;
 }
 
-export interface UploadedFile {
+interface UploadedFile {
   readonly records: number;
   /** The `contains` texts of rules that the file contains. */
   readonly texts: ReadonlySet<string>;

@@ -23,7 +23,7 @@ export interface OperateContext {
   readonly refuse: (error: unknown) => Answer;
 }
 
-export interface FaultyCall {
+interface FaultyCall {
   readonly request: FastifyRequest;
   readonly operate: Operate;
   readonly plan: FaultPlan;

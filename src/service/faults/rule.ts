@@ -5,7 +5,7 @@ import { type FaultName, faultNames, faultSchema, operationsOf } from './fault.j
 import { choice, duration, expects, share, strictMap, text, wholeNumber } from './value-schemas.js';
 
 /** The 1-based numbers of the calls or folios that a rule matches: a list, or every n-th number of a range. */
-export type NumberSet =
+type NumberSet =
   | { readonly among: readonly number[] }
   | { readonly from: number; readonly to: number; readonly every: number };
 

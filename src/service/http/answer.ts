@@ -12,7 +12,7 @@ export interface Answer {
   readonly foreign?: boolean | undefined;
 }
 
-export interface JsonBody {
+interface JsonBody {
   readonly response: object | null;
   readonly message: string;
 }

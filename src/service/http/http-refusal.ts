@@ -1,7 +1,7 @@
 /** The error for a request that the service refuses. Operations throw it; `refusalAnswer` turns it into an answer. */
 import type { Answer } from './answer.js';
 
-export interface RefusalDetails {
+interface RefusalDetails {
   /** Seconds, sent as `Retry-After`. */
   readonly retryAfter?: number;
   readonly cause?: unknown;

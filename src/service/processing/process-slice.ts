@@ -12,7 +12,7 @@ import type { UploadLayout } from '../uploads/read-upload.js';
 const CLOCK_RECORDS = 16;
 const FORCED_FAILURE: Failure = { reason: 'made to fail by a fault rule' };
 
-export interface SliceLimits {
+interface SliceLimits {
   /** The most records to process. */
   readonly records: number;
   /** The most successful records: the room left in the part that is being filled. */
@@ -21,7 +21,7 @@ export interface SliceLimits {
   readonly until: number;
 }
 
-export interface SliceCounts {
+interface SliceCounts {
   readonly successful: number;
   readonly failed: number;
 }

@@ -13,7 +13,7 @@ const FOLIO_COLUMNS = `id, folio, file_name AS fileName, description, created_at
   failed, finished_at AS finishedAt`;
 
 /** Identifies a part of a folio. */
-export interface PartKey {
+interface PartKey {
   readonly folioId: number;
   readonly fileStatus: FileStatus;
   readonly part: number;

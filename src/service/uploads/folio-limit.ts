@@ -14,7 +14,7 @@ export interface FolioLimit {
   acquire(): () => void;
 }
 
-export interface FolioLimitOptions {
+interface FolioLimitOptions {
   readonly maxOpen: number;
   /** Records per second of real time, all folios together; 0: no limit. */
   readonly recordsPerSecond: number;

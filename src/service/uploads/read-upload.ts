@@ -9,7 +9,7 @@ import { HttpRefusal } from '../http/http-refusal.js';
 const READ_BYTES = 256 * 1024;
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-export interface ReadFrom {
+interface ReadFrom {
   readonly fields: number;
   /** Offset in the file of the first record to read. */
   readonly offset: Bytes;

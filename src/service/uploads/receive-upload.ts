@@ -15,12 +15,12 @@ import { HttpRefusal } from '../http/http-refusal.js';
 import { ADDED_COLUMNS } from '../predictors/predictor.js';
 import { readUpload, uploadLayout } from './read-upload.js';
 
-export interface ReceivedUpload {
+interface ReceivedUpload {
   readonly fileName: string;
   readonly description: string;
 }
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   readonly maxUploadBytes: Bytes;
   /** Path of the file to write. Its bytes are on disk when `receiveUpload` returns. */
   readonly path: string;
@@ -102,7 +102,7 @@ async function receiveFile(part: MultipartFile, token: unknown, options: Receive
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
-export interface InspectedUpload {
+interface InspectedUpload {
   /** The header record's bytes, without BOM and line end. */
   readonly header: Buffer;
   /** Offset of the first record. */
