@@ -9,7 +9,8 @@ import { retryFailed } from '../../../src/stages/failed/retry-failed.js';
 import { openChunkAnswers } from '../../../src/stages/merge/chunk-answers.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
-import { createAttemptsApi } from '../../fake-service/fake-api.js';
+import type { Behaviour } from '../../fake-service/behaviour.js';
+import { createAttemptsApi, createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
   createStageRun,
@@ -132,6 +133,34 @@ describe('a round', () => {
     expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
     expect(run.log.join('\n')).toContain('chunk 2: ');
   });
+});
+
+it('a round whose records are confused with each other is not trusted if they are too many with the earlier ones', async () => {
+  const merged = async (...failed: readonly string[]) => {
+    const names = [...Array.from({ length: 36 }, (_, at) => `own ${at}`), 'A', 'A', ...failed];
+    const results: Behaviour['results'] = (sent, { id }) =>
+      sent.map((one, at) =>
+        id === 'F1' && failed.includes(one.sent.name!)
+          ? { ...one, status: 'FAILED', added: { reason: 'nothing fits' } }
+          : { ...one, status: 'SUCCESSFUL', added: { code: `${id}.${at}` } },
+      );
+    const run = await createStageRun(await folder(), {
+      source: `name,address\n${names.map((name) => `${name},Main St\n`).join('')}`,
+      config: {
+        upload: { columns: { name: 'name' }, keyColumn: null },
+        chunks: { maxRecords: 40 },
+        failures: { tolerate: '100%' },
+      },
+      api: createFakeApi({ results }),
+    });
+    await downloadAll(run);
+    await appendMerged(run)(mergeResults(run)(nothing()));
+    await sendRound(open(run));
+    return collect(mergeResults(run)(nothing()));
+  };
+  const refused = { code: 'RESULTS_INDISTINCT', exitCode: 6, facts: { chunk: 1 } };
+  await expect(merged('B', 'B')).rejects.toMatchObject(refused);
+  expect(await merged('B', 'C')).toHaveLength(1);
 });
 
 describe('results of a closed round that are damaged', () => {
