@@ -2,12 +2,12 @@
  * Reads one part of results into a table over its bytes. A part is CSV with a header, comma, LF or CRLF, and UTF-8:
  * docs/architecture.md#what-the-interface-leaves-open.
  */
-import { LF, UTF8_BOM } from '../csv/bytes.js';
+import { UTF8_BOM } from '../csv/bytes.js';
 import { type Header, readHeader } from '../csv/read-header.js';
 import { type ScanOptions, scanTable } from '../csv/scan-records.js';
 import type { Table } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
-import type { FileStatus, PartReference } from '../types.js';
+import type { PartReference } from '../types.js';
 
 /** Offsets in a part are 32-bit numbers, and the scanner needs some room after its bytes. */
 export const MAX_PART_BYTES = 0x7000_0000;
@@ -58,23 +58,11 @@ export function readResults(
 
 const NO_OFFSETS = new Int32Array(0);
 
-/** The last header of each status, with its bytes. The parts of a run usually have equal headers, so only one is parsed. */
-const lastHeaders = new Map<FileStatus, { readonly head: Buffer; readonly header: Header }>();
-
-/** @throws MismatchError when the part does not begin with a header of distinct names. */
+/**
+ * `bytes` of the header include a byte order mark.
+ * @throws MismatchError when the part does not begin with a header of distinct names.
+ */
 function readPartHeader(reference: PartReference, bytes: Buffer): Header {
-  const { fileStatus } = reference;
-  const last = lastHeaders.get(fileStatus);
-  if (last !== undefined && bytes.subarray(0, last.head.length).equals(last.head)) return last.header;
-  const header = parseHeader(reference, bytes);
-  const head = Buffer.from(bytes.subarray(0, header.bytes));
-  // A header without a line feed may be the beginning of a longer header.
-  if (head.at(-1) === LF) lastHeaders.set(fileStatus, { head, header });
-  return header;
-}
-
-/** `bytes` of the header include a byte order mark. */
-function parseHeader(reference: PartReference, bytes: Buffer): Header {
   const bom = bytes.subarray(0, 3).equals(UTF8_BOM) ? UTF8_BOM.length : 0;
   try {
     const header = readHeader(bytes.subarray(bom), ',');

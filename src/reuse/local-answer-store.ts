@@ -16,9 +16,8 @@ import { createLookup } from './lookup.js';
 import { emptySegment, rewriteSegment } from './rewrite-segment.js';
 import { deriveKey, isSecretDamaged, openSecret } from './secret.js';
 import { BLOCK_LIMITS, type BlockLimits } from './segment-blocks.js';
-import { BlockBuffers, openSegmentReader, type SegmentReader } from './segment-reader.js';
+import { BlockBuffers, openSegmentReader, type SegmentReader, storedSegments } from './segment-reader.js';
 import { createSegmentWriter } from './segment-writer.js';
-import { storedSegments } from './stored-segments.js';
 
 /** Sizes that affect only memory and speed. */
 export interface StoreLimits {
