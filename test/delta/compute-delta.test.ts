@@ -45,6 +45,8 @@ async function compute(store: DeltaStore, rows: Rows, changes: Partial<DeltaOpti
 }
 
 const texts = (rows: Rows) => rows.map(([id, value]) => [`${id}`, value]);
+/** Compared much faster than lists. */
+const lines = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(',')).join('\n');
 
 it('takes no record for drifted that had no answer, or has none now', async () => {
   const store = createMemoryDeltaStore();
@@ -89,9 +91,9 @@ describe('a delta', () => {
     const store = createMemoryDeltaStore();
     await compute(store, base);
     const there = await compute(store, other);
-    expect(there.rows).toEqual(naiveDelta(texts(base), texts(other), [0]));
+    expect(lines(there.rows)).toBe(lines(naiveDelta(texts(base), texts(other), [0])));
     const back = await compute(store, base);
-    expect(back.rows).toEqual(naiveDelta(texts(other), texts(base), [0]));
+    expect(lines(back.rows)).toBe(lines(naiveDelta(texts(other), texts(base), [0])));
     const { sha256, bytes } = back.delta;
     expect(bytes).toBe(back.written.length);
     expect(sha256).toBe(createHash('sha256').update(back.written).digest('hex'));
@@ -102,7 +104,8 @@ describe('a delta', () => {
     const nights = [base, shuffled(base.slice(100), 1)];
     for (const rows of nights) {
       const [first, second] = [await compute(one, rows), await compute(other, rows)];
-      expect(second).toEqual(first);
+      expect(second.written.equals(first.written)).toBe(true);
+      expect(second.delta).toEqual(first.delta);
     }
   });
 

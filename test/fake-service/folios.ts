@@ -15,7 +15,7 @@ export function chunkOf(fileName: string): number {
 }
 
 export function createFolio({ fileName, fields, file }: UploadForm, id: string): FakeFolio {
-  const records: SentRecord[] = parse(file, { columns: true, bom: true });
+  const records = recordsOf(file);
   return {
     id,
     fileName,
@@ -26,6 +26,19 @@ export function createFolio({ fileName, fields, file }: UploadForm, id: string):
     finished: false,
     forgotten: false,
   };
+}
+
+function recordsOf(file: Buffer): SentRecord[] {
+  if (file.includes('"')) return parse(file, { columns: true, bom: true });
+  // Without quotes each line is a record. csv-parse takes most of the time of a test with large chunks.
+  const [header = [], ...rows] = file
+    .toString()
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => line.split(','));
+  if (rows.some(({ length }) => length !== header.length))
+    throw new Error(`a line of the upload has not ${header.length} fields`);
+  return rows.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at]!])));
 }
 
 /** Interface, 4.1. */

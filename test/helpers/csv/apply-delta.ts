@@ -7,10 +7,9 @@ export type Rows = readonly (readonly string[])[];
 const EMPTY_TEXT = '\0';
 
 export function readRows(csv: string | Buffer): string[][] {
-  return parse(csv, {
-    relaxQuotes: false,
-    cast: (value, { quoting }) => (value === '' && quoting ? EMPTY_TEXT : value),
-  });
+  // Calling a function for each field takes most of the time.
+  if (!csv.includes('""')) return parse(csv);
+  return parse(csv, { cast: (value, { quoting }) => (value === '' && quoting ? EMPTY_TEXT : value) });
 }
 
 const keyText = (row: readonly string[], keyFields: readonly number[]) =>
