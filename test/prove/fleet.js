@@ -11,8 +11,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDice } from '../../bench/dice.js';
 import { readOptions } from '../../bench/read-options.js';
-import { openSqlite } from '../../dist/src/sqlite-driver.js';
 import { startDatabase } from './fleet/database.js';
+import { proveNothingLeft, proveOutput } from './fleet/proofs.js';
+import { DATABASE_AWAY_MS, LEASE_MS, strike } from './fleet/strike.js';
+import { watchLeases } from './fleet/watch-leases.js';
 import { command, startWorker } from './fleet/workers.js';
 import { writeSources } from './kill/job.js';
 import { kill, startService } from './kill/processes.js';
@@ -27,10 +29,8 @@ const { values } = readOptions(
     records: { type: 'count', default: '1500' },
   },
 );
-const LEASE_MS = 6000;
 /** A run goes on elsewhere within this time. */
 const RECOVERY_MS = LEASE_MS + 10_000;
-const DATABASE_AWAY_MS = 10_000;
 
 const { kills: wanted, pipelines } = values;
 const random = createDice(values.seed);
@@ -54,19 +54,6 @@ const recoveries = [];
 const strikes = () =>
   totals.killedWorkers + totals.stoppedWorkers + totals.killedRuns + totals.stoppedRuns + totals.failpoints;
 
-/** Between the slot of a paid request and its POST: armed for every third run that strikes itself, the first one too. */
-const BEFORE_POST = 'after-slot-before-post';
-/** The failpoints of the other runs: around the reply, and around commits. */
-const FAILPOINTS = [
-  'after-post-before-commit',
-  'after-accepted-before-poll',
-  'after-part-file-before-commit',
-  'after-part-before-downloaded',
-  'after-work-write-before-commit',
-  'after-publishing-before-rename',
-  'after-marker-before-done',
-];
-
 const database = await startDatabase(join(folder, 'database'));
 const env = { FOLIOPIPE_STATE: database.url, FOLIOPIPE_TOKEN: 'kill', FOLIOPIPE_LEASE_MS: `${LEASE_MS}` };
 const SERVICE = { speed: 1200 };
@@ -87,7 +74,7 @@ try {
     const code = await worker.drain();
     if (code !== 0) throw new Error(`a drained worker ended with ${code}: ${worker.log()}`);
   }
-  await proveNothingLeft();
+  await proveNothingLeft(database);
   printTotals();
 } catch (error) {
   console.error(
@@ -145,13 +132,13 @@ async function breakNight(unbroken) {
   const { code, stderr } = await command(['enqueue', ...night.map(({ file }) => file)], env);
   if (code !== 0) throw new Error(`enqueue ended with ${code}: ${stderr}`);
   const began = Date.now();
-  const watch = watchLeases();
+  const watch = watchLeases(database, recoveries);
   try {
     while (!night.every(({ work }) => isDone(work))) {
       if (Date.now() - began > 20 * 60_000) throw new Error(`the night does not end: ${await fleetState()}`);
       await sleep(500 + random(6000));
       await putBack();
-      if (strikes() < wanted) await strike(watch);
+      if (strikes() < wanted) await strike({ workers, newWorker, database, totals, random, watch });
       await replaceGone();
     }
   } finally {
@@ -162,7 +149,7 @@ async function breakNight(unbroken) {
   // The folios can be read only while the service is stopped.
   const { port } = new URL(service.url);
   await kill(service.process, 'SIGTERM');
-  for (const one of night) await prove(one);
+  for (const one of night) await proveOutput({ folder, database, totals }, one);
   service = await startService(folder, Number(port), SERVICE);
   for (const { work } of night) rmSync(work, { recursive: true, force: true });
 }
@@ -172,74 +159,6 @@ function isDone(work) {
     return readdirSync(work).some((name) => name.endsWith('_REHEARSAL'));
   } catch {
     return false;
-  }
-}
-
-/** One thing that goes wrong. */
-async function strike(watch) {
-  const alive = [...workers].filter((worker) => !worker.isGone());
-  const busy = alive.filter((worker) => worker.runs().length > 0);
-  // Most strikes hit workers that have a run.
-  if (busy.length === 0 && random(5) > 0) return;
-  const struck = busy.length > 0 && random(8) > 0 ? busy : alive;
-  const worker = struck[random(struck.length)];
-  const runs = worker?.runs() ?? [];
-  const run = runs[random(runs.length)];
-  const which = random(100);
-  if (worker === undefined) return;
-  if (which < 35) {
-    totals.killedWorkers += 1;
-    await watch.lost(runs, worker.pid);
-    await worker.kill();
-  } else if (which < 50) {
-    totals.stoppedWorkers += 1;
-    await watch.lost(runs, worker.pid);
-    worker.pause();
-    setTimeout(worker.wake, LEASE_MS + 1000 + random(6000)).unref();
-  } else if (which < 62 && run !== undefined) {
-    totals.killedRuns += 1;
-    await watch.struck(worker.pid);
-    signal(run, 'SIGKILL');
-  } else if (which < 70 && run !== undefined) {
-    totals.stoppedRuns += 1;
-    await watch.struck(worker.pid);
-    signal(run, 'SIGSTOP');
-    setTimeout(() => signal(run, 'SIGCONT'), LEASE_MS + 4000 + random(6000)).unref();
-  } else if (which < 82) {
-    // A machine whose next run strikes itself.
-    const isBeforePost = totals.failpoints % 3 === 0;
-    totals.failpoints += 1;
-    await watch.lost(runs, worker.pid);
-    await worker.kill();
-    workers.delete(worker);
-    const how = !isBeforePost && random(3) === 0 ? 'pause' : 'kill';
-    const point = isBeforePost ? BEFORE_POST : FAILPOINTS[random(FAILPOINTS.length)];
-    const nth = isBeforePost ? 1 : 1 + random(3);
-    workers.add(newWorker({ FOLIOPIPE_CRASH_AT: `${point}:${nth}:${how}` }));
-  } else if (which < 97) {
-    totals.inTransactions += 1;
-    totals.killedWorkers += 1;
-    const held = database.holdTable(
-      ['foliopipe.chunks', 'foliopipe.uploads', 'foliopipe.parts'][random(3)],
-      700,
-    );
-    await sleep(400);
-    await watch.lost(runs, worker.pid);
-    await worker.kill();
-    await held;
-  } else {
-    totals.databaseStops += 1;
-    watch.forget();
-    await database.breakFor(DATABASE_AWAY_MS);
-    watch.forget();
-  }
-}
-
-function signal(pid, name) {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended by itself.
   }
 }
 
@@ -268,61 +187,6 @@ async function putBack() {
   }
 }
 
-/** Notices when the pipelines of struck processes have a lease again, or are done. */
-function watchLeases() {
-  const lost = new Map();
-  let isEnded = false;
-  const look = async () => {
-    for (; !isEnded; await sleep(100)) {
-      if (lost.size === 0) continue;
-      const leases = await database.ask('SELECT pipeline, fence FROM foliopipe.leases');
-      const jobs = await database.ask(
-        "SELECT singleton_key AS pipeline, data ? 'trouble' AS pauses FROM foliopipe_jobs.job WHERE name = 'runs' AND state <= 'active'",
-      );
-      if (leases === undefined || jobs === undefined) continue;
-      for (const [pipeline, { fence, since }] of lost) {
-        const lease = leases.find((one) => one.pipeline === pipeline);
-        const job = jobs.find((one) => one.pipeline === pipeline);
-        // A run that crashed on its way is repeated after a pause.
-        if (job?.pauses) lost.delete(pipeline);
-        else if (lease !== undefined && (Number(lease.fence) > fence || job === undefined)) {
-          lost.delete(pipeline);
-          recoveries.push(Date.now() - since);
-        }
-      }
-    }
-  };
-  /** Pipelines with which a struck worker was about to go on are lost once more. */
-  const struck = async (pid) => {
-    const rows = await database.ask('SELECT facts FROM foliopipe.workers');
-    const facts = (rows ?? []).map((row) => JSON.parse(row.facts)).find((one) => one.pid === pid);
-    for (const [pipeline, known] of lost) {
-      if (facts?.pipelines.includes(pipeline)) lost.set(pipeline, { ...known, since: Date.now() });
-    }
-  };
-  const looking = look();
-  return {
-    /** Remembers which pipelines the processes have, before they are struck. */
-    lost: async (pids, pid) => {
-      await struck(pid);
-      const rows = await database.ask(
-        "SELECT pipeline, fence, holder FROM foliopipe.leases WHERE until > now() AND pipeline NOT LIKE 'output:%'",
-      );
-      for (const { pipeline, fence, holder } of rows ?? []) {
-        if (holder === null || !pids.includes(JSON.parse(holder).pid)) continue;
-        lost.set(pipeline, { fence: Number(fence), since: Date.now() });
-      }
-    },
-    struck,
-    /** While the database is away, nobody can go on. */
-    forget: () => lost.clear(),
-    end: async () => {
-      isEnded = true;
-      await looking;
-    },
-  };
-}
-
 /** Waits until no job is left. */
 async function settled() {
   for (const until = Date.now() + 120_000; Date.now() < until; await sleep(300)) {
@@ -340,59 +204,6 @@ async function settled() {
 async function fleetState() {
   const { out } = await command(['fleet', '--json'], env);
   return out;
-}
-
-async function prove({ pipeline, work, output }) {
-  if (!readFileSync(join(work, 'enriched.csv')).equals(output)) {
-    throw new Error(`the output of ${pipeline} differs from the unbroken one`);
-  }
-  const left = readdirSync(work).filter((name) => /partial|tmp$/.test(name));
-  if (left.length > 0) throw new Error(`${pipeline} leaves behind: ${left.join(', ')}`);
-  const { uploads, chunks } = JSON.parse(readFileSync(join(work, 'enriched.csv.manifest.json'), 'utf8'));
-  const served = servedOf(pipeline);
-  const more = served.length - chunks.length;
-  // Not every ambiguous upload has reached the service.
-  if (more < 0 || more > uploads.ambiguous) {
-    throw new Error(
-      `${pipeline}: ${served.length} uploads of ${chunks.length} chunks, and ${uploads.ambiguous} reported`,
-    );
-  }
-  totals.uploads += served.length;
-  totals.chunks += chunks.length;
-  totals.ambiguous += more;
-  const doubtful = await database.ask(
-    `SELECT file_name AS name FROM foliopipe.uploads WHERE state = 'ambiguous' AND file_name LIKE '${pipeline}-%'`,
-  );
-  totals.unsent += doubtful.filter(({ name }) => !served.includes(name)).length;
-}
-
-/** The names of its files that the service has accepted. */
-function servedOf(pipeline) {
-  const served = openSqlite(join(folder, 'service/service.db'), { readonly: true });
-  try {
-    const like = 'SELECT file_name AS name FROM folios WHERE file_name LIKE ?';
-    return served
-      .prepare(like)
-      .all(`${pipeline}-%`)
-      .map(({ name }) => name);
-  } finally {
-    served.close();
-  }
-}
-
-async function proveNothingLeft() {
-  const workersLeft = await database.ask(
-    "SELECT id FROM foliopipe.workers WHERE seen > now() - interval '2 seconds'",
-  );
-  if (workersLeft.length > 0) throw new Error('drained workers are still listed');
-  for (const [what, text] of [
-    ['permits', 'SELECT * FROM foliopipe.reserved_permits'],
-    ['runs', "SELECT id, state FROM foliopipe.runs WHERE state IN ('open', 'publishing')"],
-    ['leases', 'SELECT * FROM foliopipe.leases WHERE until > now()'],
-  ]) {
-    const rows = await database.ask(text);
-    if (rows.length > 0) throw new Error(`${what} are left: ${JSON.stringify(rows)}`);
-  }
 }
 
 function printTotals() {

@@ -72,16 +72,26 @@ export function checkBudget(
         },
       );
     }
-    logger.warn(
-      { cap, limit, spent, left, records },
-      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the run sends ${left === 0 ? 'nothing' : `at most ${formatCount(left)}, because only whole chunks are sent,`} and ends with exit 9; the same command goes on when the cap allows more`,
-    );
+    logger.warn({ cap, limit, spent, left, records }, stopsEarlyText('run', { cap, left }, records));
     if (Math.min(records, maxRecords) <= limit) continue;
     logger.warn(
       { cap, limit, maxRecords },
       `budget.${cap} is below chunks.maxRecords (${formatCount(maxRecords)}): a chunk of more than ${countOf(limit, 'record')} is never sent; raise budget.${cap}, or begin again with --new --set chunks.maxRecords=${limit}`,
     );
   }
+}
+
+/**
+ * What a cap leaves of what is to be sent.
+ * @param what sends the records.
+ */
+export function stopsEarlyText(
+  what: 'run' | 'retry',
+  { cap, left }: Pick<BudgetLeft, 'cap' | 'left'>,
+  records: number,
+): string {
+  const sent = left === 0 ? 'nothing' : `at most ${formatCount(left)}, because only whole chunks are sent,`;
+  return `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the ${what} sends ${sent} and ends with exit 9; the same command goes on when the cap allows more`;
 }
 
 /**

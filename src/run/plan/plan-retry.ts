@@ -7,7 +7,7 @@ import type { Logger } from '../../logger.js';
 import { countOf, formatAmount, formatCount } from '../../quantities.js';
 import { priceOf } from '../../report/origins.js';
 import { heldRecords } from '../../stages/submit/unreadable-replies.js';
-import { type BudgetLeft, budgetLeft } from '../check/check-new-run.js';
+import { type BudgetLeft, budgetLeft, stopsEarlyText } from '../check/check-new-run.js';
 
 /** How failed records are asked for again: in files, or one by one. */
 export type RetryWay = 'upload' | 'search';
@@ -123,9 +123,6 @@ export function checkRetryBudget({ run, records, budget }: RetryPlan, logger: Lo
         },
       );
     }
-    logger.warn(
-      facts,
-      `budget.${cap} leaves ${formatCount(left)} of the ${countOf(records, 'record')} to send: the retry sends at most ${formatCount(left)}, because only whole chunks are sent, and ends with exit 9; the same command goes on when the cap allows more`,
-    );
+    logger.warn(facts, stopsEarlyText('retry', { cap, left }, records));
   }
 }
