@@ -3,9 +3,9 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sendRound } from '../../../pipelines/answer-failed.js';
-import { FolioLostError, OutageError } from '../../../src/errors.js';
+import { AmbiguousUploadError, FolioLostError, OutageError } from '../../../src/errors.js';
 import { readChunkBlock } from '../../../src/stages/chunk/chunk-content.js';
-import { retryFailed } from '../../../src/stages/failed/retry-failed.js';
+import { closeRound, isRoundCut, retryFailed } from '../../../src/stages/failed/retry-failed.js';
 import { openChunkAnswers } from '../../../src/stages/merge/chunk-answers.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
@@ -132,6 +132,64 @@ describe('a round', () => {
     expect(await sendRound(open(run))).toBe(true);
     expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
     expect(run.log.join('\n')).toContain('chunk 2: ');
+  });
+});
+
+describe('the end of a round', () => {
+  it('is not before all its records are cut, and all its chunks are answered', async () => {
+    const run = await mergedRun();
+    expect(await isRoundCut(run, 1)).toBe(false);
+    const cutting = retryFailed(run, 1)();
+    await cutting.next();
+    expect(await isRoundCut(run, 1)).toBe(false);
+    await cutting.next();
+    expect(await isRoundCut(run, 1)).toBe(true);
+    await expect(closeRound(run, 1)).rejects.toMatchObject({ exitCode: 5 });
+    expect((await run.checkpoint.run(run.id))!.round).toBe(0);
+  });
+
+  it('says how many were sent again, and how many are successful now', async () => {
+    const run = await mergedRun();
+    await sendRound(open(run));
+    expect(run.log.filter((line) => line.includes('round 1'))).toEqual([
+      'info round 1: the failed records are sent again',
+      'info round 1: 3 failed records sent again, 2 successful now',
+    ]);
+  });
+});
+
+describe('records that the service may have from an earlier round', () => {
+  /** A run whose first chunk of round 1, with the records 2 and 3, is held. */
+  const held = async (doubt: 'no-reply' | 'unreadable') => {
+    const service = createAttemptsApi(outcomes);
+    let uploads = 0;
+    const upload: StageRun['api']['upload'] = async (...args) => {
+      uploads += 1;
+      if (uploads !== 5) return service.api.upload(...args);
+      throw new AmbiguousUploadError('AMBIGUOUS_UPLOAD', 'no reply', { doubt });
+    };
+    const run = await mergedRun({ ...service, api: { ...service.api, upload } });
+    expect(await sendRound(open(withPolicy(run, 'hold')))).toBe(true);
+    return { run, attempts: () => [2, 3, 7].map((number) => service.attempts.get(number)) };
+  };
+  const withPolicy = (run: StageRun, policy: 'hold' | 'resubmit', maxRecords = 100) => {
+    const config = { ...run.config, ambiguous: { policy, maxRecords } };
+    return { ...run, config };
+  };
+
+  it('are not sent in a later one while ambiguous.policy is hold, or more of them are not allowed', async () => {
+    const { run, attempts } = await held('no-reply');
+    expect(await sendRound(open(withPolicy(run, 'hold')))).toBe(false);
+    expect(await sendRound(open(withPolicy(run, 'resubmit', 1)))).toBe(false);
+    expect(attempts()).toEqual([1, 1, 2]);
+    expect(await sendRound(open(withPolicy(run, 'resubmit', 2)))).toBe(true);
+    expect(attempts()).toEqual([2, 2, 2]);
+  });
+
+  it('are never sent again if the reply could not be read', async () => {
+    const { run, attempts } = await held('unreadable');
+    expect(await sendRound(open(withPolicy(run, 'resubmit')))).toBe(false);
+    expect(attempts()).toEqual([1, 1, 2]);
   });
 });
 
