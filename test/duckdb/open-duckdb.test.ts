@@ -1,5 +1,5 @@
 /** With the real DuckDB in its real process. */
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,6 +50,14 @@ it('tells what DuckDB says of a wrong statement, and goes on', () =>
     await session.close();
   }));
 
+it('takes two threads and 1 GB, and no more of the machine', () =>
+  withFolder(async (folder) => {
+    const session = await open(folder);
+    const limits = "select current_setting('threads') as threads, current_setting('memory_limit') as memory";
+    expect(await session.rows(limits)).toEqual([{ threads: '2', memory: '953.6 MiB' }]);
+    await session.close();
+  }));
+
 it('refuses a file that is no database', () =>
   withFolder(async (folder) => {
     await expect(open(folder, { database: import.meta.filename })).rejects.toMatchObject({ kind: 'IO' });
@@ -65,6 +73,24 @@ it('ends a statement when the signal asks for it', () =>
     await expect(running).rejects.toThrow('stopped');
     await session.close();
     expect(children()).toEqual([]);
+  }));
+
+it('says what its process has printed before it crashed', () =>
+  withFolder(async (folder) => {
+    const crash = "process.stderr.write('begins\\nout of memory\\n', () => process.exit(3))";
+    const start = () =>
+      spawn(process.execPath, ['-e', crash], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    await expect(open(folder, { start })).rejects.toMatchObject({
+      code: 'DUCKDB_ENDED',
+      message: 'the DuckDB process was ended with code 3: out of memory',
+    });
+  }));
+
+it('starts none after an abort', () =>
+  withFolder(async (folder) => {
+    const start = () => expect.unreachable();
+    const signal = AbortSignal.abort(new Error('stopped'));
+    await expect(open(folder, { start, signal })).rejects.toThrow('stopped');
   }));
 
 it('reports the end of its process', () =>

@@ -92,6 +92,26 @@ describe('the file of a publication', () => {
     await expect(check('rows of a', there, newest)).rejects.toMatchObject({ ...error, exitCode: 2, hint });
   });
 
+  it('is needed as a CSV, compressed or not', async () => {
+    const store = createMemoryOutputStore();
+    const publicationAt = (name: string): Publication => {
+      store.contents.set(name, { content: Buffer.from('packed'), stamp: 's' });
+      const { output } = samplePublication;
+      return { ...publicationWith('packed'), content: fileOf('rows'), output: { ...output, path: name } };
+    };
+    const checkAt = (name: string) =>
+      checkLoadFile(
+        { checkpoint: { publications: async () => [] }, output: store },
+        { id: 'a', pipeline: 'p' },
+        publicationAt(name),
+      );
+    await checkAt('/out/enriched.csv.gz');
+    await expect(checkAt('/out/enriched.parquet')).rejects.toMatchObject({
+      code: 'LOAD_NEEDS_CSV',
+      hint: 'let output.path end in .csv, .csv.gz or .csv.zst, then: foliopipe publish a; then: foliopipe load a',
+    });
+  });
+
   it('is named with the command that was typed', async () => {
     const command = 'foliopipe load --print snowflake';
     await expect(check('rows of a', undefined, {}, { command })).rejects.toMatchObject({
@@ -102,6 +122,11 @@ describe('the file of a publication', () => {
 
 it.each<[string, Partial<Run>, string]>([
   ['open', { state: 'open' }, 'finish it with: foliopipe run, which loads it too'],
+  [
+    'publishing',
+    { state: 'publishing', publication: publicationWith('rows of a') },
+    'finish it with: foliopipe run, which loads it too',
+  ],
   ['withheld', { state: 'withheld' }, 'publish it anyway with: foliopipe publish a; then: foliopipe load a'],
   [
     'confirmed without an output',
