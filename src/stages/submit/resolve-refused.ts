@@ -24,10 +24,12 @@ export async function resolveRefused(
 ): Promise<readonly ChunkRow[]> {
   const { choice } = (await run.checkpoint.run(run.id))!;
   const reused = choice === null ? 0 : choice.reused.successful + choice.reused.failed;
+  let ambiguous = 0;
   const decide = async () => {
     const { uploads, chunks } = await run.checkpoint.tally(run.id);
     const { status } = error.facts;
     const { accepted } = uploads;
+    ambiguous = uploads.ambiguous;
     const known = { status, records: chunk.records, accepted, reused, splits: chunks.split };
     return decideRefusal(known, run.config.failures.maxSplits);
   };
@@ -35,7 +37,7 @@ export async function resolveRefused(
   while (decision === 'nothing-accepted' && (await anyUploadEnds())) decision = await decide();
   if (decision === 'split') return split(run, chunk, error);
   if (decision === 'give-up') return [await giveUp(run, chunk, error)];
-  throw decision === 'final' ? error : withChunk(chunk, error, hints[decision]);
+  throw decision === 'final' ? error : withChunk(chunk, error, hintOf(decision, ambiguous));
 }
 
 /** The facts on which a refusal is decided. */
@@ -116,12 +118,16 @@ function withChunk(chunk: ChunkRow, error: RefusedError, hint: string): RefusedE
   );
 }
 
-const hints: Readonly<Record<'nothing-accepted' | 'too-many', string>> = {
-  'nothing-accepted':
-    'nothing of this run was accepted so far, so no single record is suspected: check upload.columns and what the service wants; with other upload.columns begin anew with foliopipe run --new, which gives up nothing; else run the same command again',
-  'too-many':
-    'as many chunks were split as failures.maxSplits allows: raise it to go on looking for the records that are refused',
-};
+/** @param ambiguous uploads of the run that may have been accepted: `--new` asks before it gives them up. */
+function hintOf(decision: 'nothing-accepted' | 'too-many', ambiguous: number): string {
+  if (decision === 'too-many')
+    return 'as many chunks were split as failures.maxSplits allows: raise it to go on looking for the records that are refused';
+  const [known, givesUp] =
+    ambiguous === 0
+      ? ['was accepted so far', 'gives up nothing']
+      : ['is known to be accepted', 'says what it would give up'];
+  return `nothing of this run ${known}, so no single record is suspected: check upload.columns and what the service wants; with other upload.columns begin anew with foliopipe run --new, which ${givesUp}; else run the same command again`;
+}
 
 /**
  * Splits a refused chunk into two halves. Each half has the same bytes as if its records were cut from the source.

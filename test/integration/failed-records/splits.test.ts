@@ -129,6 +129,21 @@ describe('a file that the service refuses', () => {
     });
   });
 
+  it('does not say that --new gives up nothing if an upload may have been accepted', async () => {
+    const rules = [
+      { on: 'upload', calls: 1, fault: { cut: 'after-accepting' } },
+      { on: 'upload', fault: { status: 422 } },
+    ];
+    await withLocalJob({ names: fineNames(20), rules }, async (job) => {
+      expect(await job.failure()).toMatchObject({
+        exitCode: 7,
+        hint: expect.stringMatching(
+          /nothing of this run is known to be accepted.*run --new, which says what it would give up;/,
+        ),
+      });
+    });
+  });
+
   it('with a single record does not blame it if nothing was accepted yet', async () => {
     await withLocalJob({ names: spoilt(1, 1), rules: [refusing(422)] }, async (job) => {
       expect(await job.failure()).toMatchObject({ exitCode: 7, code: 'SERVICE_REFUSED' });
