@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { ConfigError } from '../../../src/errors.js';
 import type { LoadTable } from '../../../src/load/load-target.js';
-import { checkLearned } from '../../../src/run/check/check-load.js';
+import { checkLearned, checkLoadTarget, uncheckedLoad } from '../../../src/run/check/check-load.js';
 import type { MergedStretch } from '../../../src/stages/merge/merge-stretch.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createStageRun, downloadAll, type StageRun } from '../../helpers/stages/stage-run.js';
@@ -72,4 +72,25 @@ it('ends with a bug, and with a stop, at once', async () => {
   );
   await expect(stopped.passed).rejects.toBe(drift);
   expect(stopped.run.uploads.stopped).toBe(false);
+});
+
+it('says that the table takes the output, and of what a local service answers that it is never loaded', async () => {
+  const made = await createStageRun(await folder(), { config: { load } });
+  const tables: LoadTable[] = [];
+  const target = { check: async (table: LoadTable) => void tables.push(table), load: () => Promise.reject() };
+  const textFor = (isLocal: boolean) =>
+    checkLoadTarget(made.config, target, made.source, { isLocal, signal: made.signal });
+  const taken = 'businesses of postgres://localhost/warehouse takes the output';
+  expect(await textFor(false)).toBe(taken);
+  expect(await textFor(true)).toBe(
+    `${taken}; what the local service answers is a rehearsal, and is never loaded`,
+  );
+  expect(tables).toHaveLength(2);
+});
+
+it('says why the table is not checked: the source decides on the columns', async () => {
+  const { config } = await createStageRun(await folder(), { config: { load } });
+  expect(uncheckedLoad(config)).toMatchObject({ text: expect.stringContaining('correct the source first') });
+  const piped = { ...config, source: { ...config.source, path: '-' } };
+  expect(uncheckedLoad(piped)).toMatchObject({ text: expect.stringContaining('check before they pay') });
 });
