@@ -3,18 +3,24 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sendRound } from '../../../pipelines/answer-failed.js';
+import { budgetAt } from '../../../src/config/sections/calendar.js';
 import { AmbiguousUploadError, FolioLostError, OutageError } from '../../../src/errors.js';
 import { readChunkBlock } from '../../../src/stages/chunk/chunk-content.js';
+import { chunkRecords } from '../../../src/stages/chunk/chunk-records.js';
+import { downloadParts } from '../../../src/stages/download/download-parts.js';
 import { closeRound, isRoundCut, retryFailed } from '../../../src/stages/failed/retry-failed.js';
 import { openChunkAnswers } from '../../../src/stages/merge/chunk-answers.js';
 import { mergeResults } from '../../../src/stages/merge/merge-results.js';
 import { appendMerged } from '../../../src/stages/publish/publish-output.js';
+import { submitChunks } from '../../../src/stages/submit/submit-chunks.js';
+import { trackFolios } from '../../../src/stages/track/track-folios.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { createAttemptsApi, createFakeApi } from '../../fake-service/fake-api.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import {
   createStageRun,
   downloadAll,
+  inNewProcess,
   nothing,
   refetching,
   type StageRun,
@@ -132,6 +138,44 @@ describe('a round', () => {
     expect(await sendRound(open(run))).toBe(true);
     expect(await mergedCodes(run)).toEqual(['c1.1', 'c2.2', 'r3.2', 'c4.1', 'c5.1', 'c6.1', 'c7.2']);
     expect(run.log.join('\n')).toContain('chunk 2: ');
+  });
+});
+
+describe('a round sends no record', () => {
+  it('that has succeeded in an earlier one, though all rows are written since then', async () => {
+    const service = createAttemptsApi(outcomes);
+    const run = await mergedRun(service);
+    expect(await sendRound(open(run))).toBe(true);
+    const later = inNewProcess(run);
+    await appendMerged(later)(mergeResults(later)(nothing()));
+    expect(await sendRound(open(later))).toBe(true);
+    expect([2, 3, 7].map((number) => service.attempts.get(number))).toEqual([2, 3, 2]);
+  });
+
+  it('that a search has answered', async () => {
+    const run = await mergedRun();
+    await run.checkpoint.recordSearchIntent(run.id, 7, 1, budgetAt(run.config.budget, 1));
+    await run.checkpoint.recordSearchEnd(run.id, 7, { state: 'answered', values: { code: 's7' } });
+    await collect(retryFailed(run, 1)());
+    expect(await run.checkpoint.pickedRecords(run.id, 5)).toEqual([2, 3]);
+    expect((await run.checkpoint.run(run.id))!.chunks).toBe(5);
+  });
+
+  it('that the service has refused by itself', async () => {
+    const run = await createStageRun(await folder(), {
+      records: 3,
+      api: createAttemptsApi([[true], [true], [false, true]]).api,
+      config: { chunks: { maxRecords: 1 }, failures: { tolerate: '100%' } },
+    });
+    const [first, second, third] = await collect(chunkRecords(run)());
+    await run.checkpoint.recordRefused(run.id, second!.number, 'not ours');
+    const others = async function* () {
+      yield* [first!, third!];
+    };
+    await collect(downloadParts(run)(trackFolios(run)(submitChunks(run)(others()))));
+    await appendMerged(run)(mergeResults(run)(nothing()));
+    const chunks = await collect(retryFailed(run, 1)());
+    expect(chunks.map(({ firstRecord, records }) => [firstRecord, records])).toEqual([[3, 1]]);
   });
 });
 
