@@ -189,11 +189,12 @@ function checkLoad({ load, source, output }: Sections, onProblem: OnProblem): vo
 
 /**
  * Reports keys of a state in a database that do not go together.
- * @param hasStateDir whether a setting gives `stateDir`.
+ * @param given.hasStateDir whether a setting gives `stateDir`.
+ * @param given.stateOrigin what gives `state`: a file with its line, a flag or a variable.
  */
 export function checkState(
   { state, files, scratchDir, schedule }: Sections,
-  hasStateDir: boolean,
+  given: { readonly hasStateDir: boolean; readonly stateOrigin: string | undefined },
   onProblem: OnProblem,
 ): void {
   if (state == null) {
@@ -208,10 +209,11 @@ export function checkState(
       );
     return;
   }
-  if (hasStateDir) {
+  if (given.hasStateDir) {
+    const origin = given.stateOrigin === undefined ? '' : ` (${given.stateOrigin})`;
     onProblem(
       'stateDir',
-      'is set in addition to state; use only one of them (scratchDir is the folder for what a machine can make again)',
+      `is set in addition to state${origin}; use only one of them (scratchDir is the folder for what a machine can make again)`,
     );
   }
 }

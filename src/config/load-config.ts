@@ -152,7 +152,7 @@ function resolveConfig(
   const onKeyProblem = (key: string, text: string) => onProblem(key.split('.'), text);
   crossCheck(sections, onKeyProblem);
   const hasStateDir = settings.some(({ key, value }) => key[0] === 'stateDir' && value !== null);
-  checkState(sections, hasStateDir, onKeyProblem);
+  checkState(sections, { hasStateDir, stateOrigin: originOf(['state']) }, onKeyProblem);
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
   const load = resolveLoad(sections.load ?? null);

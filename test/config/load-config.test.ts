@@ -244,6 +244,13 @@ test('an empty file gives no settings; a file with a list is refused', async () 
   expect((await errorOf({ files: ['conf/base.yaml', list] })).message).toContain('expected a map of keys');
 });
 
+test('a stateDir beside a state names what gives the state', async () => {
+  const env = { FOLIOPIPE_STATE: 'postgres://u:hunter2@h/d' };
+  const { message } = await errorOf({ env, set: { stateDir: 's' } });
+  expect(message).toContain('stateDir: is set in addition to state (FOLIOPIPE_STATE); use only one of them');
+  expect(message).not.toContain('hunter2');
+});
+
 test('an output in S3 is in no folder, also where the state is in the working folder', async () => {
   const config = await load({ set: { 'output.path': 's3://bucket/out.csv', stateDir: '.' } });
   expect(config.output.path).toBe('s3://bucket/out.csv');
