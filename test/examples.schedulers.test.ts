@@ -67,7 +67,10 @@ describe.each(['cron', 'systemd', 'kubernetes'])('examples/%s', (name) => {
 });
 
 describe('nightly.sh for cron', () => {
-  /** Runs the script with a stand-in for npx that ends with the codes, one after the other. */
+  /**
+   * Runs the script with a stand-in for npx that ends with the codes, one after the other. While it works, another night
+   * begins, which empties what was said.
+   */
   async function night(...codes: number[]) {
     const script = join(folder, 'nightly.sh');
     await cp(join(root, 'examples/cron/nightly.sh'), script);
@@ -75,6 +78,8 @@ describe('nightly.sh for cron', () => {
       join(folder, 'npx'),
       `#!/bin/sh
 echo "$*" >> '${folder}/tries'
+echo 'what was said before'
+: > night.txt
 echo 'what was said'
 code=$(sed -n "$(wc -l < '${folder}/tries')p" '${folder}/codes')
 exit "$code"

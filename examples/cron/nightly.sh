@@ -16,7 +16,8 @@ tell() {
 
 for pause in 0 $PAUSES; do
     sleep "$pause"
-    npx --no-install foliopipe run foliopipe.yaml --max-duration 4h --wait-lock 30m --log-file night.log > night.txt 2>&1
+    : > night.txt # appended to below: a second night, which waits for the lock, may empty it meanwhile
+    npx --no-install foliopipe run foliopipe.yaml --max-duration 4h --wait-lock 30m --log-file night.log >> night.txt 2>&1
     code=$?
     case $code in
         0) exit 0 ;;
