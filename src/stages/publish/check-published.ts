@@ -106,7 +106,7 @@ function sorted(types: Config['output']['types']): readonly (readonly string[])[
 async function findFile(
   output: OutputStore,
   path: string,
-  { id, pipeline }: Run,
+  { id, pipeline, prunedAt }: Run,
   files: readonly PublishedFile[],
 ): Promise<PublishedFile | undefined> {
   const there = await output.identity(path);
@@ -122,9 +122,17 @@ async function findFile(
     newest === undefined
       ? 'is not a file that this pipeline has published'
       : 'is no longer what was published';
-  throw new ConfigError('OUTPUT_CHANGED', `run ${id}: ${path} ${isOther}`, {
+  const message = `run ${id}: ${path} ${isOther}`;
+  const facts = { run: id, path };
+  if (prunedAt !== null) {
+    throw new ConfigError('OUTPUT_CHANGED', message, {
+      hint: 'the results of the run are removed (retention.results), so it cannot be written again; foliopipe run --new replaces it, sends each record again that has no stored answer (reuse.maxAge), and pays for it',
+      facts,
+    });
+  }
+  throw new ConfigError('OUTPUT_CHANGED', message, {
     hint: `keep what is there under another name and type the same command again; or replace it: foliopipe publish ${id}`,
-    facts: { run: id, path },
+    facts,
   });
 }
 

@@ -145,6 +145,19 @@ describe('a done run whose results were removed', () => {
     });
   });
 
+  it('whose output somebody has edited is replaced by the command that the error names', async () => {
+    await withJob({ behaviour }, async (job) => {
+      await job.enrich();
+      await prune(job.config(), { olderThan: -1 });
+      await writeFile(job.outputPath, 'edited\n');
+      expect(await job.failure()).toMatchObject({
+        code: 'OUTPUT_CHANGED',
+        hint: expect.stringMatching(/^(?!.*foliopipe publish).*foliopipe run --new replaces it/),
+      });
+      expect(await job.enrich({}, { fresh: true })).toMatchObject({ exitCode: 0, publication: 2 });
+    });
+  });
+
   it.each([
     ['its output was not there', (job: Job) => rm(job.outputPath), {}],
     ['the config has changed', async () => {}, { output: { prefix: 'p_' } }],
