@@ -125,6 +125,21 @@ describe('a large file', () => {
     expect(Math.ceil(bytes / partBytesFor(bytes, PART))).toBeLessThanOrEqual(10_000);
   });
 
+  it('is not sent before it is kept which upload has begun', async () => {
+    const down = new Error('the database is down');
+    const keeping = { ...checkpoint, recordOutputUpload: () => Promise.reject(down) };
+    const put = createS3OutputStore(s3Options(server), keeping, PART).put(localFile, name, 0o640);
+    await expect(put).rejects.toBe(down);
+    expect(asked('POST begin')).toBe(1);
+    expect(asked('PUT part')).toBe(0);
+  });
+
+  it('is sent no further once a part of it is refused', async () => {
+    server.before = ({ what }) => (what === 'PUT part' ? { status: 403, code: 'AccessDenied' } : undefined);
+    await expect(store().put(localFile, name, 0o640)).rejects.toMatchObject({ exitCode: 7 });
+    expect(asked('PUT part')).toBeLessThanOrEqual(3);
+  });
+
   it('with other content gives up the upload of the old one, and takes none of its parts', async () => {
     await putUntil(5);
     await writeFile(localFile, `${content}more\n`);
