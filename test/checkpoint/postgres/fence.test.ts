@@ -288,6 +288,8 @@ it('names no part of a process without its lease, and the successor removes its 
       // It is killed, or it is paused and wakes up.
       await expireLease();
       await second.lock.take('nightly', { ...holder, pid: 4343 });
+      // The first one would remove what its successor is writing.
+      await expect(removeUnnamedPieces(first, 'nightly')).rejects.toMatchObject({ code: 'LEASE_LOST' });
       expect((await countPieces()).length).toBeGreaterThan(before);
       await removeUnnamedPieces(second, 'nightly');
       expect(await countPieces()).toHaveLength(before);
