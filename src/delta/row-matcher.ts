@@ -6,7 +6,6 @@ import { bytesOf, INT_BYTES, KernelMemory, MemoryLayout, slotsFor } from '../ker
 
 /** What assembly/buckets.ts exports. */
 interface MatchExports {
-  readonly memory: WebAssembly.Memory;
   indexEntries(...args: number[]): number;
   matchInOrder(...args: number[]): number;
   matchIndexed(...args: number[]): void;

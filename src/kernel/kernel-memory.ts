@@ -58,13 +58,14 @@ export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
-export class KernelMemory<Exports extends { readonly memory: WebAssembly.Memory }> {
-  readonly exports: Exports;
+/** @typeParam Exports what the caller uses of assembly/index.ts. */
+export class KernelMemory<Exports> {
+  readonly exports: Exports & { readonly memory: WebAssembly.Memory };
   #bytes: Buffer;
 
   /** @throws TroubleError `MEMORY_REFUSED`. */
   constructor() {
-    this.exports = (spare.pop() ?? makeInstance()) as Exports;
+    this.exports = (spare.pop() ?? makeInstance()) as typeof this.exports;
     this.#bytes = Buffer.from(this.exports.memory.buffer);
   }
 
@@ -95,20 +96,6 @@ export class KernelMemory<Exports extends { readonly memory: WebAssembly.Memory 
     }
     this.#bytes = Buffer.from(this.exports.memory.buffer);
   }
-}
-
-/** One memory of this size, shared by calls that keep nothing in it from call to call. Made when first asked for. */
-export function sharedMemory<Exports extends { readonly memory: WebAssembly.Memory }>(
-  size: number,
-): () => KernelMemory<Exports> {
-  let shared: KernelMemory<Exports> | undefined;
-  return () => {
-    if (shared === undefined) {
-      shared = new KernelMemory();
-      shared.reserve(size);
-    }
-    return shared;
-  };
 }
 
 let compiled: WebAssembly.Module | undefined;

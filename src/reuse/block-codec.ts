@@ -6,7 +6,6 @@ import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../kerne
 
 /** What assembly/pack.ts exports. */
 interface PackExports {
-  readonly memory: WebAssembly.Memory;
   pack(begin: number, from: number, to: number, out: number, table: number, tableBits: number): number;
   unpack(begin: number, from: number, to: number, out: number, end: number): number;
   splitBytes(from: number, count: number, out: number): void;

@@ -22,7 +22,6 @@ const UNKNOWN = -1;
 
 /** What assembly/join.ts exports, and `indexEntries` of assembly/buckets.ts. */
 interface JoinExports {
-  readonly memory: WebAssembly.Memory;
   readonly successful: WebAssembly.Global;
   readonly failed: WebAssembly.Global;
   readonly outdated: WebAssembly.Global;

@@ -73,7 +73,6 @@ export async function* decodeBase64Json(
 
 /** What assembly/base64.ts exports. */
 interface Base64Exports {
-  readonly memory: WebAssembly.Memory;
   readonly textEnd: WebAssembly.Global;
   readonly decodedEnd: WebAssembly.Global;
   decodeBase64(from: number, to: number, out: number): number;

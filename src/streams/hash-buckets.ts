@@ -14,7 +14,6 @@ import {
 
 /** What assembly/buckets.ts exports. */
 interface BucketsExports {
-  readonly memory: WebAssembly.Memory;
   readonly spreadTo: WebAssembly.Global;
   readonly fullBucket: WebAssembly.Global;
   spread(...args: number[]): void;

@@ -1,5 +1,5 @@
 /** Counts the records of a CSV stream in WebAssembly. */
-import { SPARE_BYTES, sharedMemory } from '../../kernel/kernel-memory.js';
+import { KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
 
 interface CountedContent {
   /** The same bytes. */
@@ -25,7 +25,6 @@ export function countRecords(content: AsyncIterable<Buffer>): CountedContent {
 
 /** What assembly/count.ts exports. */
 interface CountExports {
-  readonly memory: WebAssembly.Memory;
   readonly lineCount: WebAssembly.Global;
   readonly isFilled: WebAssembly.Global;
   readonly inQuotes: WebAssembly.Global;
@@ -35,9 +34,16 @@ interface CountExports {
 /** Bytes of one call: few enough to stay in the processor's cache. */
 const WINDOW_BYTES = 64 * 1024;
 
-const kernelMemory = sharedMemory<CountExports>(WINDOW_BYTES + SPARE_BYTES);
+/** One for all files, made with the first. */
+let kernel: KernelMemory<CountExports> | undefined;
 
-/** Counts the non-empty lines of one file. All files share one instance of the kernel, so each keeps its state here. */
+function makeKernel(): KernelMemory<CountExports> {
+  const memory = new KernelMemory<CountExports>();
+  memory.reserve(WINDOW_BYTES + SPARE_BYTES);
+  return memory;
+}
+
+/** Counts the non-empty lines of one file. All files share the kernel, so each keeps its state here. */
 class LineCounter {
   #ended = 0;
   #isFilled = 0;
@@ -49,7 +55,8 @@ class LineCounter {
   }
 
   add(bytes: Uint8Array): void {
-    const { bytes: memory, exports } = kernelMemory();
+    kernel ??= makeKernel();
+    const { bytes: memory, exports } = kernel;
     for (let at = 0; at < bytes.length; at += WINDOW_BYTES) {
       const window = bytes.subarray(at, at + WINDOW_BYTES);
       memory.set(window);

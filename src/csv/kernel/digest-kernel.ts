@@ -14,7 +14,6 @@ export const ROW_ENTRY_INTS = 9;
 
 /** What assembly/digest.ts exports. */
 interface DigestExports {
-  readonly memory: WebAssembly.Memory;
   readonly blankRow: WebAssembly.Global;
   readonly blankField: WebAssembly.Global;
   digestKeys(...addresses: number[]): void;

@@ -5,7 +5,6 @@ import { type MatchOrder, neededResults, releaseNeeded, slicesOf, type TableMemo
 
 /** What assembly/echo.ts exports. */
 export interface EchoExports {
-  readonly memory: WebAssembly.Memory;
   readonly differingPair: WebAssembly.Global;
   findDiffering(...args: number[]): number;
 }

@@ -9,7 +9,6 @@ import { fieldRuns } from './table-memory.js';
 
 /** What assembly/hash.ts exports. */
 interface HashExports {
-  readonly memory: WebAssembly.Memory;
   readonly hashedTo: WebAssembly.Global;
   readonly hashNeed: WebAssembly.Global;
   hashRecords(...args: number[]): void;

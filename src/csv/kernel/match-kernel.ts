@@ -45,7 +45,6 @@ interface UnmatchedResult {
 
 /** What assembly/match.ts exports. */
 export interface MatchExports {
-  readonly memory: WebAssembly.Memory;
   indexTuples(table: number, work: number): void;
   matchTuples(part: number, table: number, records: number, work: number, unmatched: number): number;
   findUnequal(tables: number, count: number, work: number, out: number): number;

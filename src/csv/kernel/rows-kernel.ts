@@ -17,7 +17,6 @@ import { fieldRuns, neededResults, releaseNeeded, type TableAddresses, TableMemo
 
 /** What assembly/rows.ts exports. */
 export interface RowsExports {
-  readonly memory: WebAssembly.Memory;
   readonly nextRow: WebAssembly.Global;
   readonly rowsEnd: WebAssembly.Global;
   readonly rowsNeed: WebAssembly.Global;

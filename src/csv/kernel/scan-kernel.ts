@@ -28,7 +28,6 @@ export function maxBytesToRecordEnd({ maxRecordBytes }: Grammar): number {
 
 /** What assembly/scan.ts exports. */
 interface ScanExports {
-  readonly memory: WebAssembly.Memory;
   readonly count: WebAssembly.Global;
   readonly next: WebAssembly.Global;
   readonly lines: WebAssembly.Global;

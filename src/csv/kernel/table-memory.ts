@@ -29,7 +29,7 @@ interface HeldTable {
   readonly end: number;
 }
 
-export class TableMemory<Exports extends { readonly memory: WebAssembly.Memory }> {
+export class TableMemory<Exports> {
   readonly memory = new KernelMemory<Exports>();
   readonly #maxTableBytes: number;
   #held: HeldTable[] = [];

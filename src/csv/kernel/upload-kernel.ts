@@ -5,7 +5,6 @@ import { fieldRuns } from './table-memory.js';
 
 /** What assembly/upload.ts exports. */
 interface UploadExports {
-  readonly memory: WebAssembly.Memory;
   readonly written: WebAssembly.Global;
   readonly outEnd: WebAssembly.Global;
   readonly needsRoom: WebAssembly.Global;
