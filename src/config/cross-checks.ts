@@ -28,12 +28,12 @@ export function crossCheck(sections: Sections, onProblem: OnProblem): void {
 }
 
 /** The sections that the search for failed records needs; invalid ones are left out. */
-type RescueSections = Pick<Sections, 'failures' | 'upload'> & {
+type RescueSections = Pick<Sections, 'failures' | 'upload' | 'result'> & {
   readonly service?: { readonly embedded: boolean; readonly legacyBaseUrl: string | null };
 };
 
 /** The problems that prevent a search for failed records, one by one. */
-export function rescueProblems({ failures, upload, service }: RescueSections): {
+export function rescueProblems({ failures, upload, service, result }: RescueSections): {
   readonly key: string;
   readonly text: string;
 }[] {
@@ -56,6 +56,10 @@ export function rescueProblems({ failures, upload, service }: RescueSections): {
       text: 'has no sent column called name, which the search needs',
     });
   }
+  const unknown = Object.keys(failures?.rescueColumns ?? {}).filter((name) => isUndeclared(name, result));
+  if (unknown.length > 0) {
+    problems.push({ key: 'failures.rescueColumns', text: noColumn(unknown.join(', '), result!) });
+  }
   return problems;
 }
 
@@ -68,14 +72,9 @@ function checkColumns({ upload, result }: Sections, onProblem: OnProblem): void 
       `upload.columns also sends a column ${keyColumn}; choose another name, or null`,
     );
   }
-  if (result && result.columns.length > 0 && result.onChange !== 'add') {
-    for (const [key, column] of Object.entries(result.report)) {
-      if (column === null || result.columns.includes(column)) continue;
-      onProblem(
-        `result.report.${key}`,
-        `result.columns has no ${column}; it has ${result.columns.join(', ')}`,
-      );
-    }
+  for (const [key, column] of Object.entries(result?.report ?? {})) {
+    if (column !== null && isUndeclared(column, result))
+      onProblem(`result.report.${key}`, noColumn(column, result!));
   }
   const unsent = result?.echo?.filter((name) => !Object.hasOwn(columns, name)) ?? [];
   if (unsent.length > 0) {
@@ -84,6 +83,16 @@ function checkColumns({ upload, result }: Sections, onProblem: OnProblem): void 
       `upload.columns sends no ${unsent.join(', ')}; it sends ${Object.keys(columns).join(', ')}`,
     );
   }
+}
+
+/** Whether the results will certainly have no such column. */
+function isUndeclared(name: string, result: Sections['result']): boolean {
+  if (result === undefined || result.columns.length === 0 || result.onChange === 'add') return false;
+  return !result.columns.includes(name);
+}
+
+function noColumn(names: string, { columns }: NonNullable<Sections['result']>): string {
+  return `result.columns has no ${names}; it has ${columns.join(', ')}`;
 }
 
 function checkService(service: NonNullable<Sections['service']>, onProblem: OnProblem): void {

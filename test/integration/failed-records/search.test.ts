@@ -115,6 +115,19 @@ describe('the search for failed records', () => {
     });
   });
 
+  it('refuses columns that result.columns does not have, before anything is paid', async () => {
+    await withLocalJob(failingSetup(rules), async (job) => {
+      const wrong = { ...rescue, rescueColumns: { code: 'response.naics_code' } };
+      const declared = { columns: ['naics_code', 'naics_title', 'confidence'] };
+      const config = { ...rescuing(job, wrong), result: declared };
+      expect(() => job.config(config)).toThrow(
+        /failures\.rescueColumns: result\.columns has no code; it has naics_code, naics_title, confidence/,
+      );
+      const adding = { ...config, result: { ...declared, onChange: 'add' as const } };
+      expect(() => job.config(adding)).not.toThrow();
+    });
+  });
+
   it('begins no search within a pause of the service', async () => {
     await withLocalJob(failingSetup(rules), async (job) => {
       const order: string[] = [];
