@@ -61,7 +61,9 @@ export function describeFileStore(kind: string, create: () => Promise<FileStore>
       const [one, two] = [await write(1, 'one'), await write(1, 'two')];
       await files.removePart(1, one);
       await expect(readWhole(files.readPart(1, one))).rejects.toBeInstanceOf(DamagedPartError);
-      expect((await readWhole(files.readPart(1, two))).toString()).toBe('two');
+      // The process that has written it may still have it in memory.
+      for (const process of [files, await store.ofRun('R1')])
+        expect((await readWhole(process.readPart(1, two))).toString()).toBe('two');
     });
 
     it('stores nothing of a part that breaks off', async () => {

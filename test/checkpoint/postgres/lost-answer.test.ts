@@ -137,11 +137,15 @@ it('is known of a search of no run, which is refunded once', async () => {
   expect((await checkpoint.spending('nightly', 'r1', day)).day).toBe(1);
 });
 
-it('is known of a piece of a part, which is stored once', async () => {
+it.each([
+  ['of the first piece of a part', 'INSERT 0 1'],
+  // The answer that names a column.
+  ['of the name of a part', 'file\0'],
+])('is known %s, which is stored once', async (_, answer) => {
   const files = await createPostgresParts(state.openParts, state.fence).ofRun('r1');
   const pieces = Array.from({ length: 3 }, () => randomBytes(1_200_000));
   const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
-  silent.network.loseAnswer('INSERT 0 1');
+  silent.network.loseAnswer(answer);
   const stored = { ...part, ...(await files.writePart(1, part, pieces)), records: 1 };
   expect((await readWhole(files.readPart(1, stored))).equals(Buffer.concat(pieces))).toBe(true);
   expect(await silent.database.query('SELECT piece FROM foliopipe.part_pieces')).toHaveLength(3);
