@@ -1,14 +1,16 @@
 /** A connection to the state that is closed: work in the background may still ask it. */
 import { expect, it } from 'vitest';
 import { statement } from '../../../src/postgres/statement.js';
-import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
-const shared = useStateDatabase(useOwnPostgres());
+const shared = useStateDatabase(usePostgres());
 
 const ask = statement<{ one: number }>('SELECT 1 AS one');
 const connections = () =>
-  shared.database.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'foliopipe'");
+  shared.database.query(
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'foliopipe'",
+  );
 
 it('does not connect again, and answers what was asked before', async () => {
   const session = await openStateConnection(shared.database);

@@ -6,14 +6,14 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { endLeases, openSite } from '../../helpers/postgres/machines.js';
-import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { spawnCli } from '../../helpers/processes/cli.js';
 import { useServe } from '../../helpers/service/serve.js';
 
 const records = 60;
 const chunks = 6;
 const folder = useSharedFolder();
-const server = useOwnPostgres();
+const server = usePostgres();
 const serve = useServe();
 
 it('fetches a folio that was recorded after its chunk was given up', async () => {
