@@ -38,9 +38,13 @@ function startWorker(
     bury: async ({ id }: TakenJob, { code }: { code: string }) => void settled.push({ id, code }),
   } as unknown as JobQueue;
   const beats: (readonly string[])[] = [];
+  const states: string[] = [];
   let listed = 0;
   const tables = {
-    beat: async (_: string, { pipelines }: { pipelines: readonly string[] }) => void beats.push(pipelines),
+    beat: async (_: string, { pipelines, state }: { pipelines: readonly string[]; state: string }) => {
+      beats.push(pipelines);
+      states.push(state);
+    },
     leave: async () => {
       listed = beats.length;
       // Meanwhile it would be time for another beat.
@@ -79,7 +83,16 @@ function startWorker(
   });
   /** How many beats came before it left. */
   const left = () => listed;
-  return { worker, runs, settled, touched, beats, left, stop: () => controller.abort(new Error('stop')) };
+  return {
+    worker,
+    runs,
+    settled,
+    touched,
+    beats,
+    states,
+    left,
+    stop: () => controller.abort(new Error('stop')),
+  };
 }
 
 const taken = (id: string, pipeline: string, turn = 0): TakenJob => ({ id, turn, job: jobOf(pipeline) });
@@ -179,4 +192,37 @@ it('is listed no more when it has ended', async () => {
   stop();
   await worker.done;
   expect(beats).toHaveLength(left());
+});
+
+it('waits for its runs when it is stopped, is alive meanwhile, and says that it takes no more jobs', async () => {
+  const { worker, runs, settled, stop, beats, states, left } = startWorker([[taken('1', 'a')]]);
+  await expect.poll(() => worker.status().pipelines).toEqual(['a']);
+  expect(states.at(-1)).toBe('working');
+  let isStopped = false;
+  Object.assign(runs.get('a')!, {
+    stop: () => {
+      isStopped = true;
+    },
+  });
+  stop();
+  await expect.poll(() => isStopped).toBe(true);
+  const stoppedAt = beats.length;
+  await expect.poll(() => beats.length).toBeGreaterThan(stoppedAt + 3);
+  expect([left(), settled, states.at(-1)]).toEqual([0, [], 'draining']);
+  expect(worker.status()).toMatchObject({ isDraining: true, pipelines: ['a'] });
+  runs.get('a')!.end({ exitCode: 143 });
+  await worker.done;
+  expect(settled).toEqual([{ id: '1', turn: 0, after: 0 }]);
+});
+
+it('kills no run that has reported its end and given its lease back', async () => {
+  const { worker, runs, settled, beats, stop } = startWorker([[taken('1', 'a')]]);
+  await expect.poll(() => worker.status().pipelines).toEqual(['a']);
+  Object.assign(runs.get('a')!, { hasReported: () => true });
+  await expect.poll(() => beats.length).toBeGreaterThan(35);
+  expect(settled).toEqual([]);
+  runs.get('a')!.end({ exitCode: 0 });
+  await expect.poll(() => settled.length).toBe(1);
+  stop();
+  await worker.done;
 });
