@@ -2,9 +2,8 @@
  * Sorts pairs of row numbers, each with a number that belongs to it, in a temporary file: memory holds one part of
  * them, however many there are.
  */
-import { bytesOf } from '../kernel/kernel-memory.js';
-import { BUCKETS, HashBuckets } from '../streams/hash-buckets.js';
-import { Spill } from '../streams/spill.js';
+import { BUCKETS } from '../streams/hash-buckets.js';
+import { SpilledBuckets } from '../streams/spilled-buckets.js';
 
 /** Numbers of an entry: its bucket, the pair, and what belongs to it. */
 const ENTRY_INTS = 4;
@@ -13,9 +12,7 @@ const KEPT_BYTES = 1024 * 1024;
 
 export class SortedPairs {
   readonly #rowsOfBucket: number;
-  readonly #spill: Spill;
-  readonly #blocks = Array.from({ length: BUCKETS }, (): Block[] => []);
-  readonly #buckets: HashBuckets;
+  readonly #buckets: SpilledBuckets;
   readonly #entry = new Int32Array(ENTRY_INTS);
 
   /**
@@ -24,10 +21,7 @@ export class SortedPairs {
    */
   constructor(rows: number, folder: string) {
     this.#rowsOfBucket = Math.ceil(rows / BUCKETS);
-    this.#spill = new Spill(folder, KEPT_BYTES);
-    this.#buckets = new HashBuckets(ENTRY_INTS, (bucket, entries) => {
-      this.#blocks[bucket]!.push({ position: this.#spill.append(bytesOf(entries)), ints: entries.length });
-    });
+    this.#buckets = new SpilledBuckets(ENTRY_INTS, folder, KEPT_BYTES);
   }
 
   add(first: number, second: number, more: number): void {
@@ -38,14 +32,11 @@ export class SortedPairs {
   /** All pairs, by their first numbers. Called once; after it nothing can be added. */
   *sorted(): Generator<Pair> {
     this.#buckets.end();
-    for (const blocks of this.#blocks) {
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      const entries = this.#buckets.bucket(bucket);
       const pairs: Pair[] = [];
-      for (const { position, ints } of blocks) {
-        const entries = new Int32Array(ints);
-        this.#spill.read(position, bytesOf(entries));
-        for (let at = 0; at < ints; at += ENTRY_INTS) {
-          pairs.push([entries[at + 1]!, entries[at + 2]!, entries[at + 3]!]);
-        }
+      for (let at = 0; at < entries.length; at += ENTRY_INTS) {
+        pairs.push([entries[at + 1]!, entries[at + 2]!, entries[at + 3]!]);
       }
       yield* pairs.sort(([one], [other]) => one - other);
     }
@@ -53,14 +44,8 @@ export class SortedPairs {
 
   /** Frees the temporary file. */
   close(): void {
-    this.#spill.close();
+    this.#buckets.close();
   }
 }
 
 type Pair = readonly [first: number, second: number, more: number];
-
-interface Block {
-  readonly position: number;
-  /** Numbers of its entries. */
-  readonly ints: number;
-}

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { DigestKernel, HASH_BYTES, KEY_ENTRY_INTS } from '../csv/kernel/digest-kernel.js';
 import { type Batch, fieldValue } from '../csv/table.js';
 import { SourceError } from '../errors.js';
-import { BUCKETS, HashBuckets, HashMatcher } from '../streams/hash-buckets.js';
-import { Spill } from '../streams/spill.js';
+import { BUCKETS, HashMatcher } from '../streams/hash-buckets.js';
+import { SpilledBuckets } from '../streams/spilled-buckets.js';
 import { showText } from '../text.js';
 import type { Source, SourceFile } from '../types.js';
 import { lineAt } from './read-decoded.js';
@@ -35,29 +35,8 @@ export interface KeyCheck {
 export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCheck {
   const fields = key.columns.map((column) => columns.indexOf(column));
   const kernel = new DigestKernel(randomBytes(HASH_BYTES), fields);
-  const spill = new Spill(key.folder);
-  /** For each bucket: the position and the bytes of each of its blocks. Plain numbers, because there are many blocks. */
-  const blocks = Array.from({ length: BUCKETS }, (): number[] => []);
-  const buckets = new HashBuckets(KEY_ENTRY_INTS, (bucket, entries) => {
-    const { buffer, byteOffset, byteLength } = entries;
-    blocks[bucket]!.push(spill.append(new Uint8Array(buffer, byteOffset, byteLength)), byteLength);
-  });
-  let kept = new Int32Array(0);
-  /** The entries of a bucket; valid until the next call. */
-  const entriesOf = (bucket: number): Int32Array => {
-    const own = blocks[bucket]!;
-    let size = 0;
-    for (let at = 0; at < own.length; at += 2) size += own[at + 1]!;
-    const count = size / kept.BYTES_PER_ELEMENT;
-    if (kept.length < count) kept = new Int32Array(Math.ceil(count * 1.25));
-    let filled = 0;
-    for (let at = 0; at < own.length; at += 2) {
-      const [position, length] = [own[at]!, own[at + 1]!];
-      spill.read(position, new Uint8Array(kept.buffer, filled, length));
-      filled += length;
-    }
-    return kept.subarray(0, count);
-  };
+  const buckets = new SpilledBuckets(KEY_ENTRY_INTS, key.folder);
+
   return {
     add: (batch, file) => {
       const { entries, blank } = kernel.keys(batch);
@@ -67,23 +46,23 @@ export function openKeyCheck(key: KeyOptions, columns: readonly string[]): KeyCh
     },
     end: async (source, maxRecordBytes) => {
       buckets.end();
-      const doubled = firstDoubled(entriesOf);
+      const doubled = firstDoubled(buckets);
       if (doubled === undefined) return;
       throw await doubledError(source, doubled, { maxRecordBytes, columns: key.columns, fields });
     },
     close: () => {
       kernel.release();
-      spill.close();
+      buckets.close();
     },
   };
 }
 
 /** The numbers of an earlier record, and of the first record of the source that repeats the key of an earlier one. */
-function firstDoubled(entriesOf: (bucket: number) => Int32Array): readonly [number, number] | undefined {
+function firstDoubled(buckets: SpilledBuckets): readonly [number, number] | undefined {
   const matcher = new HashMatcher();
   let doubled: readonly [number, number] | undefined;
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
-    const entries = entriesOf(bucket);
+    const entries = buckets.bucket(bucket);
     const numberOf = (entry: number) => entries[(entry + 1) * KEY_ENTRY_INTS - 1]!;
     for (const [entry, first] of matcher.doubled(entries, KEY_ENTRY_INTS)?.entries() ?? []) {
       if (first === entry) continue;
