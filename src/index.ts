@@ -286,9 +286,9 @@ export { attemptIn, type ParsedNames, recogniseUpload, uploadNames } from './sta
 export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js';
 export { trackFolios } from './stages/track/track-folios.js';
 export { abortOnEarlyReturn } from './streams/abortable.js';
-export { giveBack } from './streams/buffer-pool.js';
 export { type Clock, systemClock } from './streams/clock.js';
 export { iterateChain } from './streams/iterate-chain.js';
+export { giveBack } from './streams/large-buffers.js';
 export { mapConcurrent } from './streams/map-concurrent.js';
 export { oneByOne } from './streams/one-by-one.js';
 export type { Acquired, Permits, SharedUse } from './streams/permits.js';

@@ -5,7 +5,7 @@
 import { type ZodType, z } from 'zod';
 import { type ErrorFacts, UntrustedError } from '../errors.js';
 import { type Base64Watch, decodeBase64Json } from '../streams/base64-json.js';
-import { freeMemory } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/large-buffers.js';
 import { MalformedReplyError } from '../streams/malformed-reply-error.js';
 import type { Bytes } from '../types.js';
 import type { DownloadRequest, FolioReport, UploadReceipt } from './prediction-api.js';

@@ -1,5 +1,5 @@
 /** The entry points of the scanner: they scan a stream or a Buffer into Batches, or a Buffer into one table. */
-import { takeNumbers } from '../streams/buffer-pool.js';
+import { takeNumbers } from '../streams/large-buffers.js';
 import { copyShifted, ensureCapacity } from './kernel/table-memory.js';
 import { RecordScan, type ScanOptions, WINDOW_BYTES } from './record-scan.js';
 import type { Batch, Table } from './table.js';

@@ -9,8 +9,8 @@ import { join, sep } from 'node:path';
 import { TroubleError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import { syncFolder, writeFileWhole } from '../streams/atomic-file.js';
-import { freeMemory, giveBack, takeBuffer } from '../streams/buffer-pool.js';
 import { hashFile, stampAt } from '../streams/file-identity.js';
+import { freeMemory, giveBack, takeBuffer } from '../streams/large-buffers.js';
 import { namesIn } from '../streams/system-error.js';
 import type { PartReference, StoredPart, UploadContent } from '../types.js';
 import {

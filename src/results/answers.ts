@@ -1,6 +1,6 @@
 /** The answers of records: one for each. They may come from several uploads, searches and earlier nights. */
 import { indexFrom } from '../csv/table.js';
-import { takeNumbers } from '../streams/buffer-pool.js';
+import { takeNumbers } from '../streams/large-buffers.js';
 import type { ColumnKinds, PredictionErrorCode, PredictionStatus, UnprocessedCause } from '../types.js';
 import type { Joined } from './join-method.js';
 import type { PartTable } from './part-table.js';

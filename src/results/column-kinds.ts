@@ -14,7 +14,7 @@
 import { fieldValue, isEqualField } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { freeMemory } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/large-buffers.js';
 import type { ColumnKind, ColumnKinds, FileStatus, Judgement } from '../types.js';
 import type { Joined, Matches } from './join-method.js';
 import type { PartTable } from './part-table.js';

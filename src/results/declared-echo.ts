@@ -3,7 +3,7 @@
  * foliopipe trusts the user's setting.
  */
 import { fieldValue } from '../csv/table.js';
-import { freeMemory } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/large-buffers.js';
 import type { JoinMethod } from '../types.js';
 import { indexesWithStatus, type SentField } from './column-kinds.js';
 import { groupsWithEqual, type KnownChunk } from './find-swaps.js';

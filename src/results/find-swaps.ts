@@ -9,7 +9,7 @@
 import { fieldValue, indexFrom } from '../csv/table.js';
 import { MismatchError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { freeMemory } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/large-buffers.js';
 import type { ColumnKind, FileStatus, Judgement } from '../types.js';
 import { bothStatuses, everyIndex, foldText, indexesWithStatus, type SentField } from './column-kinds.js';
 import { answerText } from './join-by-echo.js';

@@ -1,7 +1,7 @@
 /** Joins results to records by the record number that was sent and came back. */
 import { QUOTE, ZERO } from '../csv/bytes.js';
 import { fieldEnd, fieldStart, indexFrom, type Table } from '../csv/table.js';
-import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
+import { giveBack, takeNumbers } from '../streams/large-buffers.js';
 import { type Joined, Mismatches } from './join-method.js';
 import type { PartTable } from './part-table.js';
 

@@ -8,7 +8,7 @@
  */
 import { MismatchError, type UntrustedError } from '../errors.js';
 import type { RecordBlock } from '../source/record-block.js';
-import { freeMemory } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/large-buffers.js';
 import type { ColumnKinds, FileStatus } from '../types.js';
 import {
   bothStatuses,

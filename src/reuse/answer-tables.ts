@@ -2,7 +2,7 @@
 import { bytesOf } from '../kernel/kernel-memory.js';
 import type { NumberedAnswers, ResultSource } from '../results/answers.js';
 import type { PartTable } from '../results/part-table.js';
-import { giveBack, takeNumbers } from '../streams/buffer-pool.js';
+import { giveBack, takeNumbers } from '../streams/large-buffers.js';
 import { Scratch } from './append-file.js';
 import { ANSWER_INTS, type ChoiceDirectory } from './choice-format.js';
 import { isFailure, valueBytes, valueInts } from './segment-format.js';
@@ -78,7 +78,7 @@ export function answersOfLane(
 }
 
 /**
- * Returns the memory of a lane's answers, whose tables share their arrays, to the pool. It must not be used after that.
+ * Frees the memory of a lane's answers, whose tables share their arrays. It must not be used after that.
  */
 export function giveBackLane({ numbers, answers: { source, result, sources } }: NumberedAnswers): void {
   for (const array of [numbers, source, result]) giveBack(array);

@@ -6,7 +6,7 @@ import { scanBuffer } from '../csv/scan-records.js';
 import { fieldEnd, fieldStart, type Table } from '../csv/table.js';
 import type { Answers } from '../results/answers.js';
 import { createRowWriter, type RowWriter } from '../results/row-writer.js';
-import { giveBack } from '../streams/buffer-pool.js';
+import { giveBack } from '../streams/large-buffers.js';
 
 /** Fields of a row before the added columns: the empty one of the source, status, error code, error. */
 const LEADING_FIELDS = 4;

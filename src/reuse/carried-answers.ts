@@ -3,7 +3,7 @@
  * merged, and taken when the double is. Memory holds one buffer for each lane of doubles.
  */
 import { type Answers, type FixedSource, type NumberedAnswers, statusOf } from '../results/answers.js';
-import { takeNumbers } from '../streams/buffer-pool.js';
+import { takeNumbers } from '../streams/large-buffers.js';
 import { openNameless } from '../streams/spill.js';
 import type { CarriedAnswers, CarryOptions } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';

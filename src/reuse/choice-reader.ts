@@ -1,7 +1,7 @@
 /** Reads the choice of a run, lane by lane. */
 import { ConfigError } from '../errors.js';
 import type { NumberedAnswers } from '../results/answers.js';
-import { takeNumbers } from '../streams/buffer-pool.js';
+import { takeNumbers } from '../streams/large-buffers.js';
 import type { Choice } from '../types.js';
 import type { ChosenAnswers, DoublePairs } from './answer-store.js';
 import { answersOfLane } from './answer-tables.js';

@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import { ConfigError } from '../errors.js';
 import { bytesOf, INT_BYTES } from '../kernel/kernel-memory.js';
-import { freeMemory } from '../streams/buffer-pool.js';
+import { freeMemory } from '../streams/large-buffers.js';
 import { type AppendFile, type IntBuffers, readChecked } from './append-file.js';
 
 /** Where the extents of a lane are: offset, numbers of 32 bits, and checksum of each. */

@@ -5,7 +5,7 @@ import { detectDialect } from '../csv/detect-dialect.js';
 import { detectEncoding } from '../csv/detect-encoding.js';
 import { quoteText } from '../csv/quote-text.js';
 import { SourceError } from '../errors.js';
-import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
+import { giveBack, takeBuffer } from '../streams/large-buffers.js';
 import type { Dialect } from '../types.js';
 import { type HeaderOption, readColumns } from './read-columns.js';
 import { isGzip, isTranscoded, readUnzipped } from './read-decoded.js';
@@ -116,7 +116,7 @@ async function beginning(
   return { text: decode(sample, dialect), isWhole: sample.length < SAMPLE_BYTES, bytes: 0, lineFeeds: 0 };
 }
 
-/** The beginning of a file, unzipped, in a buffer from the pool. */
+/** The beginning of a file, unzipped, in a taken buffer. */
 interface Sample {
   readonly sample: Buffer;
   readonly gzip: boolean;

@@ -2,7 +2,7 @@
 import { copyShifted, ensureCapacity, rowRange } from '../csv/kernel/table-memory.js';
 import { type Batch, endOfFitting, hasGaps, indexFrom, recordBytes, type Table } from '../csv/table.js';
 import { ConfigError } from '../errors.js';
-import { giveBack, takeBuffer } from '../streams/buffer-pool.js';
+import { giveBack, takeBuffer } from '../streams/large-buffers.js';
 import type { Position } from '../types.js';
 
 export interface RecordBlock extends Table {

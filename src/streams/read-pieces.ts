@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { giveBack, takeBuffer } from './buffer-pool.js';
+import { giveBack, takeBuffer } from './large-buffers.js';
 import { withPath } from './system-error.js';
 
 /** Large enough that a read by another thread costs little, compared with the work on the bytes. */
@@ -18,8 +18,6 @@ const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** A source may have thousands of files of a few KB. */
 const SMALL_BYTES = 128 * 1024;
-/** All small files are read into buffers of this length, so that the pool always has one that fits. */
-const POOLED_BYTES = SMALL_BYTES + 1;
 
 /**
  * Reads a file from an offset on. Each piece is valid until the next one is requested.
@@ -99,11 +97,11 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
   return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
-/** @returns a buffer of the pool; undefined if the file is not small, or is no regular file. */
+/** @returns a taken buffer; undefined if the file is not small, or is no regular file. */
 function readSmall(path: string, start: number, size: number | undefined): Buffer | undefined {
   if (size === undefined || size - start > SMALL_BYTES) return undefined;
   const file = openSync(path, READ_AT_ONCE);
-  const bytes = takeBuffer(POOLED_BYTES).subarray(0, Math.max(size - start, 0) + 1);
+  const bytes = takeBuffer(Math.max(size - start, 0) + 1);
   try {
     let filled = 0;
     for (;;) {

@@ -6,7 +6,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { gzipPieces, unzipped, writeGzipped } from '../../src/files/write-gzipped.js';
-import { giveBack } from '../../src/streams/buffer-pool.js';
+import { giveBack } from '../../src/streams/large-buffers.js';
 import { useFolder } from '../helpers/folders/folders.js';
 
 const folder = useFolder();

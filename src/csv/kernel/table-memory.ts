@@ -4,7 +4,7 @@
  * held at a time, because a memory never shrinks.
  */
 import { aligned, bytesOf, INT_BYTES, KernelMemory, SPARE_BYTES } from '../../kernel/kernel-memory.js';
-import { giveBack, takeNumbers } from '../../streams/buffer-pool.js';
+import { giveBack, takeNumbers } from '../../streams/large-buffers.js';
 import { COMMA } from '../bytes.js';
 import { bytesBetween, endOfFitting, type Table } from '../table.js';
 
@@ -159,7 +159,7 @@ export function rowRange(table: Table, from: number, to: number): Table {
   return { bytes, count: to - from, fields, ...own };
 }
 
-/** Gives the arrays of a table from `rowRange` back to the pool. */
+/** Frees the arrays of a table from `rowRange`. */
 export function releaseRange({ starts, ends }: Table): void {
   for (const array of [starts, ends]) giveBack(array);
 }

@@ -14,7 +14,7 @@ import type { RunFiles } from '../../files/run-files.js';
 import { formatBytes, formatCount } from '../../quantities.js';
 import { lineAt } from '../../source/read-decoded.js';
 import { pickRecords } from '../../source/read-records.js';
-import { readIntoPool, rowsOfChunkFile } from '../../stages/chunk/chunk-content.js';
+import { readChunkContent, rowsOfChunkFile } from '../../stages/chunk/chunk-content.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
 import { type ReadPosition, recordsFrom, sendableRecordsFrom } from '../../stages/read-source.js';
 import { stampTime } from '../../streams/file-identity.js';
@@ -177,7 +177,7 @@ async function textOf(
   const range = `the first record that differs is one of ${formatCount(firstRecord)} to ${formatCount(lastRecord)} (chunk ${number})`;
   const isConsecutive = lastRecord - firstRecord + 1 === records;
   if (files === undefined || !isConsecutive) return range;
-  const sent = await readIntoPool(await files.chunkContent(number));
+  const sent = await readChunkContent(await files.chunkContent(number));
   const [then, found] = [recordsOf(sent), recordsOf(Buffer.from(now))];
   const at = then.findIndex((record, index) => record !== found[index]);
   if (at === -1) return range;

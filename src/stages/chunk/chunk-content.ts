@@ -14,7 +14,7 @@ import { fieldOf } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { isSeekable } from '../../source/read-decoded.js';
 import { createBlockReader, type RecordBlock } from '../../source/record-block.js';
-import { giveBack, takeBuffer } from '../../streams/buffer-pool.js';
+import { giveBack, takeBuffer } from '../../streams/large-buffers.js';
 import type { UploadContent } from '../../types.js';
 import {
   bytesInSource,
@@ -142,15 +142,15 @@ export function sentFields({
 }
 
 /**
- * Returns the buffers of a block from `readChunkBlock` to the pool.
+ * Frees the buffers of a block from `readChunkBlock`.
  * @param block must not be used after this call, except its `numbers`.
  */
 export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
   for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 
-/** Reads a complete content into a buffer of the pool. */
-export async function readIntoPool(content: UploadContent): Promise<Buffer> {
+/** Reads a complete content into a taken buffer. */
+export async function readChunkContent(content: UploadContent): Promise<Buffer> {
   const file = takeBuffer(content.bytes);
   let length = 0;
   for await (const piece of content.open()) {
@@ -176,7 +176,7 @@ export function rowsOfChunkFile(file: Buffer): { readonly rows: Buffer; readonly
 
 async function readChunkFile(run: ReadChunkNeeds, chunk: ChunkRow): Promise<RecordBlock> {
   await restoreChunk(run, chunk);
-  const file = await readIntoPool(await run.files.chunkContent(chunk.number));
+  const file = await readChunkContent(await run.files.chunkContent(chunk.number));
   const { rows, options } = rowsOfChunkFile(file);
   const table = scanTable(rows, options, chunk.records);
   const picked = await run.checkpoint.pickedRecords(run.id, chunk.number);

@@ -7,7 +7,7 @@ import { fieldEnd, fieldStart } from '../../csv/table.js';
 import type { SentBlock, StreamedRecords } from '../../results/join-windows.js';
 import type { RunContext } from '../../run-context.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import { giveBack, takeBuffer, takeNumbers } from '../../streams/buffer-pool.js';
+import { giveBack, takeBuffer, takeNumbers } from '../../streams/large-buffers.js';
 import { checkSameRecords, recordsOfChunk } from '../read-source.js';
 import { numbersInSource, type ReadChunkNeeds, sentFields } from './chunk-content.js';
 

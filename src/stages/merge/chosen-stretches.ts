@@ -13,7 +13,7 @@ import { splitColumns } from '../../results/split-columns.js';
 import type { ChosenAnswers } from '../../reuse/answer-store.js';
 import { giveBackLane } from '../../reuse/answer-tables.js';
 import type { BlockReader } from '../../source/record-block.js';
-import { giveBack } from '../../streams/buffer-pool.js';
+import { giveBack } from '../../streams/large-buffers.js';
 import type { UnprocessedCause } from '../../types.js';
 import { readChunkBlock, releaseBlock } from '../chunk/chunk-content.js';
 import type { ReadPosition } from '../read-source.js';

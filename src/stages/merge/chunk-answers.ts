@@ -15,7 +15,7 @@ import {
   unprocessedAnswers,
 } from '../../results/answers.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
-import { freeMemory } from '../../streams/buffer-pool.js';
+import { freeMemory } from '../../streams/large-buffers.js';
 import { errorOfChunk } from '../download/repair-parts.js';
 import {
   type ChunkJoinerOptions,

@@ -18,7 +18,7 @@ import { type ColumnChange, checkAddedColumns } from '../../results/output-layou
 import { type PartTable, readPartTable } from '../../results/part-table.js';
 import { indistinctError, isTooIndistinct } from '../../results/prove-join.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import { freeMemory, giveBack } from '../../streams/buffer-pool.js';
+import { freeMemory, giveBack } from '../../streams/large-buffers.js';
 import { readWhole } from '../../streams/read-pieces.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import { isStreamed, readChunkBlock, releaseBlock, sentFields } from '../chunk/chunk-content.js';
@@ -146,7 +146,7 @@ function release({ sources, source, result }: Answers): void {
   for (const array of [source, result]) freeMemory(array);
 }
 
-/** Returns the buffers of a joined part to the pool. */
+/** Frees the buffers of a joined part. */
 export function releaseTable(source: AnswerSource): void {
   if (source.origin === 'fixed') return;
   const { bytes, starts, ends } = source.table;

@@ -29,7 +29,7 @@ import { type AnsweredBlock, type AnsweredBlocks, wholeChunks } from './whole-ch
  * again at the first record, with more columns.
  */
 export interface MergedStretch extends Omit<Stretch, 'workEnd' | 'sha256'> {
-  /** The stage that writes the rows returns this buffer to the pool. */
+  /** The stage that writes the rows gives this buffer back. */
   readonly bytes: Buffer;
   /** The columns that the service adds, in output order; the header of the output names them. */
   readonly columns: readonly string[];

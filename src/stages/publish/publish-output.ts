@@ -9,7 +9,7 @@ import { TroubleError } from '../../errors.js';
 import { isLocalFile, openWorkFile, type WorkFile, workPathOf } from '../../files/work-file.js';
 import { createOutputLayout, outputHeader } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
-import { giveBack } from '../../streams/buffer-pool.js';
+import { giveBack } from '../../streams/large-buffers.js';
 import type { MergedStretch } from '../merge/merge-stretch.js';
 import { lastMerged } from '../merge/whole-chunks.js';
 import { checkOneService } from '../submit/check-replies.js';

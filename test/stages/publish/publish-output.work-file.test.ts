@@ -160,8 +160,8 @@ describe('a work file that this process has written', () => {
   });
 });
 
-it('parts and rows that use the same memory one after the other stay apart', async () => {
-  // Long enough that their memory comes out of the pool.
+it('parts and rows stay whole, although their memory is freed at once', async () => {
+  // Long enough that their memory is freed by foliopipe, and not by the garbage collector.
   const [chunks, each] = [12, 6000];
   const config = { chunks: { maxRecords: each }, concurrency: { uploads: 1, folios: 3, downloads: 2 } };
   const run = await createStageRun(await folder(), { records: chunks * each, config });
