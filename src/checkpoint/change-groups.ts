@@ -22,17 +22,3 @@ export type ResultChanges = Pick<
   | 'recordUnprocessed'
   | 'listedParts'
 >;
-
-/** The publication of a run, and what is kept of its upload to an output store. */
-export type PublicationChanges = Pick<
-  Checkpoint,
-  | 'recordPublishing'
-  | 'recordDone'
-  | 'recordLoad'
-  | 'outputUpload'
-  | 'recordOutputUpload'
-  | 'recordWithheld'
-  | 'recordConfirmed'
-  | 'recordUnpublished'
-  | 'recordReopened'
->;

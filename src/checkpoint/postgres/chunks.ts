@@ -1,10 +1,10 @@
-/** Reads of chunks: by number, by state, and in the order of the source. */
+/** Reads of chunks: by state, and in the order of the source. */
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader, ChunkState } from '../checkpoint.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
-type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
+type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
 export const chunkByNumber: Prepared<StoredChunk> = statement(
   'SELECT * FROM chunks WHERE run = @run AND number = @chunk',
@@ -42,7 +42,6 @@ export const pickedNumbers: Prepared<{ numbers: Buffer }> = statement(
 /** Makes the reads of chunks. */
 export function chunkReads(db: StateSession): Pick<CheckpointReader, ChunkRead> {
   return {
-    chunk: async (run, chunk) => toChunkIfAny((await db.read(chunkByNumber, { run, chunk }))[0]),
     chunksIn: async (run, states: readonly ChunkState[], after, limit) => {
       const wanted = `{${[...new Set(states)].join(',')}}`;
       return (await db.read(inStates, { run, states: wanted, after, limit })).map(toChunk);

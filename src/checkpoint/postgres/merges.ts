@@ -1,10 +1,9 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
 
-import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
 import { fenced, HELD } from '../../postgres/fenced.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
-import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
-import { mergeRefused, toStoredStretch, UNMERGE, UNMERGE_FOR_ANSWER } from '../rows/chunk-rows.js';
+import { statement } from '../../postgres/statement.js';
+import type { Checkpoint } from '../checkpoint.js';
+import { mergeRefused, toStoredStretch, UNMERGE } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
@@ -41,13 +40,6 @@ const merge = fenced(`
   SELECT * FROM merged`);
 
 export const unmerge = statement(UNMERGE);
-export const unmergeForAnswer = statement(UNMERGE_FOR_ANSWER);
-
-const reasonsOf: Prepared<{ first: number; reasons: string }> = statement(`
-  SELECT first_record AS first, reasons FROM stretches
-  WHERE run = @run AND first_record > @after AND reasons IS NOT NULL ORDER BY first_record LIMIT @limit`);
-
-const REASONS_PAGE = 1_000;
 
 /** Makes `recordMerged` and `recordUnmerged`. */
 export function mergeChanges(db: StateSession): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
@@ -59,22 +51,5 @@ export function mergeChanges(db: StateSession): Pick<Checkpoint, 'recordMerged' 
       db.changes(async (query) => {
         await query(unmerge, { run, fromRecord });
       }),
-  };
-}
-
-/** Makes `failureReasons`. */
-export function stretchReads(db: StateSession): Pick<CheckpointReader, 'failureReasons'> {
-  return {
-    failureReasons: async (run) => {
-      const counter = createReasonCounter();
-      for (let after = 0; ; ) {
-        const page = await db.read(reasonsOf, { run, after, limit: REASONS_PAGE });
-        for (const { reasons } of page) {
-          for (const reason of JSON.parse(reasons) as readonly FailureReason[]) counter.add(reason);
-        }
-        if (page.length < REASONS_PAGE) return counter.top();
-        after = page.at(-1)!.first;
-      }
-    },
   };
 }

@@ -7,29 +7,29 @@
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { Fence } from '../../postgres/fenced.js';
 import { openSession, type PostgresSession, type SessionOptions } from '../../postgres/session.js';
-import { statement } from '../../postgres/statement.js';
+import { type Prepared, statement } from '../../postgres/statement.js';
 import type { AccountState } from '../account-state.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
 import type { PipelineLock, WorkingProcess } from '../pipeline-lock.js';
+import { columnChanges } from '../rows/column-changes.js';
+import { lateFolioChanges } from '../rows/late-folios.js';
+import { publicationChanges } from '../rows/publication-changes.js';
 import { sharedReads } from '../rows/shared-reads.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
 import { readAccount } from './account/read-account.js';
-import { adoptionChanges } from './adoptions.js';
 import { chunkReads } from './chunks.js';
-import { columnChanges } from './columns.js';
 import { cutChanges } from './cutting.js';
 import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
-import { mergeChanges, stretchReads } from './merges.js';
+import { mergeChanges } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
 import { resultChanges } from './parts.js';
-import { publicationChanges, segmentChanges } from './publications.js';
 import { runChanges, runReads } from './runs.js';
 import { searchChanges } from './searches.js';
 import { spendingReads } from './spending.js';
-import { createStateSession, type StateSession } from './state-session.js';
+import { createStateSession, type StateSession, sharedChanges } from './state-session.js';
 import { migrations } from './tables.js';
 import { driverMissing, translateStateError } from './translate-state-error.js';
 import { uploadChanges, uploadReads } from './uploads.js';
@@ -265,23 +265,27 @@ function reads(db: StateSession): CheckpointReader {
     ...runReads(db),
     ...chunkReads(db),
     ...uploadReads(db),
-    ...stretchReads(db),
     ...spendingReads(db),
   };
 }
 
+const begunUpload: Prepared<{ upload: string }> = statement(
+  'SELECT upload FROM output_uploads WHERE name = @name',
+);
+
 function changes(db: StateSession): Omit<Checkpoint, keyof CheckpointReader | 'close'> {
+  const make = sharedChanges(db);
   return {
     verifyPaid: async () => 'whole',
     ...runChanges(db),
     ...cutChanges(db),
     ...uploadChanges(db),
-    ...adoptionChanges(db),
+    ...lateFolioChanges(make),
     ...resultChanges(db),
     ...searchChanges(db),
-    ...columnChanges(db),
+    ...columnChanges(make),
     ...mergeChanges(db),
-    ...segmentChanges(db),
-    ...publicationChanges(db),
+    ...publicationChanges(make),
+    outputUpload: async (name) => (await db.read(begunUpload, { name }))[0]?.upload,
   };
 }

@@ -1,4 +1,7 @@
-/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, finds some of them, and sums them up. */
+/**
+ * Runs: adds, supersedes and prunes them, replaces the stamps of their source, fixes their join method, finds some of
+ * them, and sums them up.
+ */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Choice } from '../../types.js';
@@ -20,6 +23,15 @@ const replaceSource = fenced(`
     UPDATE runs SET source = @source
     WHERE id = @run AND state <> 'superseded' AND source_sha256 = @sha256 AND ${HELD} RETURNING id)
   SELECT id FROM replaced`);
+const isSame = (key: string) =>
+  `(join_way::jsonb -> '${key}') IS NOT DISTINCT FROM (@join::text::jsonb -> '${key}')`;
+const fixJoin = fenced(`
+  fixed AS (
+    UPDATE runs SET join_way = @join::text
+    WHERE id = @run AND state <> 'superseded' AND ${HELD}
+      AND (join_way IS NULL OR (${isSame('by')} AND ${isSame('column')} AND ${isSame('columns')}))
+    RETURNING id)
+  SELECT id FROM fixed`);
 const supersede = fenced(`
   replaced AS (
     UPDATE runs SET state = 'superseded', finished_at = @at
@@ -30,7 +42,7 @@ const prune = statement(`
   WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL RETURNING id`);
 const forget = FORGET_RESULTS.map((sql) => statement(sql));
 
-type RunMethod = 'recordRun' | 'recordSourceStamp' | 'recordSuperseded' | 'recordPruned';
+type RunMethod = 'recordRun' | 'recordSourceStamp' | 'recordJoin' | 'recordSuperseded' | 'recordPruned';
 
 /** Makes the changes of whole runs. */
 export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
@@ -57,6 +69,10 @@ export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
       const values = { run, source: JSON.stringify(source), sha256: source.sha256 };
       const missing = `no run ${run} of a source with this content`;
       await db.change(replaceSource, values, 'recordSourceStamp', missing);
+    },
+    recordJoin: async (run, join) => {
+      const missing = `run ${run} is superseded, or joins in another way`;
+      await db.change(fixJoin, { run, join: JSON.stringify(join) }, 'recordJoin', missing);
     },
     recordSuperseded: async (run, at) => {
       const missing = `no run ${run} that is open or publishing`;

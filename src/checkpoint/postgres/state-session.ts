@@ -14,8 +14,9 @@ import {
   leaseValues,
 } from '../../postgres/fenced.js';
 import type { PostgresSession, Query } from '../../postgres/session.js';
-import type { Prepared, Value } from '../../postgres/statement.js';
+import { type Prepared, statement, type Value } from '../../postgres/statement.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
+import type { MakeChange } from '../rows/change.js';
 
 type Values = Readonly<Record<string, Value>>;
 
@@ -85,6 +86,26 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
       return session.query(asked, values, 'outcome');
     },
   };
+}
+
+/** The statements of changes that both databases share. */
+const shared = new Map<string, Prepared<unknown>>();
+
+/** Makes changes that both databases share. */
+export function sharedChanges(db: StateSession): MakeChange {
+  return (change) =>
+    (...args) =>
+      db.changes(async (query) => {
+        const steps = change(...args);
+        let step = steps.next([]);
+        while (!step.done) {
+          const { sql, values } = step.value;
+          const asked = shared.get(sql) ?? statement(sql);
+          shared.set(sql, asked);
+          step = steps.next(await query(asked, values));
+        }
+        return step.value;
+      });
 }
 
 /** Throws unless the statement returned a row; within a transaction, this rolls it back. */

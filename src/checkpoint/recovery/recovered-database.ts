@@ -13,11 +13,11 @@ import { type Compared, journalComparison } from '../journal/compare-journal.js'
 import { journalPath, readJournal, writeJournalFile } from '../journal/journal-file.js';
 import { linesFromDatabase } from '../journal/lines-from-database.js';
 import { makeJournals } from '../journal/run-journals.js';
+import { addSegment } from '../rows/publication-changes.js';
 import { migrate, refuseNewer } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
 import { DATABASE_ENDS, openPrivateDatabase, removeDatabase } from '../sqlite/open-private-database.js';
-import { createStateDatabase } from '../sqlite/state-database.js';
-import { segmentInsertion } from '../sqlite/tables/publications.js';
+import { changeSteps, createStateDatabase } from '../sqlite/state-database.js';
 import { singleSearchInsertion } from '../sqlite/tables/searches.js';
 import type { SingleSearch } from '../state.js';
 import { type DamagedLine, damageCheck } from './damaged-lines.js';
@@ -74,7 +74,7 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
   const doubtOf = damageCheck(db);
   const linesOf = linesFromDatabase(db);
   const putPublications = publicationInsertion(db);
-  const putSegment = segmentInsertion(db);
+  const take = changeSteps(db);
   return {
     base,
     known: connection.prepare<[], string>('SELECT id FROM runs ORDER BY rowid').pluck().all(),
@@ -100,7 +100,9 @@ export function openRecoveredDatabase(stateDir: string): RecoveredDatabase {
       .pluck()
       .all()
       .map((json) => JSON.parse(json) as Segment),
-    putSegments: db.change((segments) => segments.forEach(putSegment)),
+    putSegments: db.change((segments) => {
+      for (const segment of segments) take(addSegment(segment));
+    }),
     putInPlace: async (at) => {
       makeJournals(connection, stateDir);
       // Makes it a single file, without a log beside it.

@@ -1,9 +1,16 @@
 /** The reads of the port whose statements are the same in both databases. */
+import { createReasonCounter, type FailureReason } from '../../failure-reasons.js';
 import type { Segment, StoredPart } from '../../types.js';
 import type { Answered, CheckpointReader, SpentOnDay } from '../checkpoint-reader.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { RecordedLoad } from '../publication.js';
-import { STORED_PARTS, type StoredStretch, toStretchIfAny } from './chunk-rows.js';
+import {
+  STORED_PARTS,
+  type StoredChunk,
+  type StoredStretch,
+  toChunkIfAny,
+  toStretchIfAny,
+} from './chunk-rows.js';
 import {
   SINGLE_SEARCH_COLUMNS,
   type StoredSearch,
@@ -117,9 +124,20 @@ function pipelineReads(read: MakeRead): Pick<CheckpointReader, PipelineRead> {
   };
 }
 
-type ChunkRead = 'pickedRecords' | 'chunkTimes' | 'parts' | 'lastStretch' | 'nextStretch' | 'answered';
+type ChunkRead =
+  | 'chunk'
+  | 'pickedRecords'
+  | 'chunkTimes'
+  | 'parts'
+  | 'lastStretch'
+  | 'nextStretch'
+  | 'failureReasons'
+  | 'answered';
+
+const REASONS_PAGE = 1_000;
 
 function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
+  const byNumber = read<StoredChunk>('SELECT * FROM chunks WHERE run = @run AND number = @chunk');
   const picked = read<{ numbers: Buffer }>(
     'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk',
   );
@@ -139,6 +157,9 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
     SELECT * FROM stretches WHERE run = @run AND first_record < @beforeRecord ORDER BY first_record DESC LIMIT 1`);
   const next = read<StoredStretch>(`
     SELECT * FROM stretches WHERE run = @run AND first_record > @afterRecord ORDER BY first_record LIMIT 1`);
+  const reasons = read<{ first: number; reasons: string }>(`
+    SELECT first_record AS first, reasons FROM stretches
+    WHERE run = @run AND first_record > @after AND reasons IS NOT NULL ORDER BY first_record ${UP_TO_LIMIT}`);
   // A record of a round has failed before, and was counted then. It counts once, with its last answer. No index covers
   // this.
   const answered = read<Answered>(`
@@ -147,6 +168,7 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
     FROM chunks WHERE run = @run AND state IN ('downloaded', 'refused')`);
 
   return {
+    chunk: async (run, chunk) => toChunkIfAny((await byNumber({ run, chunk }))[0]),
     pickedRecords: async (run, chunk) => {
       const [row] = await picked({ run, chunk });
       return row && unpackNumbers(row.numbers);
@@ -156,6 +178,17 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
     lastStretch: async (run, beforeRecord = Number.MAX_SAFE_INTEGER) =>
       toStretchIfAny((await last({ run, beforeRecord }))[0]),
     nextStretch: async (run, afterRecord) => toStretchIfAny((await next({ run, afterRecord }))[0]),
+    failureReasons: async (run) => {
+      const counter = createReasonCounter();
+      for (let after = 0; ; ) {
+        const page = await reasons({ run, after, limit: REASONS_PAGE });
+        for (const { reasons } of page) {
+          for (const reason of JSON.parse(reasons) as readonly FailureReason[]) counter.add(reason);
+        }
+        if (page.length < REASONS_PAGE) return counter.top();
+        after = page.at(-1)!.first;
+      }
+    },
     answered: async (run) => (await answered({ run }))[0]!,
   };
 }

@@ -1,14 +1,15 @@
 /** The methods of the checkpoint's port in SQLite, from the files of its tables. */
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
+import type { MakeChange } from '../rows/change.js';
+import { columnChanges } from '../rows/column-changes.js';
+import { lateFolioChanges } from '../rows/late-folios.js';
+import { publicationChanges } from '../rows/publication-changes.js';
 import { sharedReads } from '../rows/shared-reads.js';
-import type { StateDatabase } from './state-database.js';
-import { adoptionChanges } from './tables/adoptions.js';
+import { changeSteps, type StateDatabase } from './state-database.js';
 import { chunkReads } from './tables/chunks.js';
-import { columnChanges } from './tables/columns.js';
 import { cutChanges, refusalChanges } from './tables/cutting.js';
-import { mergeChanges, stretchReads } from './tables/merges.js';
+import { mergeChanges } from './tables/merges.js';
 import { resultChanges } from './tables/parts.js';
-import { publicationChanges, segmentChanges } from './tables/publications.js';
 import { runChanges, runReads } from './tables/runs.js';
 import { searchChanges, singleSearchChanges } from './tables/searches.js';
 import { spendingRead } from './tables/spending.js';
@@ -18,19 +19,24 @@ import { uploadChanges, uploadReads } from './tables/uploads.js';
 export function checkpointChanges(
   db: StateDatabase,
 ): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
+  const take = changeSteps(db);
+  const make: MakeChange = (change) => db.change((...args) => take(change(...args)));
+  const begunUpload = db
+    .prepare<[string], string>('SELECT upload FROM output_uploads WHERE name = ?')
+    .pluck();
   return {
     ...runChanges(db),
     ...cutChanges(db),
     ...refusalChanges(db),
     ...uploadChanges(db),
-    ...adoptionChanges(db),
+    ...lateFolioChanges(make),
     ...resultChanges(db),
     ...searchChanges(db),
     ...singleSearchChanges(db),
-    ...columnChanges(db),
+    ...columnChanges(make),
     ...mergeChanges(db),
-    ...segmentChanges(db),
-    ...publicationChanges(db),
+    ...publicationChanges(make),
+    outputUpload: db.read((name) => begunUpload.get(name)),
   };
 }
 
@@ -45,7 +51,6 @@ export function checkpointReads(db: StateDatabase): CheckpointReader {
     ...runReads(db),
     ...chunkReads(db),
     ...uploadReads(db),
-    ...stretchReads(db),
     spending: db.readTogether(spendingRead(db)),
   };
 }

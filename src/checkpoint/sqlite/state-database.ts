@@ -11,9 +11,10 @@
 
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { Database, RunResult } from 'better-sqlite3';
+import type { Database, RunResult, Statement } from 'better-sqlite3';
 import { shareRuns } from '../../streams/share-runs.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
+import type { Asked, Change } from '../rows/change.js';
 import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 
@@ -120,6 +121,26 @@ function emptyLog(connection: Database): void {
   } catch {
     // No change is lost: the log keeps what was not written back.
   }
+}
+
+/**
+ * Takes the steps of changes that both databases share. Each statement is prepared when a step asks for it first.
+ * @returns a function that must be called within a transaction.
+ */
+export function changeSteps(db: Pick<StateDatabase, 'prepare'>): <R>(change: Change<R>) => R {
+  const statements = new Map<string, Statement<[object]>>();
+  const rowsOf = ({ sql, values }: Asked): readonly unknown[] => {
+    const statement = statements.get(sql) ?? db.prepare<[object]>(sql);
+    statements.set(sql, statement);
+    if (statement.reader) return statement.all(values);
+    statement.run(values);
+    return [];
+  };
+  return (change) => {
+    let step = change.next([]);
+    while (!step.done) step = change.next(rowsOf(step.value));
+    return step.value;
+  };
 }
 
 /**

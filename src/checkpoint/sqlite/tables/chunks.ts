@@ -1,9 +1,9 @@
-/** Reads of chunks: by number, by state, and in the order of the source. */
+/** Reads of chunks: by state, and in the order of the source. */
 import type { CheckpointReader, ChunkRow, ChunkState } from '../../checkpoint.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-rows.js';
 import type { StateDatabase } from '../state-database.js';
 
-type ChunkRead = 'chunk' | 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
+type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
 /**
  * Prepares a change of at most one chunk. Must be called within a transaction.
@@ -17,9 +17,6 @@ export function chunkChange(db: StateDatabase, sql: string): (values: object) =>
 
 /** Makes the reads of chunks. */
 export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
-  const byNumber = db.prepare<[string, number], StoredChunk>(
-    'SELECT * FROM chunks WHERE run = ? AND number = ?',
-  );
   // Without INDEXED BY, SQLite would follow the primary key through all chunks of the run. With a bare `LIMIT ?`,
   // SQLite plans by its value and prepares the statement again at each call; `+ 0` avoids this.
   const inState = db.prepare<[string, ChunkState, number, number], StoredChunk>(`
@@ -43,7 +40,6 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
     .pluck();
 
   return {
-    chunk: db.read((run, number) => toChunkIfAny(byNumber.get(run, number))),
     // One query for each state, because a query over several states would sort or scan the whole run.
     chunksIn: db.readTogether((run, states, after, limit) =>
       [...new Set(states)]

@@ -1,7 +1,6 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
 
-import { createReasonCounter, type FailureReason } from '../../../failure-reasons.js';
-import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
+import type { Checkpoint } from '../../checkpoint.js';
 import { mergeRefused, toStoredStretch, UNMERGE } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
@@ -42,23 +41,6 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
     }),
     recordUnmerged: db.change((run, fromRecord) => {
       unmerge.run({ run, fromRecord });
-    }),
-  };
-}
-
-/** Makes `failureReasons`. */
-export function stretchReads(db: StateDatabase): Pick<CheckpointReader, 'failureReasons'> {
-  const reasons = db
-    .prepare<[string], string>('SELECT reasons FROM stretches WHERE run = ? AND reasons IS NOT NULL')
-    .pluck();
-
-  return {
-    failureReasons: db.read((run) => {
-      const counter = createReasonCounter();
-      for (const text of reasons.iterate(run)) {
-        for (const reason of JSON.parse(text) as readonly FailureReason[]) counter.add(reason);
-      }
-      return counter.top();
     }),
   };
 }

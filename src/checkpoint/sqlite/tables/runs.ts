@@ -1,4 +1,7 @@
-/** Runs: adds, supersedes and prunes them, replaces the stamps of their source, finds some of them, and sums them up. */
+/**
+ * Runs: adds, supersedes and prunes them, replaces the stamps of their source, fixes their join method, finds some of
+ * them, and sums them up.
+ */
 import type { Choice } from '../../../types.js';
 import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
 import {
@@ -17,7 +20,7 @@ import { expectOneRow, type StateDatabase } from '../state-database.js';
 /** Makes the changes of whole runs. */
 export function runChanges(
   db: StateDatabase,
-): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordSuperseded' | 'recordPruned'> {
+): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordJoin' | 'recordSuperseded' | 'recordPruned'> {
   const insertRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, rehearsal, created_at, state)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @rehearsal, @createdAt, 'open')
@@ -25,6 +28,11 @@ export function runChanges(
   const replaceSource = db.prepare(`
     UPDATE runs SET source = @source
     WHERE id = @run AND state <> 'superseded' AND source ->> 'sha256' = @sha256`);
+  const fixJoin = db.prepare(`
+    UPDATE runs SET join_way = @join
+    WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR
+      (join_way -> 'by', join_way -> 'column', join_way -> 'columns') IS
+      (@join -> 'by', @join -> 'column', @join -> 'columns'))`);
   const supersede = db.prepare(`
     UPDATE runs SET state = 'superseded', finished_at = @at
     WHERE id = @run AND state IN ('open', 'publishing')`);
@@ -47,6 +55,10 @@ export function runChanges(
     recordSourceStamp: db.change((run, source) => {
       const replaced = replaceSource.run({ run, source: JSON.stringify(source), sha256: source.sha256 });
       expectOneRow(replaced, 'recordSourceStamp', `no run ${run} of a source with this content`);
+    }),
+    recordJoin: db.change((run, join) => {
+      const fixed = fixJoin.run({ run, join: JSON.stringify(join) });
+      expectOneRow(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
     }),
     recordSuperseded: db.change((run, at) => {
       const missing = `no run ${run} that is open or publishing`;
